@@ -1,0 +1,8 @@
+import { DataSource } from 'typeorm';
+import { readConfig } from './src/config/read-config.js';
+import { engineOf } from './src/database/engine.js';
+
+const { databaseUrl } = readConfig();
+
+/** The store that the environment names, as the service opens it: for TypeORM's own CLI. */
+export default new DataSource(engineOf(databaseUrl).connect(databaseUrl));

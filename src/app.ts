@@ -1,0 +1,28 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule } from './app.module.js';
+import type { Config } from './config/config.js';
+import { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import { ServiceLogger } from './logger.js';
+import { serveDocument } from './openapi/serve.js';
+
+/** The one way to build the application: for main, the tests and the tools. */
+export async function createApp(config: Config): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.forRoot(config),
+    new PlantStoreAdapter(),
+    // The body is read by a pipe, behind the guard.
+    { bodyParser: false, abortOnError: false, logger: new ServiceLogger(config) },
+  );
+  if (config.docs) serveDocument(app, config);
+  return app;
+}
+
+/** The application without its HTTP interface: for the operator's commands. */
+export function createContext(config: Config): Promise<INestApplicationContext> {
+  return NestFactory.createApplicationContext(AppModule.forRoot(config), {
+    abortOnError: false,
+    logger: false,
+  });
+}

@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Repository } from 'typeorm';
+import { hashOf, newSecret } from './secret.js';
+import { holds, Token } from './token.entity.js';
+
+/** A name starts with a letter, so that it is never taken for an id. */
+const NAME = /^[A-Za-z][\w.@-]{0,63}$/;
+
+/** A problem with an operator's command; the message is for them. */
+export class TokenError extends Error {}
+
+/** Issues, lists and revokes tokens: the operator's side. */
+@Injectable()
+export class TokensService {
+  constructor(@InjectRepository(Token) private readonly tokens: Repository<Token>) {}
+
+  /**
+   * Makes a token and returns its secret, which is nowhere to be had again.
+   *
+   * @param lifetime milliseconds from now after which it no longer holds; for ever if left out
+   * @throws TokenError where the name is malformed, or a token of that name holds
+   */
+  async create(name: string, lifetime?: number): Promise<string> {
+    if (!NAME.test(name)) {
+      throw new TokenError(
+        'a name starts with a letter and has at most 64 letters, digits and any of ._@-',
+      );
+    }
+    const same = await this.tokens.findBy({ name, revokedAt: IsNull() });
+    if (same.some((token) => holds(token))) {
+      throw new TokenError(`a token named ${name} exists: revoke it first, or choose another name`);
+    }
+    const secret = newSecret();
+    const createdAt = new Date();
+    const expiresAt = lifetime === undefined ? null : new Date(createdAt.getTime() + lifetime);
+    await this.tokens.insert({ name, hash: hashOf(secret), createdAt, expiresAt });
+    return secret;
+  }
+
+  /** Every token there is or was, in the order of creation. */
+  list(): Promise<Token[]> {
+    return this.tokens.find({ order: { id: 'ASC' } });
+  }
+
+  /**
+   * Revokes the token of an id, or those of a name. They stop working within 5 seconds.
+   *
+   * @throws TokenError where no such token is there that was not revoked before
+   */
+  async revoke(nameOrId: string): Promise<void> {
+    const which = /^\d+$/.test(nameOrId) ? { id: Number(nameOrId) } : { name: nameOrId };
+    const { affected } = await this.tokens.update(
+      { ...which, revokedAt: IsNull() },
+      { revokedAt: new Date() },
+    );
+    if (affected === 0) throw new TokenError(`no token ${nameOrId} that could be revoked`);
+  }
+}

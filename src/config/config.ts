@@ -1,0 +1,64 @@
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsUrl,
+  Matches,
+  Max,
+  Min,
+  MinLength,
+} from 'class-validator';
+import { onOff, size, Variable } from './variable.js';
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+
+/** The service's configuration: a field, its variable and its default. Read once, at the start. */
+export class Config {
+  /** TCP port that the service listens on; 0 takes a free one. */
+  @Variable('PORT', Number)
+  @IsInt({ message: 'must be a whole number' })
+  @Min(0, { message: 'must be from 0 to 65535' })
+  @Max(65_535, { message: 'must be from 0 to 65535' })
+  readonly port: number = 3000;
+
+  /** Address that the service listens on; the default is reached from this machine alone. */
+  @Variable('HOST')
+  @MinLength(1)
+  readonly host: string = '127.0.0.1';
+
+  /** The store: `sqlite:` and the path of a file, which is made with its folder. */
+  @Variable('DATABASE_URL')
+  @Matches(/^sqlite:./, { message: 'must be sqlite: and the path of a file' })
+  readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
+
+  /** Where clients reach the service: the server that the OpenAPI document names. */
+  @Variable('PUBLIC_URL')
+  @IsOptional()
+  @IsUrl(
+    { protocols: ['http', 'https'], require_protocol: true, require_tld: false },
+    { message: 'must be an http or https URL' },
+  )
+  readonly publicUrl?: string;
+
+  /** Largest request body, in bytes; `kb` and `mb` behind the number multiply it. */
+  @Variable('BODY_LIMIT', size)
+  @IsInt({ message: 'must be a number of bytes, such as 64kb' })
+  @Min(1, { message: 'must be at least 1 byte' })
+  @Max(2 ** 24, { message: 'must be at most 16mb' })
+  readonly bodyLimit: number = 64 * 1024;
+
+  /** Whether the OpenAPI document and Swagger UI are served. */
+  @Variable('DOCS', onOff)
+  @IsBoolean({ message: 'must be on or off' })
+  readonly docs: boolean = true;
+
+  /** The least severe lines that are logged. */
+  @Variable('LOG_LEVEL')
+  @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
+  readonly logLevel: (typeof LOG_LEVELS)[number] = 'info';
+
+  /** Whether this is production: logs are JSON then, and no token is made at the first start. */
+  @Variable('NODE_ENV', (text) => text === 'production')
+  readonly production: boolean = false;
+}

@@ -1,0 +1,25 @@
+/** How the text of a variable becomes a value; whatever it cannot read fails the field's validator. */
+export type Parse = (text: string) => unknown;
+
+interface Variable {
+  readonly name: string;
+  readonly field: string;
+  readonly parse: Parse;
+}
+
+/** Every environment variable that the service reads, in the order of the configuration's fields. */
+export const VARIABLES: Variable[] = [];
+
+/** The environment variable that sets a field of the configuration. */
+export function Variable(name: string, parse: Parse = (text) => text): PropertyDecorator {
+  return (_target, field) => void VARIABLES.push({ name, field: String(field), parse });
+}
+
+/** `on` and `off`. */
+export const onOff: Parse = (text) => ({ on: true, off: false })[text];
+
+/** A size in bytes: a number, with `kb` or `mb` behind it if need be. */
+export const size: Parse = (text) => {
+  const [, number, unit = 'b'] = /^(\d+)(b|kb|mb)?$/i.exec(text) ?? [];
+  return Number(number) * { b: 1, kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()]!;
+};

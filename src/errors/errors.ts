@@ -1,0 +1,57 @@
+/** One kind of fault: a row of the table of error numbers. */
+export interface ErrorKind {
+  /** The `error` member of the Error body: an int32 that is stable for ever. */
+  readonly error: number;
+  /** The HTTP status of the answer. */
+  readonly status: number;
+  /** The `message` member, where the place that found the fault has nothing more exact to say. */
+  readonly message: string;
+  /** Headers that the answer carries besides those of every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const REALM = 'Bearer realm="plant-store"';
+const RETRY = { 'retry-after': '1' } as const;
+
+/**
+ * Every error that the service answers: the one table of numbers. `docs/errors.md` shows it to
+ * users, and a test holds the two together. A number is never reused.
+ */
+export const ERRORS = {
+  INVALID_JSON: { error: 1000, status: 400, message: 'the body is not valid JSON' },
+  MEDIA_TYPE: { error: 1001, status: 400, message: 'the media type is not application/json' },
+  TOO_LARGE: { error: 1002, status: 400, message: 'the body is larger than the limit' },
+  INVALID_PLANT: { error: 1003, status: 400, message: 'the plant breaks the schema' },
+  ID_TAKEN: { error: 1004, status: 400, message: 'the id is taken by a different plant' },
+  // RFC 6750, section 3: no error code where the request carried no token at all.
+  NO_TOKEN: {
+    error: 2000,
+    status: 401,
+    message: 'no bearer token',
+    headers: { 'www-authenticate': REALM },
+  },
+  // One message for malformed, unknown, expired and revoked: the answer helps nobody to guess.
+  INVALID_TOKEN: {
+    error: 2001,
+    status: 401,
+    message: 'the token does not hold',
+    headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
+  },
+  NO_SUCH_PATH: { error: 3000, status: 404, message: 'no such path' },
+  NO_SUCH_METHOD: {
+    error: 3001,
+    status: 405,
+    message: 'no such method on this path',
+    headers: { allow: 'POST' },
+  },
+  BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
+  INTERNAL: { error: 5000, status: 500, message: 'internal fault' },
+  STORE_AWAY: {
+    error: 5001,
+    status: 503,
+    message: 'the store is out of reach',
+    headers: RETRY,
+  },
+  OVERLOADED: { error: 5002, status: 503, message: 'overloaded', headers: RETRY },
+  SHUTTING_DOWN: { error: 5003, status: 503, message: 'shutting down', headers: RETRY },
+} as const satisfies Record<string, ErrorKind>;

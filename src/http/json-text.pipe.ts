@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import type { Request } from 'express';
+import { Config } from '../config/config.js';
+import { ERRORS } from '../errors/errors.js';
+import { Fault } from '../errors/fault.js';
+
+/**
+ * Reads a request's body as JSON text. express.json() would read it before the guard runs, and
+ * costs a fifth of the throughput (see docs/performance.md).
+ *
+ * @throws Fault MEDIA_TYPE, TOO_LARGE, INVALID_JSON (not UTF-8), BAD_REQUEST
+ */
+@Injectable()
+export class JsonTextPipe implements PipeTransform<Request, Promise<string>> {
+  constructor(private readonly config: Config) {}
+
+  async transform(request: Request): Promise<string> {
+    const limit = this.config.bodyLimit;
+    const { headers } = request;
+    if (!isJson(headers['content-type'])) throw new Fault(ERRORS.MEDIA_TYPE);
+    if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+      throw new Fault(ERRORS.BAD_REQUEST, 'the body must not be compressed');
+    }
+    if (Number(headers['content-length'] ?? 0) > limit) throw new Fault(ERRORS.TOO_LARGE);
+    if (headers.expect !== undefined) request.res?.writeContinue();
+    const body = await readBytes(request, limit);
+    // RFC 8259, section 8.1: JSON is UTF-8. toString() alone would mend what is not.
+    if (!isUtf8(body)) throw new Fault(ERRORS.INVALID_JSON);
+    return body.toString();
+  }
+}
+
+/** Parameters are let be: application/json defines none (RFC 8259, section 11). */
+function isJson(contentType = ''): boolean {
+  if (contentType === 'application/json') return true;
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+}
+
+function readBytes(request: Request, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else {
+        // The rest still flows, and is dropped, so that the client comes to read the answer.
+        chunks.length = 0;
+        reject(new Fault(ERRORS.TOO_LARGE));
+      }
+    });
+    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    request.on('error', () => reject(new Fault(ERRORS.BAD_REQUEST, 'the body broke off')));
+  });
+}

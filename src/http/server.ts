@@ -1,0 +1,44 @@
+import http, { type RequestListener, type ServerOptions } from 'node:http';
+import https from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Express } from 'express';
+import { toAnswer } from '../errors/answer.js';
+import { ERRORS } from '../errors/errors.js';
+import { Fault } from '../errors/fault.js';
+import { JSON_HEADERS } from './json-headers.js';
+import { messageClasses } from './message-classes.js';
+
+/** Creates the server under an Express app; what HTTP itself refuses gets an Error body too. */
+export function createServer(
+  app: Express,
+  listener: RequestListener,
+  httpsOptions?: https.ServerOptions,
+): http.Server {
+  const options: ServerOptions = {
+    ...messageClasses(app),
+    // Node would refuse a request without Host by itself, with an empty body.
+    requireHostHeader: false,
+  };
+  const server = httpsOptions
+    ? https.createServer({ ...httpsOptions, ...options }, listener)
+    : http.createServer(options, listener);
+  // Without these two Node asks for the body at once, or answers 417 with none. `100 Continue` is
+  // sent by the one who reads the body, so a client without a token is told before it sends one.
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
+  server.on('clientError', (_error, socket) => refuse(socket));
+  server.on('connect', (_request, socket) => refuse(socket));
+  return server;
+}
+
+/** Answers on a socket whose bytes are no HTTP that Node could make a request of. */
+function refuse(socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const { body } = toAnswer(new Fault(ERRORS.BAD_REQUEST));
+  const text = JSON.stringify(body);
+  const headers = [...JSON_HEADERS, 'content-length', `${text.length}`, 'connection', 'close'];
+  const lines = headers.flatMap((name, i) =>
+    i % 2 === 0 ? [`${name}: ${headers[i + 1]}\r\n`] : [],
+  );
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${text}`);
+}

@@ -1,0 +1,58 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { validateSync } from 'class-validator';
+import { ERRORS } from '../errors/errors.js';
+import { Fault } from '../errors/fault.js';
+import { parseInt64 } from './int64.js';
+import { NewPlantDto } from './new-plant.dto.js';
+
+const STRING_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+const FRACTION_OR_EXPONENT = /\d[.eE]/;
+
+/**
+ * Turns the text of a request's body into a NewPlant: reads the JSON, the id from its digits, and
+ * validates; fields beyond the schema are dropped.
+ *
+ * @throws Fault INVALID_JSON, or INVALID_PLANT with a message that names every field at fault
+ */
+@Injectable()
+export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
+  transform(text: string): NewPlantDto {
+    const body = readObject(text);
+    const { name, tag } = body;
+    const id = typeof body.id === 'number' ? (exactId(body.id, text) ?? body.id) : body.id;
+    const plant = Object.assign(
+      new NewPlantDto(),
+      tag === undefined ? { id, name } : { id, name, tag },
+    );
+    const errors = validateSync(plant);
+    if (errors.length === 0) return plant;
+    const reasons = errors.flatMap((error) => Object.values(error.constraints ?? {}));
+    throw new Fault(ERRORS.INVALID_PLANT, reasons.join('; '));
+  }
+}
+
+function readObject(text: string): Record<string, unknown> {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new Fault(ERRORS.INVALID_JSON);
+  }
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
+    return body as Record<string, unknown>;
+  }
+  throw new Fault(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
+}
+
+/**
+ * The id as its digits say it. JSON.parse has read it as a double, which is exact for an integer
+ * literal whose value is a safe integer. Otherwise the text is read again with every number in
+ * quotes, which leaves the id's digits as they stand; the first reading has shown it to be valid.
+ */
+function exactId(id: number, text: string): bigint | undefined {
+  if (Number.isSafeInteger(id) && !FRACTION_OR_EXPONENT.test(text)) return BigInt(id);
+  const quoted = text.replace(STRING_OR_NUMBER, (token) =>
+    token.startsWith('"') ? token : `"${token}"`,
+  );
+  return parseInt64((JSON.parse(quoted) as { id: string }).id);
+}

@@ -1,0 +1,21 @@
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { ValidateIf } from 'class-validator';
+import { IsStorableText } from './storable-text.js';
+
+/** A plant as the service answers it (interface, "Plant"): without the id. */
+@ApiSchema({ name: 'Plant' })
+export class PlantDto {
+  @ApiProperty({ type: 'string', description: 'The name of the plant', example: 'Black alder' })
+  @IsStorableText()
+  readonly name!: string;
+
+  @ApiPropertyOptional({
+    type: 'string',
+    description: 'Tag that specifies the type of the plant',
+    example: 'Alnus glutinosa',
+  })
+  // Not @IsOptional(), which lets null pass: null is no string.
+  @ValidateIf((plant: PlantDto) => plant.tag !== undefined)
+  @IsStorableText()
+  readonly tag?: string;
+}

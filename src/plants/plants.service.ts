@@ -1,0 +1,22 @@
+import { Injectable } from '@nestjs/common';
+import type { NewPlantDto } from './new-plant.dto.js';
+import type { PlantDto } from './plant.dto.js';
+import { PlantWriter } from './plant-writer.js';
+
+/** The store of plants, as the interface knows it. */
+@Injectable()
+export class PlantsService {
+  constructor(private readonly writer: PlantWriter) {}
+
+  /**
+   * Stores a plant. The promise is kept when the plant is on stable storage: written now, or
+   * earlier with the same content.
+   *
+   * @throws Fault ID_TAKEN, OVERLOADED; QueryFailedError where the store fails
+   */
+  async create(plant: NewPlantDto): Promise<PlantDto> {
+    await this.writer.write(plant);
+    const { name, tag } = plant;
+    return tag === undefined ? { name } : { name, tag };
+  }
+}

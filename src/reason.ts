@@ -1,0 +1,13 @@
+import { ConfigError } from './config/read-config.js';
+
+/** Why a start or a command failed, in words for the operator. Never a stack, never a secret. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof ConfigError) return `The configuration is bad:\n${error.message}`;
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return 'PORT: another process listens on it already.';
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') return `HOST and PORT: ${error.message}`;
+  if (code?.startsWith('SQLITE_'))
+    return `DATABASE_URL: the store cannot be opened: ${error.message}`;
+  return error.message;
+}
