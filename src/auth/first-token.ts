@@ -1,4 +1,4 @@
-import { TokensService } from './tokens.service.js';
+import { type TokensService } from './tokens.service.js';
 
 const NAME = 'first';
 

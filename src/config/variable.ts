@@ -20,6 +20,6 @@ export const onOff: Parse = (text) => ({ on: true, off: false })[text];
 
 /** A size in bytes: a number, with `kb` or `mb` behind it if need be. */
 export const size: Parse = (text) => {
-  const [, number, unit = 'b'] = /^(\d+)(b|kb|mb)?$/i.exec(text) ?? [];
-  return Number(number) * { b: 1, kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()]!;
+  const [, number, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(text) ?? [];
+  return Number(number) * ({ kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()] ?? 1);
 };

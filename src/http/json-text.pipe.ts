@@ -50,7 +50,7 @@ function readBytes(request: Request, limit: number): Promise<Buffer> {
         reject(new Fault(ERRORS.TOO_LARGE));
       }
     });
-    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    request.on('end', () => resolve(Buffer.concat(chunks)));
     request.on('error', () => reject(new Fault(ERRORS.BAD_REQUEST, 'the body broke off')));
   });
 }

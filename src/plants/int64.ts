@@ -15,8 +15,9 @@ export function isInt64(value: unknown): value is bigint {
  * @returns the int64, or undefined where the text is no integer or is out of range
  */
 export function parseInt64(literal: string): bigint | undefined {
-  const [, sign, whole, fraction = '', exponent = '0'] = LITERAL.exec(literal) ?? [];
-  if (whole === undefined) return undefined;
+  const match = LITERAL.exec(literal);
+  if (!match) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
   const digits = (whole + fraction).replace(/^0+/, '');
   const significant = digits.replace(/0+$/, '');
   if (significant === '') return 0n;
