@@ -10,8 +10,11 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
     ApiBearerAuth('bearerAuth'),
     ApiError(401, 'no bearer token, or one that does not hold', {
       'WWW-Authenticate': {
-        description: 'The challenge of RFC 6750',
-        schema: { type: 'string', example: 'Bearer realm="plant-store"' },
+        description:
+          'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+        required: true,
+        schema: { type: 'string' },
+        example: 'Bearer realm="plant-store", error="invalid_token"',
       },
     }),
   );

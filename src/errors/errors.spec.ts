@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { ERRORS, type ErrorKind } from './errors.js';
+
+const ROW = /^\| *(\d+) *\| *(\d+) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
+const PAGE = new URL('../../docs/errors.md', import.meta.url);
+
+const kinds: ErrorKind[] = Object.values(ERRORS);
+
+describe('the table of errors', () => {
+  it('is that of docs/errors.md: every number, no other, each with its status, in order', () => {
+    const documented = [...readFileSync(PAGE, 'utf8').matchAll(ROW)].map(([, error, status]) => ({
+      error: Number(error),
+      status: Number(status),
+    }));
+    expect(documented).toEqual(kinds.map(({ error, status }) => ({ error, status })));
+  });
+
+  it('gives a number once', () => {
+    expect(new Set(kinds.map(({ error }) => error)).size).toBe(kinds.length);
+  });
+
+  it.each(kinds)('$error has an int32, a message and the headers of its status', (kind) => {
+    expect(kind.error | 0).toBe(kind.error);
+    expect(kind.message).not.toBe('');
+    const names = { 401: ['www-authenticate'], 405: ['allow'], 503: ['retry-after'] };
+    const expected = names[kind.status as keyof typeof names] ?? [];
+    expect(Object.keys(kind.headers ?? {})).toEqual(expected);
+  });
+});

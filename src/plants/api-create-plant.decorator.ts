@@ -1,0 +1,55 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { ApiError } from '../errors/api-error.decorator.js';
+import { NewPlantDto } from './new-plant.dto.js';
+import { PlantDto } from './plant.dto.js';
+
+const DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
+
+A 200 means that the plant is on stable storage; it is never sent earlier. Sending the same plant
+again is safe: it answers 200 and writes nothing twice, so a client whose connection broke learns
+that its plant is stored. The same id with other content answers 400, and the stored plant stays as
+it is. A request that was refused has stored nothing.
+
+Every int64 is an id, kept to its last digit. \`name\` and \`tag\` are kept exactly; text with U+0000
+or an unpaired surrogate is refused. Fields beyond the schema are dropped.`;
+
+const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
+const UNTAGGED = { name: 'Black alder' };
+
+/** What the document says of `POST /plants`; `@Authenticated()` adds what it takes to be let in. */
+export function ApiCreatePlant(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'createPlant',
+      summary: 'Creates a new plant in the store',
+      description: DESCRIPTION,
+    }),
+    ApiBody({
+      type: NewPlantDto,
+      required: true,
+      examples: {
+        tagged: { summary: 'A plant with a tag', value: { id: 3, ...TAGGED } },
+        untagged: { summary: 'A plant without a tag', value: { id: 2, ...UNTAGGED } },
+      },
+    }),
+    ApiOkResponse({
+      type: PlantDto,
+      description: 'plant response',
+      examples: {
+        tagged: { summary: 'A plant with a tag', value: TAGGED },
+        untagged: { summary: 'A plant without a tag', value: UNTAGGED },
+      },
+    }),
+    ApiError(400, 'unexpected error'),
+    ApiError(500, 'a fault of the service'),
+    ApiError(503, 'overloaded, shutting down, or the store out of reach: try again later', {
+      'Retry-After': {
+        description: 'Seconds to wait before the request is sent again',
+        required: true,
+        schema: { type: 'integer' },
+        example: 1,
+      },
+    }),
+  );
+}

@@ -1,0 +1,32 @@
+/** A JSON value, as JSON.parse gives it. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  [name: string]: Json;
+}
+
+/** Whether a value is a JSON object: neither an array nor null. */
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The text of a JSON value, the same for any order of members. */
+export function canonical(value: Json): string {
+  return JSON.stringify(value, (_name, item: Json) =>
+    isObject(item) ? Object.fromEntries(Object.entries(item).sort()) : item,
+  );
+}
+
+/** The JSON pointer (RFC 6901) of a member of what stands at another. */
+export function pointerTo(at: string, name: string): string {
+  return `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** What stands at a JSON pointer, or undefined. */
+export function valueAt(root: Json, pointer: string): Json | undefined {
+  const names = pointer.split('/').slice(1);
+  return names
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<Json | undefined>((value, name) => (isObject(value) ? value[name] : undefined), root);
+}
