@@ -29,7 +29,7 @@ export class Config {
 
   /** The store: `sqlite:` and the path of a file, which is made with its folder. */
   @Variable('DATABASE_URL')
-  @Matches(/^sqlite:./, { message: 'must be sqlite: and the path of a file' })
+  @Matches(/^sqlite:(?!:memory:)./, { message: 'must be sqlite: and the path of a file' })
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
   /** Where clients reach the service: the server that the OpenAPI document names. */

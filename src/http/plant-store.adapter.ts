@@ -31,7 +31,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
       else app(request, response);
     };
     this.httpServer = createServer(app, listener as RequestListener, options.httpsOptions);
-    if (options.forceCloseConnections) this['trackOpenConnections']();
+    if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();
   }
 
   override beforeClose(): void {

@@ -1,7 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { ENGINE, type Engine, type Statement } from '../database/engine.js';
+import { ENGINE, type Engine, type Inserter } from '../database/engine.js';
 import { isStoreAway } from '../database/store-away.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
@@ -25,16 +25,23 @@ const GROUP_BOUND = 512;
  * storage is waited for once a group, not once a plant (see docs/performance.md).
  */
 @Injectable()
-export class PlantWriter {
+export class PlantWriter implements OnApplicationShutdown {
+  private readonly inserter: Inserter;
   private waiting: Waiting[] = [];
   private running = false;
 
   constructor(
     @InjectRepository(Plant) private readonly plants: Repository<Plant>,
     @Inject(ENGINE) private readonly engine: Engine,
-  ) {}
+  ) {
+    this.inserter = engine.openInserter(plants);
+  }
 
-  /** Resolves once the plant is on stable storage; rejects where it is not, or may not be. */
+  /**
+   * Resolves once the plant is on stable storage, now or from before.
+   *
+   * @throws Fault ID_TAKEN, OVERLOADED; the store's own error where it is not stored, or may not be
+   */
   write({ id, name, tag }: NewPlantDto): Promise<void> {
     if (this.waiting.length >= QUEUE_BOUND) throw new Fault(ERRORS.OVERLOADED);
     return new Promise((stored, failed) => {
@@ -47,6 +54,11 @@ export class PlantWriter {
     });
   }
 
+  /** By now the HTTP server has closed, so every plant has its answer. */
+  onApplicationShutdown(): Promise<void> {
+    return this.inserter.close();
+  }
+
   private async run(): Promise<void> {
     while (this.waiting.length > 0) await this.commit(this.waiting.splice(0, GROUP_BOUND));
     this.running = false;
@@ -55,9 +67,9 @@ export class PlantWriter {
   /** Commits a group; where that fails, its halves, so that a bad plant fails alone. */
   private async commit(group: Waiting[]): Promise<void> {
     try {
-      const winners = await this.insert(group);
+      const owners = await this.insert(group.map(({ plant }) => plant));
       for (const { plant, stored, failed } of group) {
-        if (isSame(winners.get(plant.id), plant)) stored();
+        if (isSame(owners.get(plant.id), plant)) stored();
         else failed(new Fault(ERRORS.ID_TAKEN));
       }
     } catch (error) {
@@ -71,27 +83,19 @@ export class PlantWriter {
     }
   }
 
-  /** Inserts those whose id is free. Answers which plant each id of the group now belongs to. */
-  private async insert(group: Waiting[]): Promise<Map<string, Plant>> {
-    const winners = new Map<string, Plant>();
-    for (const { plant } of group) if (!winners.has(plant.id)) winners.set(plant.id, plant);
-    const inserted = await this.query<Pick<Plant, 'id'>>(
-      this.engine.insertPlants([...winners.values()]),
-    );
-    if (inserted.length === winners.size) return winners;
-    const taken = new Set(winners.keys());
-    for (const { id } of inserted) taken.delete(id);
-    for (const plant of await this.query<Plant>(this.engine.findPlants([...taken]))) {
-      winners.set(plant.id, plant);
-      taken.delete(plant.id);
-    }
-    // Nothing of the service deletes plants, so an id that is neither inserted nor found is a fault.
-    if (taken.size > 0) throw new Error('a plant was refused as a repeat but is not stored');
-    return winners;
-  }
-
-  private query<Row>([sql, parameters]: Statement): Promise<Row[]> {
-    return this.plants.query<Row[]>(sql, parameters);
+  /** Inserts the plants whose id is free, and answers which plant each id now belongs to. */
+  private async insert(plants: Plant[]): Promise<Map<string, Plant>> {
+    const owners = new Map<string, Plant>();
+    for (const plant of plants) if (!owners.has(plant.id)) owners.set(plant.id, plant);
+    const inserted = await this.inserter.insert([...owners.values()]);
+    if (inserted.length === owners.size) return owners;
+    const taken = new Set(owners.keys());
+    for (const id of inserted) taken.delete(id);
+    const stored = await this.plants.query<Plant[]>(...this.engine.findPlants([...taken]));
+    // Nothing of the service deletes plants, so an id that was not free has its plant.
+    if (stored.length < taken.size) throw new Error('a taken id has no plant');
+    for (const plant of stored) owners.set(plant.id, plant);
+    return owners;
   }
 }
 
