@@ -8,15 +8,12 @@ const BUSY_TIMEOUT = 5_000;
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html).
- * Plants of random ids touch a page each. A longer log writes fewer of them back twice, and more
- * cache reads fewer again (docs/performance.md, "Growth"): 8,000 pages are 32 MB.
+ * Plants of random ids touch a page each, so a longer log, of 32 MB, writes fewer of them back twice.
  */
-const PRAGMAS = [
-  'journal_mode = WAL',
-  'synchronous = FULL',
-  'wal_autocheckpoint = 8000',
-  'cache_size = -32000',
-];
+const PRAGMAS = ['journal_mode = WAL', 'synchronous = FULL', 'wal_autocheckpoint = 8000'];
+
+/** 32 MB of pages, for the connection that inserts: it reads the page that a plant belongs on. */
+const CACHE = 'cache_size = -32000';
 
 /**
  * Ids travel as text both ways, since a double cannot hold them, and a group as one JSON text, since
@@ -46,7 +43,7 @@ export const sqlite: Engine = {
     new SqliteThread({
       file: String(plants.manager.dataSource.options.database),
       timeout: BUSY_TIMEOUT,
-      pragmas: PRAGMAS,
+      pragmas: [...PRAGMAS, CACHE],
       insert: INSERT,
     }),
   findPlants: (ids) => [FIND, [JSON.stringify(ids)]],

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
@@ -7,6 +7,9 @@ import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { createServer } from './server.js';
+
+/** Milliseconds that a client has at a shutdown to send the rest of its request. */
+const GRACE = 10_000;
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -37,6 +40,13 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override beforeClose(): void {
     super.beforeClose();
     this.closing = true;
+  }
+
+  /** Answers what was accepted; a client that does not finish its request is cut off at last. */
+  override async close(): Promise<void> {
+    const cutOff = setTimeout(() => (this.httpServer as Server).closeAllConnections(), GRACE);
+    await super.close();
+    clearTimeout(cutOff);
   }
 
   /** Express's res.status() would check what is a constant of ours. */
