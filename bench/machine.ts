@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { arch, cpus, release, totalmem, type } from 'node:os';
+import { GENERATOR } from './load.js';
+import type { Options } from './options.js';
+import { CORES, WORK } from './processes.js';
+import type { Runtime } from './runtime.js';
+
+/** What a reader must know to repeat a run, as a Markdown list. */
+export function describeRun(script: string, options: Options, { version }: Runtime): string {
+  const { rounds, seconds, warmUp, connections } = options;
+  const args = process.argv.slice(2);
+  const command = ['npm', 'run', script, ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
+  const cores = CORES
+    ? `server on core ${CORES.server}, load on core ${CORES.load}`
+    : 'server and load on the same cores';
+  return [
+    `- ${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${version}`,
+    `- ${cpus()[0]?.model.trim()}, ${cpus().length} cores (${arch()}), ` +
+      `${Math.round(totalmem() / 2 ** 30)} GB of memory; stores on ${fileSystem()}; ` +
+      `${distribution()}, ${type()} ${release()}`,
+    `- ${GENERATOR}, ${connections} connections, ${cores}`,
+    `- ${rounds} rounds, every contestant in each, ${seconds} s each after ${warmUp} s of warm-up`,
+  ].join('\n');
+}
+
+/** @throws Error where the stores would be in memory: their commits would cost nothing */
+function fileSystem(): string {
+  const [, name = ''] = execFileSync('df', ['--output=fstype', WORK], { encoding: 'utf8' })
+    .trim()
+    .split('\n');
+  if (name === 'tmpfs') throw new Error(`${WORK} is in memory, not on a disk`);
+  return name;
+}
+
+function distribution(): string {
+  const text = readFileSync('/etc/os-release', 'utf8');
+  return /^PRETTY_NAME="(.*)"$/m.exec(text)?.[1] ?? 'Linux';
+}
