@@ -17,7 +17,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] a
 export class Config {
   /** TCP port that the service listens on; 0 takes a free one. */
   @Variable('PORT', Number)
-  @IsInt({ message: 'must be a whole number' })
+  @IsInt({ message: 'must be from 0 to 65535' })
   @Min(0, { message: 'must be from 0 to 65535' })
   @Max(65_535, { message: 'must be from 0 to 65535' })
   readonly port: number = 3000;
@@ -43,9 +43,9 @@ export class Config {
 
   /** Largest request body, in bytes; `kb` and `mb` behind the number multiply it. */
   @Variable('BODY_LIMIT', size)
-  @IsInt({ message: 'must be a number of bytes, such as 64kb' })
-  @Min(1, { message: 'must be at least 1 byte' })
-  @Max(2 ** 24, { message: 'must be at most 16mb' })
+  @IsInt({ message: 'must be a size up to 16mb, such as 64kb' })
+  @Min(1, { message: 'must be a size up to 16mb, such as 64kb' })
+  @Max(2 ** 24, { message: 'must be a size up to 16mb, such as 64kb' })
   readonly bodyLimit: number = 64 * 1024;
 
   /** Whether the OpenAPI document and Swagger UI are served. */

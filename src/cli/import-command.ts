@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { ImportOptions } from '../import/run-import.js';
+
+type Options = Omit<ImportOptions, 'token'> & { readonly token?: string };
+
+/** What a header can carry (RFC 6750, section 2.1, and no stricter than need be). */
+const CREDENTIAL = /^[\x21-\x7e]+$/;
+
+const DESCRIPTION =
+  'Send the plants of a file to a running plant store: NDJSON, one NewPlant a line. Each line is ' +
+  'sent as it stands, many at a time. A plant is sent again, with growing waits, when the ' +
+  'connection breaks or the service answers 429 or 5xx; any other answer but 200 and 400 stops ' +
+  'the import. To import again is safe: what is stored already is acknowledged, and counts as ' +
+  'stored, but is not stored twice.';
+
+const NOTES = `
+Refused plants are listed on stderr with their line numbers. With --rejects they
+go to a file too, as NDJSON of line, error, message and plant, the text sent:
+  $ jq -r .plant rejects.ndjson > again.ndjson
+
+Examples:
+  $ export PLANT_STORE_TOKEN=$(plant-store token create importer)
+  $ plant-store import plants.ndjson --rejects rejects.ndjson
+  $ zcat plants.ndjson.gz | plant-store import - --url https://plants.example`;
+
+/** `import`: a client of the service, which needs neither its store nor its configuration. */
+export function addImportCommand(program: Command): void {
+  program
+    .command('import')
+    .summary('send the plants of a file to a running plant store')
+    .description(DESCRIPTION)
+    .argument('<file>', 'the file; - is the standard input')
+    .addOption(
+      new Option('--url <url>', 'base address of the service')
+        .env('PLANT_STORE_URL')
+        .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000')
+        .argParser(httpUrl),
+    )
+    .addOption(
+      new Option('--token <token>', 'bearer token; the variable keeps it out of ps').env(
+        'PLANT_STORE_TOKEN',
+      ),
+    )
+    .option('--rejects <file>', 'where refused plants go; overwritten')
+    .option('--concurrency <n>', 'plants under way at once, 1 to 1024', wholeNumber(1_024), 64)
+    .option(
+      '--tries <n>',
+      'tries of one plant before the import stops, 1 to 99',
+      wholeNumber(99),
+      10,
+    )
+    .addHelpText('after', NOTES)
+    .action(async (file: string, options: Options, command: Command) => {
+      const { token = '', rejects } = options;
+      // Not a parser of the option's own, whose message would show the token.
+      if (!CREDENTIAL.test(token)) {
+        command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
+      }
+      if (rejects !== undefined && resolve(rejects) === resolve(file)) {
+        command.error('error: --rejects would overwrite the file to import');
+      }
+      const { runImport } = await import('../import/run-import.js');
+      const { refused } = await runImport(file, { ...options, token });
+      if (refused > 0) process.exitCode = 1;
+    });
+}
+
+function httpUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new InvalidArgumentError('It is not an http or https URL.');
+}
+
+function wholeNumber(most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= 1 && number <= most) return number;
+    throw new InvalidArgumentError(`It is not a whole number from 1 to ${most}.`);
+  };
+}

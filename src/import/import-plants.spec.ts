@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ImportStopped, PlantsImport, type Refused, type Tally } from './import-plants.js';
+import { PlantsClient } from './plants-client.js';
+import { posting } from './post.js';
+
+const PATIENCE = { tries: 5, first: 1, longest: 10 };
+
+let server: Server;
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** Imports a source into a server of one listener, four plants at a time. */
+async function importing(source: Readable, listener: Listener) {
+  server = createServer((request, response) => void listener(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { post, close } = posting(new URL(`http://127.0.0.1:${port}/base/`), 't', 4);
+  const tally: Tally = { stored: 0, refused: 0, bytes: 0 };
+  const refused: Refused[] = [];
+  const client = new PlantsClient(post, PATIENCE);
+  const run = new PlantsImport(client, 4, tally, (plant) => refused.push(plant));
+  try {
+    await run.run(source);
+  } finally {
+    close();
+  }
+  return { tally, refused };
+}
+
+function store(response: ServerResponse): void {
+  response.end('{"name":""}');
+}
+
+function refuse(response: ServerResponse, status: number, headers = {}): void {
+  response.writeHead(status, headers).end('{"error":1,"message":"no"}');
+}
+
+describe('PlantsImport', () => {
+  it('posts each line as it stands, as the interface says', async () => {
+    const lines = ['{"id":9007199254740993,"name":"木"}', ' { "id" : 7.0 } \r'];
+    const requests: unknown[] = [];
+    const source = Readable.from([Buffer.from(lines.join('\n'))]);
+    const { tally } = await importing(source, async (request, response) => {
+      const { method, url, headers } = request;
+      const { authorization, 'content-type': type, 'content-length': length } = headers;
+      requests.push([method, url, authorization, type, length, await text(request)]);
+      store(response);
+    });
+    const bytes = lines.map((line) => Buffer.byteLength(line));
+    expect(requests).toEqual(
+      lines.map((line, i) => [
+        'POST',
+        '/base/plants',
+        'Bearer t',
+        'application/json',
+        String(bytes[i]),
+        line,
+      ]),
+    );
+    expect(tally).toEqual({ stored: 2, refused: 0, bytes: (bytes[0] ?? 0) + (bytes[1] ?? 0) + 2 });
+  });
+
+  it('reads no further ahead than the bound, over as many connections, however long', async () => {
+    const plants = 20_000;
+    // What Readable.from() reads ahead by itself: 16 chunks, which are lines here.
+    const bound = 4 + 16 + 2;
+    let [read, answered, ahead, connections] = [0, 0, 0, 0];
+    function* lines(): Generator<Buffer> {
+      for (; read < plants; read++) {
+        ahead = Math.max(ahead, read - answered);
+        yield Buffer.from(`{"id":${read},"name":"x"}\n`);
+      }
+    }
+    const imported = importing(Readable.from(lines()), (request, response) => {
+      request.resume().on('end', () => {
+        answered += 1;
+        store(response);
+      });
+    });
+    server.on('connection', () => (connections += 1));
+    expect((await imported).tally).toMatchObject({ stored: plants, refused: 0 });
+    expect(ahead).toBeLessThanOrEqual(bound);
+    expect(connections).toBeLessThanOrEqual(4);
+  });
+
+  it('tries each plant again after a 503 and a broken connection', async () => {
+    const tries = new Map<string, number>();
+    const lines = Array.from({ length: 20 }, (_, i) => `{"id":${i}}\n`);
+    const source = Readable.from([Buffer.from(lines.join(''))]);
+    const { tally } = await importing(source, async (request, response) => {
+      const plant = await text(request);
+      const number = (tries.get(plant) ?? 0) + 1;
+      tries.set(plant, number);
+      if (number === 1) refuse(response, 503, { 'retry-after': '0' });
+      else if (number === 2) request.socket.destroy();
+      else store(response);
+    });
+    expect(tally).toMatchObject({ stored: 20, refused: 0 });
+    expect([...tries.values()]).toEqual(lines.map(() => 3));
+  });
+
+  it('stops at the first line without an answer, even if its source says no more', async () => {
+    const source = new PassThrough();
+    source.write('{"n":1}\n{"n":2}\n{"n":3}\n');
+    const stopped = importing(source, async (request, response) => {
+      if ((await text(request)) === '{"n":2}') refuse(response, 401);
+      else store(response);
+    });
+    await expect(stopped).rejects.toThrow(
+      new ImportStopped(
+        'stopped at line 2: the service answered 401, error 1: no; 2 plants are stored, 0 refused',
+      ),
+    );
+    expect(source.destroyed).toBe(true);
+  });
+
+  it('stops where its source fails, with what was under way brought to its end', async () => {
+    const source = new PassThrough();
+    source.write('{"n":1}\n');
+    const stopped = importing(source, (_request, response) => {
+      source.destroy(new Error('the disk is gone'));
+      store(response);
+    });
+    await expect(stopped).rejects.toThrow(
+      new ImportStopped('stopped: the disk is gone; 1 plant is stored, 0 refused'),
+    );
+  });
+
+  it('reports refused plants with their text', async () => {
+    const source = Readable.from([Buffer.from('{}\n\n{"id":1}')]);
+    const { tally, refused } = await importing(source, (_, response) => refuse(response, 400));
+    expect(tally).toMatchObject({ stored: 0, refused: 2 });
+    expect(refused.sort((a, b) => a.line - b.line)).toEqual([
+      { line: 1, error: 1, message: 'no', plant: '{}' },
+      { line: 3, error: 1, message: 'no', plant: '{"id":1}' },
+    ]);
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { Progress, progressLine } from './progress.js';
+
+describe('progressLine', () => {
+  const tally = { stored: 90, refused: 10, bytes: 500 };
+
+  it.each([
+    [0, undefined, '90 stored, 10 refused, 50/s'],
+    [1_000, undefined, '[============            ]  50 % 90 stored, 10 refused, 50/s'],
+    [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
+    [0, '503', '90 stored, 10 refused, 50/s, trying again: 503'],
+  ])('of %i bytes, with trouble %s', (total, trouble, line) => {
+    expect(progressLine(tally, total, 2, trouble)).toBe(line);
+  });
+});
+
+describe('Progress', () => {
+  const tally = { stored: 1, refused: 0, bytes: 50 };
+
+  it.each([
+    [true, '\r\u001B[Kline 7: no\n\r\u001B[K'],
+    [false, 'line 7: no\n'],
+  ])('leaves no bar beside a line that stays; terminal: %s', (isTTY, written) => {
+    let text = '';
+    const terminal = { isTTY, write: (more: string) => (text += more) };
+    const progress = new Progress(tally, 100, () => undefined, terminal);
+    progress.say('line 7: no');
+    progress.end();
+    expect(text).toBe(written);
+  });
+
+  it('draws a bar that is no wider than the terminal', async () => {
+    let draw: (text: string) => void = () => undefined;
+    const drawn = new Promise<string>((resolve) => (draw = resolve));
+    const terminal = { isTTY: true, columns: 20, write: (text: string) => draw(text) };
+    const progress = new Progress(tally, 100, () => undefined, terminal);
+    expect(await drawn).toBe('\r\u001B[K[============      ');
+    progress.end();
+  });
+});

@@ -1,0 +1,133 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isSecret } from '../src/auth/secret.js';
+import { runCli, type Ran } from './support/cli.js';
+import { Service } from './support/service.js';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'plant-store-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const run = (line: string, env?: Record<string, string>): Promise<Ran> =>
+  runCli(line.split(' '), { cwd, ...(env && { env }) });
+const ONE_LINE = /^error: [^\n]+\n$/;
+
+describe('help', () => {
+  it.each([
+    '--help',
+    'token create --help',
+    'token list --help',
+    'token revoke --help',
+    'migrate --help',
+    'import --help',
+  ])('%s has an example and needs no store', async (line) => {
+    const { code, stdout, stderr } = await run(line);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?:\n {2}\$ .*plant-store /);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('names the exit codes', async () => {
+    expect((await run('--help')).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
+  });
+
+  it('can be run as a program of its own', () => {
+    const program = readFileSync(new URL('../dist/src/cli.js', import.meta.url), 'utf8');
+    expect(program).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+});
+
+describe('bad usage', () => {
+  it.each([
+    ['tokn', "unknown command 'tokn' (Did you mean token?)"],
+    ['token create', "missing required argument 'name'"],
+    ['token create x --expires 90', 'A duration is a whole number'],
+    ['token list --hash', "unknown option '--hash'"],
+    ['import', "missing required argument 'file'"],
+    ['import x', 'no valid token'],
+    ['import x --token', "option '--token <token>' argument missing"],
+    ['import x --token t --url ftp://host', 'not an http or https URL'],
+    ['import x --token t --concurrency 0', 'not a whole number from 1 to 1024'],
+    ['import x --token t --tries many', 'not a whole number from 1 to 99'],
+    ['import x --token t --rejects ./x', 'would overwrite the file to import'],
+  ])('%s', async (line, message) => {
+    const { code, stdout, stderr } = await run(line);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toContain(message);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('never shows a token', async () => {
+    const { code, stderr } = await run('import x', { PLANT_STORE_TOKEN: 'se\ncret' });
+    expect(code).toBe(2);
+    expect(stderr).not.toContain('cret');
+  });
+});
+
+describe('token', () => {
+  it('is created in a store that is made for it, listed, and revoked', async () => {
+    const created = await run('token create nursery --expires 90d');
+    const secret = created.stdout.slice(0, -1);
+    expect(isSecret(secret)).toBe(true);
+    expect(created).toEqual({ code: 0, stdout: `${secret}\n`, stderr: '' });
+
+    const again = await run('token create nursery');
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toMatch(ONE_LINE);
+
+    expect((await run('token list')).stdout).toMatch(/^ID .*\n1 +nursery +holds .*\n$/);
+    const { stdout } = await run('token list --json');
+    const [token] = JSON.parse(stdout) as { createdAt: string; expiresAt: string }[];
+    expect(token).toMatchObject({ id: 1, name: 'nursery', revokedAt: null, lastUsedAt: null });
+    expect(Object.keys(token ?? {})).not.toContain('hash');
+    const times = [token?.expiresAt, token?.createdAt].map((time) => Date.parse(time ?? ''));
+    expect((times[0] ?? 0) - (times[1] ?? 0)).toBe(90 * 86_400_000);
+
+    const revoked = await run('token revoke nursery');
+    expect(revoked).toEqual({ code: 0, stdout: 'revoked nursery\n', stderr: '' });
+    expect(await run('token revoke 1')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: no token 1 that could be revoked\n',
+    });
+  });
+
+  it('opens a service that runs', async () => {
+    const service = await Service.start();
+    try {
+      const { stdout } = await run('token create other', { DATABASE_URL: service.store.url });
+      const headers = { ...service.client.headers, authorization: `Bearer ${stdout.trim()}` };
+      const answer = await service.client.send({ headers, body: '{"id":1,"name":"Alder"}' });
+      expect(answer.status).toBe(200);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('migrate', () => {
+  it('says what it ran, or that there was nothing to run', async () => {
+    const first = await run('migrate');
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toMatch(/^(ran \w+\d{13}\n)+$/);
+    expect(await run('migrate')).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' });
+  });
+});
+
+describe('a bad configuration or store', () => {
+  it.each(['migrate', 'token list'])('fails %s in one line', async (line) => {
+    const bad = await run(line, { PORT: 'x', LOG_LEVEL: 'loud' });
+    expect(bad).toMatchObject({ code: 1, stdout: '' });
+    expect(bad.stderr).toMatch(
+      /^error: The configuration is bad: PORT [^\n]*; LOG_LEVEL [^\n]*\n$/,
+    );
+    const folder = await run(line, { DATABASE_URL: 'sqlite:.' });
+    expect(folder).toMatchObject({ code: 1, stdout: '' });
+    expect(folder.stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened[^\n]*\n$/);
+  });
+});

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+
+/** How a command ended and what it wrote. */
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Where a command runs: its folder, its variables beside PATH, its standard input. */
+export interface Surroundings {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** Runs the operator's commands as they were built, in a process of their own. */
+export async function runCli(
+  args: readonly string[],
+  { cwd, env = {}, input = '' }: Surroundings,
+): Promise<Ran> {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+  });
+  // A command that ends without reading its input breaks the pipe.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const texts = Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = (await once(child, 'close')) as [number | null];
+  const [stdout, stderr] = await texts;
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { receive, type Received } from './received.js';
+
+/** A bare TCP connection: for what no HTTP client would send. */
+export class RawConnection {
+  private bytes = Buffer.alloc(0);
+  private ended = false;
+  private wake = (): void => undefined;
+
+  private constructor(readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => {
+      this.bytes = Buffer.concat([this.bytes, chunk]);
+      this.wake();
+    });
+    // A reset ends the connection too; read() then says what was missing.
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      this.ended = true;
+      this.wake();
+    });
+  }
+
+  static async open(port: number): Promise<RawConnection> {
+    const connection = new RawConnection(connect(port, '127.0.0.1'));
+    await once(connection.socket, 'connect');
+    return connection;
+  }
+
+  write(bytes: string | Buffer): this {
+    this.socket.write(bytes);
+    return this;
+  }
+
+  /**
+   * The next answer with its whole body; rejects where the connection ends before it.
+   *
+   * @param request the method and path that it answers
+   */
+  async read(request = { method: 'POST', path: '/plants' }): Promise<Received> {
+    const end = await this.until(() => this.bytes.indexOf('\r\n\r\n'));
+    const [statusLine = '', ...lines] = this.bytes.toString('latin1', 0, end).split('\r\n');
+    const status = Number(statusLine.split(' ')[1]);
+    const headers = Object.fromEntries(
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+    );
+    const start = end + 4;
+    const length = Number(headers['content-length'] ?? 0);
+    await this.until(() => (this.bytes.length >= start + length ? 0 : -1));
+    const body = this.bytes.toString('utf8', start, start + length);
+    this.bytes = this.bytes.subarray(start + length);
+    return receive(request, status, headers, body);
+  }
+
+  /** Resolves once the service has closed the connection. */
+  async closed(): Promise<void> {
+    if (!this.ended) await once(this.socket, 'close');
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private async until(found: () => number): Promise<number> {
+    for (;;) {
+      const at = found();
+      if (at >= 0) return at;
+      if (this.ended) throw new Error(`the connection ended after: ${this.bytes.toString()}`);
+      await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+  }
+}
+
+/** The bytes of a request. `content-length` is that of the body unless the headers say otherwise. */
+export function requestText(headers: Readonly<Record<string, string>>, body = ''): string {
+  const all = { host: 'localhost', 'content-length': `${Buffer.byteLength(body)}`, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST /plants HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
+}

@@ -1,0 +1,117 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { Client } from './client.js';
+import { RawConnection } from './raw-connection.js';
+import { TemporaryStore } from './temporary-store.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+
+/** How a process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** What a process is started with. */
+export interface Start {
+  /** The store; a new one by default. */
+  readonly store?: TemporaryStore;
+  /** A token of the store; by default the one that is printed at the first start. */
+  readonly token?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** A command to run Node with: its arguments follow. */
+  readonly under?: readonly string[];
+}
+
+/** Starts what was built, with no variable of the environment but these and PATH. */
+export function spawnMain(
+  store: TemporaryStore,
+  env: Readonly<Record<string, string>> = {},
+  under: readonly string[] = [],
+): ChildProcessWithoutNullStreams {
+  const [command, ...args] = [...under, process.execPath, MAIN];
+  return spawn(command, args, {
+    // No file `.env` of a developer is there.
+    cwd: store.folder,
+    env: { PATH: process.env.PATH, PORT: '0', DATABASE_URL: store.url, ...env },
+  });
+}
+
+/** Runs the service in the hope that it ends by itself. */
+export async function runMain(store: TemporaryStore, env: Readonly<Record<string, string>>) {
+  const child = spawnMain(store, env);
+  const texts = Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = (await once(child, 'exit')) as [number | null];
+  const [stdout, stderr] = await texts;
+  return { code, stdout, stderr };
+}
+
+/** The service as it was built, in a process of its own. */
+export class ServiceProcess {
+  private readonly clients: Client[] = [];
+
+  private constructor(
+    readonly store: TemporaryStore,
+    readonly exited: Promise<Exit>,
+    private readonly child: ChildProcessWithoutNullStreams,
+    /** What it printed until it was ready. */
+    readonly printed: string,
+    readonly port: number,
+    readonly token: string,
+  ) {}
+
+  /** Resolves once the service answers; rejects where it ends before. */
+  static async start({ store = new TemporaryStore(), token, env, under }: Start = {}) {
+    const child = spawnMain(store, env, under);
+    const exited = once(child, 'exit').then(([code, signal]): Exit => ({
+      code: code as number,
+      signal: signal as NodeJS.Signals,
+    }));
+    let printed = '';
+    let errors = '';
+    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    // Without a token to go by, the printed one is waited for.
+    const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants\n/;
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.on('data', (chunk: Buffer) => {
+        printed += chunk.toString();
+        if (ready.test(printed)) resolve();
+      });
+      void exited.then(() => reject(new Error(`the service ended: ${printed}${errors}`)));
+    });
+    const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
+    const own = token ?? / (plant_\w+)/.exec(printed)?.[1] ?? '';
+    return new ServiceProcess(store, exited, child, printed, port, own);
+  }
+
+  /** A client with connections and a token; it is closed with the service. */
+  client(connections?: number): Client {
+    const client = new Client(this.port, this.token, connections);
+    this.clients.push(client);
+    return client;
+  }
+
+  connect(): Promise<RawConnection> {
+    return RawConnection.open(this.port);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** Ends it at once; the store stays. */
+  async kill(): Promise<Exit> {
+    this.signal('SIGKILL');
+    const exit = await this.exited;
+    for (const client of this.clients) client.close();
+    return exit;
+  }
+
+  /** Ends it at once and removes its store. */
+  async remove(): Promise<void> {
+    await this.kill();
+    this.store.remove();
+  }
+}

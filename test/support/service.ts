@@ -1,0 +1,43 @@
+import type { AddressInfo } from 'node:net';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { createApp } from '../../src/app.js';
+import { TokensService } from '../../src/auth/tokens.service.js';
+import { readConfig } from '../../src/config/read-config.js';
+import { Client } from './client.js';
+import { RawConnection } from './raw-connection.js';
+import { TemporaryStore } from './temporary-store.js';
+
+/** The real application in this process, on a free port, over a store and with a token of its own. */
+export class Service {
+  private constructor(
+    readonly app: NestExpressApplication,
+    readonly store: TemporaryStore,
+    readonly port: number,
+    readonly token: string,
+    readonly client: Client,
+  ) {}
+
+  /** @param env variables of the configuration, over those that a test needs */
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<Service> {
+    const store = new TemporaryStore();
+    const app = await createApp(
+      readConfig({ DATABASE_URL: store.url, LOG_LEVEL: 'fatal', PORT: '0', ...env }),
+    );
+    await app.listen(0, '127.0.0.1');
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    const token = await app.get(TokensService).create('test');
+    return new Service(app, store, port, token, new Client(port, token));
+  }
+
+  /** Opens a bare connection; the caller closes it. */
+  connect(): Promise<RawConnection> {
+    return RawConnection.open(this.port);
+  }
+
+  /** Ends the application and removes its store. */
+  async stop(): Promise<void> {
+    this.client.close();
+    await this.app.close();
+    this.store.remove();
+  }
+}
