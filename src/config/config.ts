@@ -43,9 +43,9 @@ export class Config {
 
   /** Largest request body, in bytes; `kb` and `mb` behind the number multiply it. */
   @Variable('BODY_LIMIT', size)
-  @IsInt({ message: 'must be a size up to 16mb, such as 64kb' })
-  @Min(1, { message: 'must be a size up to 16mb, such as 64kb' })
-  @Max(2 ** 24, { message: 'must be a size up to 16mb, such as 64kb' })
+  @IsInt({ message: 'must be a size up to 1mb, such as 64kb' })
+  @Min(1, { message: 'must be a size up to 1mb, such as 64kb' })
+  @Max(2 ** 20, { message: 'must be a size up to 1mb, such as 64kb' })
   readonly bodyLimit: number = 64 * 1024;
 
   /** Whether the OpenAPI document and Swagger UI are served. */

@@ -35,7 +35,11 @@ describe('toAnswer', () => {
     ['an Error', new Error('secret'), ERRORS.INTERNAL],
     ['a text', 'secret', ERRORS.INTERNAL],
     ['nothing', undefined, ERRORS.INTERNAL],
-    ['an Error with a status', Object.assign(new Error('secret'), { status: 400 }), ERRORS.INTERNAL],
+    [
+      'an Error with a status',
+      Object.assign(new Error('secret'), { status: 400 }),
+      ERRORS.INTERNAL,
+    ],
     ['a locked store', failed('SQLITE_BUSY'), ERRORS.STORE_AWAY],
     ['a locked store, more exactly', failed('SQLITE_BUSY_SNAPSHOT'), ERRORS.STORE_AWAY],
     ['a full disk', failed('SQLITE_FULL'), ERRORS.STORE_AWAY],

@@ -5,6 +5,13 @@ import { ERRORS, type ErrorKind } from './errors.js';
 const ROW = /^\| *(\d+) *\| *(\d+) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
 const PAGE = new URL('../../docs/errors.md', import.meta.url);
 
+/** Headers of the answers with these statuses. */
+const HEADERS: Readonly<Record<number, string[] | undefined>> = {
+  401: ['www-authenticate'],
+  405: ['allow'],
+  503: ['retry-after'],
+};
+
 const kinds: ErrorKind[] = Object.values(ERRORS);
 
 describe('the table of errors', () => {
@@ -23,8 +30,6 @@ describe('the table of errors', () => {
   it.each(kinds)('$error has an int32, a message and the headers of its status', (kind) => {
     expect(kind.error | 0).toBe(kind.error);
     expect(kind.message).not.toBe('');
-    const names = { 401: ['www-authenticate'], 405: ['allow'], 503: ['retry-after'] };
-    const expected = names[kind.status as keyof typeof names] ?? [];
-    expect(Object.keys(kind.headers ?? {})).toEqual(expected);
+    expect(Object.keys(kind.headers ?? {})).toEqual(HEADERS[kind.status] ?? []);
   });
 });

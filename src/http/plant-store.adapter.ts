@@ -1,4 +1,6 @@
 import type { RequestListener, Server } from 'node:http';
+import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
@@ -8,12 +10,17 @@ import { Fault } from '../errors/fault.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { createServer } from './server.js';
 
+/** Milliseconds at a shutdown in which requests on open connections are still served. */
+const LINGER = 250;
 /** Milliseconds that a client has at a shutdown to send the rest of its request. */
 const GRACE = 10_000;
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
+  /** Answers tell the client to close its connection. */
   private closing = false;
+  /** Requests are no longer served. */
+  private refusing = false;
 
   constructor() {
     const app = express();
@@ -42,9 +49,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.closing = true;
   }
 
-  /** Answers what was accepted; a client that does not finish its request is cut off at last. */
+  /** Ends in order: no new connections, an answer to all that comes in on the open ones, the end. */
   override async close(): Promise<void> {
-    const cutOff = setTimeout(() => (this.httpServer as Server).closeAllConnections(), GRACE);
+    const server = this.httpServer as Server;
+    // http.Server's own close() ends idle connections at once, and with them requests on their way.
+    net.Server.prototype.close.call(server);
+    await sleep(LINGER);
+    this.refusing = true;
+    const cutOff = setTimeout(() => server.closeAllConnections(), GRACE);
     await super.close();
     clearTimeout(cutOff);
   }
@@ -77,7 +89,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** What is wrong with a request before any route has seen it. */
   private refusal(request: Request): Fault | undefined {
-    if (this.closing) return new Fault(ERRORS.SHUTTING_DOWN);
+    if (this.refusing) return new Fault(ERRORS.SHUTTING_DOWN);
     // RFC 9112, section 3.2.
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
       return new Fault(ERRORS.BAD_REQUEST, 'the Host header is missing');

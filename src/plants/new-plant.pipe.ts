@@ -3,9 +3,9 @@ import { validateSync } from 'class-validator';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { parseInt64 } from './int64.js';
-import { NewPlantDto } from './new-plant.dto.js';
+import { isNewPlant, NewPlantDto } from './new-plant.dto.js';
 
-const STRING_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+const QUOTE_ESCAPE_OR_NUMBER = /"|\\.|-?\d[\d.eE+-]*/g;
 const FRACTION_OR_EXPONENT = /\d[.eE]/;
 
 /**
@@ -20,12 +20,9 @@ export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
     const body = readObject(text);
     const { name, tag } = body;
     const id = typeof body.id === 'number' ? (exactId(body.id, text) ?? body.id) : body.id;
-    const plant = Object.assign(
-      new NewPlantDto(),
-      tag === undefined ? { id, name } : { id, name, tag },
-    );
-    const errors = validateSync(plant);
-    if (errors.length === 0) return plant;
+    const fields = tag === undefined ? { id, name } : { id, name, tag };
+    if (isNewPlant(fields)) return fields;
+    const errors = validateSync(Object.assign(new NewPlantDto(), fields));
     const reasons = errors.flatMap((error) => Object.values(error.constraints ?? {}));
     throw new Fault(ERRORS.INVALID_PLANT, reasons.join('; '));
   }
@@ -51,8 +48,10 @@ function readObject(text: string): Record<string, unknown> {
  */
 function exactId(id: number, text: string): bigint | undefined {
   if (Number.isSafeInteger(id) && !FRACTION_OR_EXPONENT.test(text)) return BigInt(id);
-  const quoted = text.replace(STRING_OR_NUMBER, (token) =>
-    token.startsWith('"') ? token : `"${token}"`,
-  );
+  let isString = false;
+  const quoted = text.replace(QUOTE_ESCAPE_OR_NUMBER, (token) => {
+    if (token === '"') isString = !isString;
+    return isString || token === '"' ? token : `"${token}"`;
+  });
   return parseInt64((JSON.parse(quoted) as { id: string }).id);
 }

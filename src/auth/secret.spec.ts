@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { hashOf, isSecret, newSecret } from './secret.js';
+
+/** A secret of no store, made once: what was given out must stay valid from release to release. */
+const KNOWN = 'plant_VAJQlawvy4z8HVxVz8DmmUp4xnqVj6cT0lPFDs';
+const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+describe('a secret', () => {
+  it('that was given out holds', () => expect(isSecret(KNOWN)).toBe(true));
+
+  it('is plant_, 32 random characters and 6 of a checksum', () => {
+    const secrets = Array.from({ length: 1000 }, newSecret);
+    for (const secret of secrets) {
+      expect(secret).toMatch(/^plant_[0-9A-Za-z]{38}$/);
+      expect(isSecret(secret)).toBe(true);
+    }
+    expect(new Set(secrets).size).toBe(1000);
+    const random = secrets.map((secret) => secret.slice(6, 38)).join('');
+    expect(new Set(random)).toEqual(new Set(BASE_62));
+  });
+
+  it.each([
+    ['', 'empty'],
+    ['plant_', 'the prefix alone'],
+    [KNOWN.slice(0, -1), 'cut short'],
+    [`${KNOWN}0`, 'with more behind it'],
+    [` ${KNOWN}`, 'with a blank before it'],
+    [`${KNOWN}\n`, 'with a line end behind it'],
+    [KNOWN.replace('plant_', 'Plant_'), 'with another prefix'],
+    [`plant_${'0'.repeat(38)}`, 'with a checksum that is wrong'],
+  ])('%j is none', (text) => expect(isSecret(text)).toBe(false));
+
+  it('with any one character changed is none', () => {
+    const changes = fc.record({
+      at: fc.nat(KNOWN.length - 1),
+      to: fc.oneof(
+        fc.constantFrom(...Array.from(BASE_62)),
+        fc.string({ unit: 'binary', minLength: 1 }),
+      ),
+    });
+    fc.assert(
+      fc.property(changes, ({ at, to }) => {
+        fc.pre(KNOWN[at] !== to);
+        expect(isSecret(KNOWN.slice(0, at) + to + KNOWN.slice(at + 1))).toBe(false);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('with two neighbours swapped is none', () => {
+    for (let at = 0; at < KNOWN.length - 1; at++) {
+      const [a = '', b = ''] = KNOWN.slice(at, at + 2);
+      const swapped = KNOWN.slice(0, at) + b + a + KNOWN.slice(at + 2);
+      expect(isSecret(swapped)).toBe(a === b);
+    }
+  });
+
+  it('has a SHA-256 in hexadecimal digits', () => {
+    expect(hashOf(KNOWN)).toBe(createHash('sha256').update(KNOWN).digest('hex'));
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ERRORS } from '../errors/errors.js';
+import { Fault } from '../errors/fault.js';
+import { NewPlantDto } from './new-plant.dto.js';
+import { NewPlantPipe } from './new-plant.pipe.js';
+
+const pipe = new NewPlantPipe();
+
+/** The fault that a text throws. */
+function faultOf(text: string): unknown {
+  try {
+    pipe.transform(text);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+describe('NewPlantPipe', () => {
+  it('makes a NewPlant, without a tag where there is none', () => {
+    const plant = pipe.transform('{"id":7,"name":"oak"}');
+    expect(plant).toBeInstanceOf(NewPlantDto);
+    expect(plant).toEqual({ id: 7n, name: 'oak' });
+    const tagged = { id: 7n, name: 'oak', tag: '' };
+    expect(pipe.transform('{"tag":"","id":7,"name":"oak"}')).toEqual(tagged);
+  });
+
+  it.each([
+    '{"id":9007199254740993,"name":"a"}',
+    '{ "id" : 9007199254740993 , "name" : "a" }',
+    '{"id":9.007199254740993e15,"name":"a"}',
+    '{"n":"\\\\\\"1.5","id":9007199254740993,"name":"a"}',
+    '{"n":[-1.5e-3,{"id":0}],"name":"a","id":9007199254740993}',
+    '{"id":"x","id":9007199254740993,"name":"a"}',
+    '{"i\\u0064":9007199254740993,"name":"a"}',
+    '{"__proto__":{"id":0.5},"id":9007199254740993,"name":"a"}',
+  ])('reads the id of %s from its digits', (text) => {
+    expect(pipe.transform(text)).toMatchObject({ id: 9007199254740993n, name: 'a' });
+  });
+
+  it('leaves digits in texts as they are', () => {
+    const plant = { name: '1.5 and -7e2', tag: '"9007199254740993"' };
+    const text = JSON.stringify({ ...plant, id: 7 }).replace(':7', ':70e-1');
+    expect(pipe.transform(text)).toMatchObject({ ...plant, id: 7n });
+  });
+
+  it('throws INVALID_JSON for a text that is none', () => {
+    expect(faultOf('{"id":7,')).toEqual(new Fault(ERRORS.INVALID_JSON));
+  });
+
+  it('throws INVALID_PLANT with every reason', () => {
+    const fault = faultOf('{"id":1.5,"tag":"\\u0000"}') as Fault;
+    expect(fault.kind).toBe(ERRORS.INVALID_PLANT);
+    expect(fault.message.split('; ').sort()).toEqual([
+      'id must be an integer from -2^63 to 2^63-1',
+      'name must be a string',
+      'tag must not contain U+0000 or unpaired surrogates',
+    ]);
+  });
+
+  it('throws nothing but these two, whatever the text', () => {
+    const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json());
+    fc.assert(
+      fc.property(texts, (text) => {
+        const fault = faultOf(text);
+        expect(fault).toBeInstanceOf(Fault);
+        expect([ERRORS.INVALID_JSON, ERRORS.INVALID_PLANT]).toContain((fault as Fault).kind);
+      }),
+    );
+  });
+
+  it('reads an id behind 1 MB of escapes, the most that a body may be set to have', () => {
+    const name = 'a\n'.repeat((2 ** 20 - 50) / 3);
+    const text = JSON.stringify({ name, id: 7 }).replace(':7}', ':7.0}');
+    expect(pipe.transform(text).id).toBe(7n);
+  });
+});

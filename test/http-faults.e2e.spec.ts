@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { requestText } from './support/raw-connection.js';
+import { Service } from './support/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+const POST = 'POST /plants HTTP/1.1\r\n';
+const HOST = 'host: localhost\r\n';
+
+describe('what is no HTTP: 400, an Error body, and the connection is closed', () => {
+  it.each([
+    ['garbage', 'garbage\r\n\r\n'],
+    ['bytes', '\0\x01\x02\r\n\r\n'],
+    ['the start of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['an unknown method', `PLANT /plants HTTP/1.1\r\n${HOST}\r\n`],
+    ['another protocol', `POST /plants FTP/1.1\r\n${HOST}\r\n`],
+    ['a blank in the path', `POST /pl ants HTTP/1.1\r\n${HOST}\r\n`],
+    ['a header without a name', `${POST}${HOST}: x\r\n\r\n`],
+    ['a blank behind a header name', `${POST}${HOST}content-length : 2\r\n\r\n{}`],
+    ['a header too large', `${POST}${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['a length that is no number', `${POST}${HOST}content-length: x\r\n\r\n`],
+    ['a negative length', `${POST}${HOST}content-length: -1\r\n\r\n`],
+    ['two lengths', `${POST}${HOST}content-length: 2\r\ncontent-length: 3\r\n\r\n{} `],
+    [
+      'a length and chunks (RFC 9112, section 6.3)',
+      `${POST}${HOST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['an unknown transfer coding', `${POST}${HOST}transfer-encoding: x\r\n\r\n`],
+    ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
+  ])('%s', async (_name, bytes) => {
+    const connection = await service.connect();
+    connection.write(Buffer.from(bytes, 'latin1'));
+    const { status, headers, body } = await connection.read();
+    expect(status).toBe(400);
+    expect(body).toEqual({ error: 3002, message: 'the request is not valid HTTP' });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-content-type-options': 'nosniff',
+      connection: 'close',
+    });
+    await connection.closed();
+    expect(service.store.count()).toBe(0);
+  });
+
+  it('a chunk that is none, behind a token that holds', async () => {
+    const connection = await service.connect();
+    const { authorization = '' } = service.client.headers;
+    connection.write(
+      `${POST}${HOST}authorization: ${authorization}\r\ncontent-type: application/json\r\n` +
+        'transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n',
+    );
+    expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
+    await connection.closed();
+  });
+});
+
+describe('Host', () => {
+  it('missing from HTTP/1.1: 400', async () => {
+    const connection = await service.connect();
+    const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
+    connection.write(text.replace(HOST, ''));
+    expect(await connection.read()).toMatchObject({
+      status: 400,
+      body: { error: 3002, message: 'the Host header is missing' },
+    });
+    connection.close();
+  });
+
+  it('missing from HTTP/1.0: fine', async () => {
+    const connection = await service.connect();
+    const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
+    connection.write(text.replace(HOST, '').replace('HTTP/1.1', 'HTTP/1.0'));
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+    await connection.closed();
+  });
+});
+
+it.each([
+  ['the whole URL as the target', 'POST http://localhost/plants HTTP/1.1'],
+  ['an upgrade that is not taken', 'POST /plants HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c'],
+])('%s is valid HTTP', async (_name, start) => {
+  const connection = await service.connect();
+  const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
+  connection.write(text.replace('POST /plants HTTP/1.1', start));
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  connection.close();
+});
+
+it('requests sent at once on one connection are answered in turn', async () => {
+  const connection = await service.connect();
+  const names = ['a', 'b', 'c', 'd'];
+  const { headers } = service.client;
+  const texts = names.map((name, i) => requestText(headers, `{"id":${100 + i},"name":"${name}"}`));
+  connection.write(texts.join(''));
+  for (const name of names) {
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name } });
+  }
+  connection.close();
+});
+
+it('the service goes on after a client that went away', async () => {
+  for (const bytes of ['', 'POST /pl', requestText(service.client.headers, '{"id":200')]) {
+    (await service.connect()).write(bytes).close();
+  }
+  const { status } = await service.client.post('{"id":201,"name":"oak"}');
+  expect(status).toBe(200);
+});

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { QUEUE_BOUND } from '../src/plants/plant-writer.js';
+import { requestText, type RawConnection } from './support/raw-connection.js';
+import type { Received } from './support/received.js';
+import { Service } from './support/service.js';
+import { tally } from './support/tally.js';
+
+const CONNECTIONS = 32;
+/** Requests on each connection: together twice what the queue holds. */
+const EACH = (2 * QUEUE_BOUND) / CONNECTIONS;
+
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+
+let service: Service;
+let connections: RawConnection[];
+beforeAll(async () => {
+  service = await Service.start();
+  connections = await Promise.all(range(CONNECTIONS).map(() => service.connect()));
+  // The service takes new connections one by one; an answer shows that it has them all.
+  await Promise.all(connections.map((connection) => connection.write(post(-1)).read()));
+});
+afterAll(async () => {
+  for (const connection of connections) connection.close();
+  await service.stop();
+});
+
+/** The bytes of a request for a plant of this id. */
+function post(id: number): string {
+  return requestText(service.client.headers, `{"id":${id},"name":"n"}`);
+}
+
+/** Sends so many requests at once; the answers, in the order of the ids from 0 on. */
+async function flood(): Promise<Received[]> {
+  const all = connections.map(async (connection, c) => {
+    connection.write(
+      range(EACH)
+        .map((i) => post(c * EACH + i))
+        .join(''),
+    );
+    const answers: Received[] = [];
+    for (let i = 0; i < EACH; i++) answers.push(await connection.read());
+    return answers;
+  });
+  return (await Promise.all(all)).flat();
+}
+
+it('past the bound of the queue: 503 with 5002, and nothing is lost', async () => {
+  const answers = await flood();
+  expect(Object.keys(tally(answers)).sort()).toEqual([
+    '200 {"name":"n"}',
+    '503 {"error":5002,"message":"overloaded"}',
+  ]);
+  const stored = answers.flatMap(({ status }, id) => (status === 200 ? [BigInt(id)] : []));
+  expect(service.store.plants().map(({ id }) => id)).toEqual([-1n, ...stored]);
+  const refused = answers.filter(({ status }) => status === 503);
+  for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+});
+
+it('what was refused goes through when it is sent again', async () => {
+  const plants = range(2 * QUEUE_BOUND).map((id) => ({ id: BigInt(id), name: 'n' }));
+  // The client has fewer connections than the queue has places.
+  const answers = await Promise.all(plants.map((plant) => service.client.create(plant)));
+  expect(tally(answers)).toEqual({ '200 {"name":"n"}': 2 * QUEUE_BOUND });
+  expect(service.store.count()).toBe(2 * QUEUE_BOUND + 1);
+});

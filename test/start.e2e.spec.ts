@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ServiceProcess, runMain } from './support/service-process.js';
+import { TemporaryStore } from './support/temporary-store.js';
+
+let store: TemporaryStore;
+beforeEach(() => {
+  store = new TemporaryStore();
+});
+afterEach(() => store.remove());
+
+describe('the first start', () => {
+  it('makes the store and prints the addresses, a token and a curl line that works', async () => {
+    const service = await ServiceProcess.start({ store });
+    const base = `http://127.0.0.1:${service.port}`;
+    expect(service.printed).toContain(`Plant store: ${base}/plants\n`);
+    expect(service.printed).toContain(`Documentation: ${base}/docs\n`);
+    expect(service.token).toMatch(/^plant_[0-9A-Za-z]{38}$/);
+    const docs = await service.client().send({ method: 'GET', path: '/docs', headers: {} });
+    expect(docs.status).toBe(200);
+
+    const curl = /^ {2}(curl [^]*?[^\\])\n/m.exec(service.printed)?.[1] ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
+    expect(JSON.parse(stdout)).toEqual({ name: 'Black alder' });
+    expect(store.plants()).toEqual([{ id: 2n, name: 'Black alder', tag: null }]);
+    await service.kill();
+
+    // Once, and never again.
+    const { token } = service;
+    const second = await ServiceProcess.start({ store, token });
+    await second.client().create({ id: 3n, name: 'oak' });
+    second.signal('SIGTERM');
+    expect(await second.exited).toEqual({ code: 0, signal: null });
+    expect(second.printed).not.toContain('plant_');
+    expect(store.rows('SELECT id FROM tokens')).toHaveLength(1);
+    expect(store.count()).toBe(2);
+  });
+
+  it('makes no token with NODE_ENV=production', async () => {
+    const env = { NODE_ENV: 'production', DOCS: 'off' };
+    const service = await ServiceProcess.start({ store, token: 'none', env });
+    // An answer shows that the start is over.
+    expect((await service.client().post('')).status).toBe(401);
+    await service.kill();
+    expect(service.printed).not.toContain('plant_');
+    expect(service.printed).not.toContain('/docs');
+    expect(store.rows('SELECT * FROM tokens')).toEqual([]);
+  });
+});
+
+describe('a start that fails says why on stderr, and exits with 1', () => {
+  it('every bad variable by its name, none with its value', async () => {
+    const bad = {
+      PORT: '65536',
+      DATABASE_URL: 'mysql://SECRET',
+      PUBLIC_URL: 'ftp://SECRET',
+      BODY_LIMIT: 'SECRET',
+      DOCS: 'SECRET',
+      LOG_LEVEL: 'SECRET',
+    };
+    const { code, stdout, stderr } = await runMain(store, bad);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    const [head, ...lines] = stderr.trimEnd().split('\n');
+    expect(head).toBe('The configuration is bad:');
+    expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(bad).sort());
+    expect(stderr).not.toContain('SECRET');
+    expect(stderr).not.toContain('65536');
+  });
+
+  it('a port that another process has', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const { code, stderr } = await runMain(store, { PORT: `${port}`, LOG_LEVEL: 'fatal' });
+    other.close();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'PORT: another process listens on it already.\n',
+    });
+  });
+
+  it.each([
+    ['a folder', () => mkdirSync(store.path, { recursive: true })],
+    ['a file that is no database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
+  ])('a store that is %s', async (_name, spoil) => {
+    spoil();
+    const { code, stdout, stderr } = await runMain(store, { LOG_LEVEL: 'fatal' });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
+  });
+
+  it('a store in a folder that cannot be made', async () => {
+    writeFileSync(`${store.folder}/file`, '');
+    const url = `sqlite:${store.folder}/file/store.sqlite`;
+    const { code, stderr } = await runMain(store, { DATABASE_URL: url, LOG_LEVEL: 'fatal' });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
+  });
+});
+
+/** The path, whose folder is made first. */
+function made(path: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  return path;
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from 'better-sqlite3';
+import { TokensService } from '../src/auth/tokens.service.js';
+import { ServiceProcess } from './support/service-process.js';
+import { Service } from './support/service.js';
+
+const AWAY = { status: 503, body: { error: 5001, message: 'the store is out of reach' } };
+const INTERNAL = { status: 500, body: { error: 5000, message: 'internal fault' } };
+
+describe('a store in trouble', () => {
+  let service: Service;
+  let other: Database;
+  beforeAll(async () => {
+    service = await Service.start();
+    other = service.store.open();
+  });
+  afterAll(async () => {
+    other.close();
+    await service.stop();
+  });
+
+  it('locked for long: 503 with 5001 and Retry-After, and nothing is stored', async () => {
+    other.exec('BEGIN IMMEDIATE');
+    const { status, body, headers } = await service.client.create({ id: 1n, name: 'oak' });
+    other.exec('ROLLBACK');
+    expect({ status, body }).toEqual(AWAY);
+    expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expect(service.store.count()).toBe(0);
+    expect((await service.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+    expect(service.store.count()).toBe(1);
+  });
+
+  it.each(['plants', 'tokens'])('without its table of %s: 500, without insides', async (table) => {
+    // A token that the service has not seen yet, so that it must look it up.
+    const secret = await service.app.get(TokensService).create(`for-${table}`);
+    const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
+    other.exec(`ALTER TABLE ${table} RENAME TO elsewhere`);
+    const { status, body } = await service.client.post('{"id":2,"name":"oak"}', headers);
+    other.exec(`ALTER TABLE elsewhere RENAME TO ${table}`);
+    expect({ status, body }).toEqual(INTERNAL);
+    expect((await service.client.post('{"id":2,"name":"oak"}', headers)).status).toBe(200);
+  });
+});
+
+describe('a full disk', () => {
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    // A limit on the size of files stops writes as a full disk does, and needs no disk to fill.
+    service = await ServiceProcess.start({
+      under: ['sh', '-c', 'ulimit -f 2000; exec "$@"', 'sh'],
+    });
+  });
+  afterAll(() => service.remove());
+
+  it('503 with 5001, then goes on without a restart; what was told 200 is stored', async () => {
+    const name = 'x'.repeat(20_000);
+    const send = (id: number) => service.client().create({ id: BigInt(id), name });
+    let stored = 0;
+    while ((await send(stored)).status === 200) stored++;
+    const { status, body, headers } = await send(stored);
+    expect({ status, body }).toEqual(AWAY);
+    expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    const ids = () => service.store.plants().map(({ id }) => Number(id));
+    expect(ids()).toEqual(Array.from({ length: stored }, (_, id) => id));
+
+    // Room again: the write-ahead log is emptied into the database file.
+    service.store.rows('PRAGMA wal_checkpoint(TRUNCATE)');
+    expect((await send(stored)).status).toBe(200);
+    expect(ids()).toHaveLength(stored + 1);
+  });
+});
