@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { readConfig } from './src/config/read-config.js';
-import { engineOf } from './src/database/engine.js';
+import { engineOf } from './src/database/engine-of.js';
 
 const { databaseUrl } = readConfig();
 

@@ -5,6 +5,7 @@ import { GENERATOR } from './load.js';
 import type { Options } from './options.js';
 import { CORES, WORK } from './processes.js';
 import type { Runtime } from './runtime.js';
+import { startFlags } from './store.js';
 
 /** What a reader must know to repeat a run, as a Markdown list. */
 export function describeRun(script: string, options: Options, { version }: Runtime): string {
@@ -21,6 +22,7 @@ export function describeRun(script: string, options: Options, { version }: Runti
       `${distribution()}, ${type()} ${release()}`,
     `- ${GENERATOR}, ${connections} connections, ${cores}`,
     `- ${rounds} rounds, every contestant in each, ${seconds} s each after ${warmUp} s of warm-up`,
+    `- this service as \`npm start\` runs it (Node's flags: ${startFlags().join(' ')}), the others with Node's defaults`,
   ].join('\n');
 }
 

@@ -26,16 +26,20 @@ export function createStore(file: string, { node, root }: Runtime): Store {
 
 /** The service over a store, with the flags that `npm start` gives to Node. */
 export function serviceOver({ file }: Store, name: string, { root }: Runtime): Program {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    scripts: { start: string };
-  };
-  const flags = scripts.start.split(' ').filter((word) => word.startsWith('-'));
   return {
     name,
-    args: [...flags, join(root, 'dist/src/main.js')],
+    args: [...startFlags(), join(root, 'dist/src/main.js')],
     env: { PORT: '0', DATABASE_URL: `sqlite:${file}` },
     cwd: dirname(file),
   };
+}
+
+/** The flags that `npm start` gives to Node. */
+export function startFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  return scripts.start.split(' ').filter((word) => word.startsWith('-'));
 }
 
 /**

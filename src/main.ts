@@ -1,4 +1,5 @@
 import { isIPv6, type AddressInfo } from 'node:net';
+import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from './app.js';
 import { createFirstToken } from './auth/first-token.js';
@@ -20,15 +21,16 @@ async function start(): Promise<void> {
 async function announce(app: NestExpressApplication, config: Config): Promise<void> {
   const { address, port } = app.getHttpServer().address() as AddressInfo;
   const url = `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
-  print(`Plant store: ${url}/plants`);
-  if (config.docs) print(`Documentation: ${url}/docs`);
+  const say = config.production ? (line: string) => new Logger('PlantStore').log(line) : print;
+  say(`Plant store: ${url}/plants`);
+  if (config.docs) say(`Documentation: ${url}/docs`);
   const secret = config.production ? undefined : await createFirstToken(app.get(TokensService));
   if (secret === undefined) return;
   print(`\nThe store has no token yet. Here is one; it is shown only now:\n\n  ${secret}\n`);
   print('Store a plant:\n');
   print(
     `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
-      `    -H 'Content-Type: application/json' -d '{"id": 2, "name": "Black alder"}'\n`,
+      `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n`,
   );
 }
 

@@ -56,7 +56,7 @@ describe('the document and its UI', () => {
     expect(headers['content-type']).toContain(type);
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',
-      'x-frame-options': 'SAMEORIGIN',
+      'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
     });
     const policy = headers['content-security-policy'] ?? '';

@@ -46,6 +46,19 @@ describe('what is no HTTP: 400, an Error body, and the connection is closed', ()
     expect(service.store.count()).toBe(0);
   });
 
+  it('bytes behind a whole request: it is stored, and answered 200 and nothing else', async () => {
+    const connection = await service.connect();
+    connection.write(`${requestText(service.client.headers, '{"id":77,"name":"oak"}')}\0\0`);
+    expect(await connection.read()).toMatchObject({
+      status: 200,
+      headers: { connection: 'close' },
+      body: { name: 'oak' },
+    });
+    await connection.closed();
+    expect(service.store.plant(77n)?.name).toBe('oak');
+    await expect(connection.read()).rejects.toThrow('the connection ended');
+  });
+
   it('a chunk that is none, behind a token that holds', async () => {
     const connection = await service.connect();
     const { authorization = '' } = service.client.headers;

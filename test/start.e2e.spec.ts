@@ -25,14 +25,14 @@ describe('the first start', () => {
 
     const curl = /^ {2}(curl [^]*?[^\\])\n/m.exec(service.printed)?.[1] ?? '';
     const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
-    expect(JSON.parse(stdout)).toEqual({ name: 'Black alder' });
-    expect(store.plants()).toEqual([{ id: 2n, name: 'Black alder', tag: null }]);
+    expect(JSON.parse(stdout)).toEqual({ name: 'Common alder', tag: 'Alnus glutinosa' });
+    expect(store.plants()).toEqual([{ id: 3n, name: 'Common alder', tag: 'Alnus glutinosa' }]);
     await service.kill();
 
     // Once, and never again.
     const { token } = service;
     const second = await ServiceProcess.start({ store, token });
-    await second.client().create({ id: 3n, name: 'oak' });
+    await second.client().create({ id: 4n, name: 'oak' });
     second.signal('SIGTERM');
     expect(await second.exited).toEqual({ code: 0, signal: null });
     expect(second.printed).not.toContain('plant_');

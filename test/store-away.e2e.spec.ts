@@ -30,6 +30,15 @@ describe('a store in trouble', () => {
     expect(service.store.count()).toBe(1);
   });
 
+  it('locked: others than those who write are answered meanwhile', async () => {
+    other.exec('BEGIN IMMEDIATE');
+    const waiting = service.client.create({ id: 1n, name: 'oak' });
+    const { status, body } = await service.client.post('{"id":"1","name":"oak"}');
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: 1003 } });
+    other.exec('ROLLBACK');
+    expect((await waiting).status).toBe(200);
+  });
+
   it.each(['plants', 'tokens'])('without its table of %s: 500, without insides', async (table) => {
     // A token that the service has not seen yet, so that it must look it up.
     const secret = await service.app.get(TokensService).create(`for-${table}`);

@@ -1,7 +1,5 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
-import { Token } from './token.entity.js';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { STORE_WRITER, type StoreWriter } from '../database/engine.js';
 
 /** Milliseconds between two writes of the times of last use. */
 const INTERVAL = 10_000;
@@ -10,15 +8,14 @@ const INTERVAL = 10_000;
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
-  private used = new Map<number, Date>();
+  private used = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(@InjectRepository(Token) private readonly tokens: Repository<Token>) {}
+  constructor(@Inject(STORE_WRITER) private readonly store: StoreWriter) {}
 
   /** Notes that a token is used now. */
   touch(id: number): void {
-    if (this.used.has(id)) return;
-    this.used.set(id, new Date());
+    this.used.set(id, Date.now());
     this.timer ??= setTimeout(() => void this.write(), INTERVAL).unref();
   }
 
@@ -28,11 +25,12 @@ export class LastUsed implements OnApplicationShutdown {
   }
 
   private async write(): Promise<void> {
-    const used = this.used;
-    this.used = new Map();
+    const uses = [...this.used];
+    this.used.clear();
     this.timer = undefined;
+    if (uses.length === 0) return;
     try {
-      for (const [id, lastUsedAt] of used) await this.tokens.update({ id }, { lastUsedAt });
+      await this.store.noteUses(uses);
     } catch (error) {
       // A time of last use is worth a line in the log, not a request.
       this.logger.warn(`times of last use were not written: ${String(error)}`);

@@ -12,7 +12,7 @@ export class Token {
   @PrimaryGeneratedColumn({ type: 'integer' })
   id!: number;
 
-  /** Who holds it, in the operator's words; unique among the tokens that hold. */
+  /** Who holds it, in the operator's words. The service issues no second one that holds. */
   @Column({ type: 'text' })
   name!: string;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { engineOf } from '../database/engine.js';
+import { engineOf } from '../database/engine-of.js';
 import { createFirstToken } from './first-token.js';
 import { hashOf, isSecret } from './secret.js';
 import { holds, Token } from './token.entity.js';

@@ -57,7 +57,7 @@ export function addImportCommand(program: Command): void {
       if (!CREDENTIAL.test(token)) {
         command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
-      if (rejects !== undefined && resolve(rejects) === resolve(file)) {
+      if (rejects !== undefined && file !== '-' && resolve(rejects) === resolve(file)) {
         command.error('error: --rejects would overwrite the file to import');
       }
       const { runImport } = await import('../import/run-import.js');

@@ -1,6 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { createContext } from '../app.js';
+import { DataSource } from 'typeorm';
 import { readConfig } from '../config/read-config.js';
+import { engineOf } from '../database/engine-of.js';
 import { reasonOf } from '../reason.js';
 
 /**
@@ -30,10 +32,11 @@ export async function withStore<Result>(
 export function migrate(): Promise<string[]> {
   return inWords(async () => {
     // Not through createContext(), which migrates by itself and does not tell what.
-    const { default: store } = await import('../../ormconfig.js');
-    await store.initialize();
+    const { databaseUrl } = readConfig();
+    const engine = engineOf(databaseUrl);
+    const store = await new DataSource(engine.connect(databaseUrl)).initialize();
     try {
-      return (await store.runMigrations()).map(({ name }) => name);
+      return await engine.migrate(store);
     } finally {
       await store.destroy();
     }

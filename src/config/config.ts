@@ -9,14 +9,14 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { onOff, size, Variable } from './variable.js';
+import { baseUrl, onOff, size, Variable, wholeNumber } from './variable.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 /** The service's configuration: a field, its variable and its default. Read once, at the start. */
 export class Config {
   /** TCP port that the service listens on; 0 takes a free one. */
-  @Variable('PORT', Number)
+  @Variable('PORT', wholeNumber)
   @IsInt({ message: 'must be from 0 to 65535' })
   @Min(0, { message: 'must be from 0 to 65535' })
   @Max(65_535, { message: 'must be from 0 to 65535' })
@@ -33,11 +33,18 @@ export class Config {
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
   /** Where clients reach the service: the server that the OpenAPI document names. */
-  @Variable('PUBLIC_URL')
+  @Variable('PUBLIC_URL', baseUrl)
   @IsOptional()
   @IsUrl(
-    { protocols: ['http', 'https'], require_protocol: true, require_tld: false },
-    { message: 'must be an http or https URL' },
+    {
+      protocols: ['http', 'https'],
+      require_protocol: true,
+      require_tld: false,
+      disallow_auth: true,
+      allow_query_components: false,
+      allow_fragments: false,
+    },
+    { message: 'must be an http or https URL, without credentials, query and fragment' },
   )
   readonly publicUrl?: string;
 

@@ -15,6 +15,12 @@ export function Variable(name: string, parse: Parse = (text) => text): PropertyD
   return (_target, field) => void VARIABLES.push({ name, field: String(field), parse });
 }
 
+/** Decimal digits. */
+export const wholeNumber: Parse = (text) => (/^\d+$/.test(text) ? Number(text) : undefined);
+
+/** An address that paths are put behind, so it has no slash at its end. */
+export const baseUrl: Parse = (text) => text.replace(/\/$/, '');
+
 /** `on` and `off`. */
 export const onOff: Parse = (text) => ({ on: true, off: false })[text];
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { engineOf } from './engine.js';
+import { engineOf } from './engine-of.js';
 
 let folder: string;
 let store: DataSource;

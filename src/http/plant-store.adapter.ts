@@ -1,19 +1,13 @@
-import type { RequestListener, Server } from 'node:http';
-import net from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestListener } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import { toAnswer, type Answer } from '../errors/answer.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
+import { Connections } from './connections.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { createServer } from './server.js';
-
-/** Milliseconds at a shutdown in which requests on open connections are still served. */
-const LINGER = 250;
-/** Milliseconds that a client has at a shutdown to send the rest of its request. */
-const GRACE = 10_000;
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -21,6 +15,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private closing = false;
   /** Requests are no longer served. */
   private refusing = false;
+  private connections: Connections | undefined;
 
   constructor() {
     const app = express();
@@ -32,6 +27,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super(app);
   }
 
+  /** Puts a server of ours in the place of Nest's; what Nest offers with its own goes on working. */
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
     const app = this.getInstance<Express>();
@@ -40,7 +36,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
       if (fault) this.send(response, toAnswer(fault));
       else app(request, response);
     };
-    this.httpServer = createServer(app, listener as RequestListener, options.httpsOptions);
+    const server = createServer(app, listener as RequestListener, options.httpsOptions);
+    this.connections = new Connections(server);
+    this.httpServer = server;
     if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();
   }
 
@@ -51,12 +49,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Ends in order: no new connections, an answer to all that comes in on the open ones, the end. */
   override async close(): Promise<void> {
-    const server = this.httpServer as Server;
-    // http.Server's own close() ends idle connections at once, and with them requests on their way.
-    net.Server.prototype.close.call(server);
-    await sleep(LINGER);
+    await this.connections?.linger();
     this.refusing = true;
-    const cutOff = setTimeout(() => server.closeAllConnections(), GRACE);
+    const cutOff = this.connections?.cutOffLater();
     await super.close();
     clearTimeout(cutOff);
   }
@@ -74,8 +69,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   /** Sends a JSON body in one piece; res.json() costs a fifth of the throughput. */
-  send(response: Response, { status, body, headers = {} }: Answer): void {
-    if (response.headersSent) return;
+  private send(response: Response, { status, body, headers = {} }: Answer): void {
     const text = JSON.stringify(body);
     response.writeHead(status, [
       ...JSON_HEADERS,

@@ -5,6 +5,7 @@ import type { Express } from 'express';
 import { toAnswer } from '../errors/answer.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
+import { answerDueOn } from './connections.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { messageClasses } from './message-classes.js';
 
@@ -26,9 +27,20 @@ export function createServer(
   // sent by the one who reads the body, so a client without a token is told before it sends one.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
-  server.on('clientError', (_error, socket) => refuse(socket));
+  server.on('clientError', (_error, socket) => breakOff(socket));
   server.on('connect', (_request, socket) => refuse(socket));
   return server;
+}
+
+/**
+ * Ends a connection whose next bytes are no HTTP. A whole request before them may be on its way into
+ * the store, and a 400 would say that it is not: it gets its own answer first.
+ */
+function breakOff(socket: Duplex): void {
+  const due = answerDueOn(socket);
+  if (!due) return refuse(socket);
+  if (!due.headersSent) due.setHeader('connection', 'close');
+  due.once('close', () => socket.destroy());
 }
 
 /** Answers on a socket whose bytes are no HTTP that Node could make a request of. */

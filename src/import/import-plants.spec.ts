@@ -8,7 +8,7 @@ import { ImportStopped, PlantsImport, type Refused, type Tally } from './import-
 import { PlantsClient } from './plants-client.js';
 import { posting } from './post.js';
 
-const PATIENCE = { tries: 5, first: 1, longest: 10 };
+const RETRY_POLICY = { tries: 5, first: 1, longest: 10 };
 
 let server: Server;
 afterEach(async () => {
@@ -28,7 +28,7 @@ async function importing(source: Readable, listener: Listener) {
   const { post, close } = posting(new URL(`http://127.0.0.1:${port}/base/`), 't', 4);
   const tally: Tally = { stored: 0, refused: 0, bytes: 0 };
   const refused: Refused[] = [];
-  const client = new PlantsClient(post, PATIENCE);
+  const client = new PlantsClient(post, RETRY_POLICY);
   const run = new PlantsImport(client, 4, tally, (plant) => refused.push(plant));
   try {
     await run.run(source);

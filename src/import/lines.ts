@@ -4,7 +4,7 @@ export interface Line {
   readonly text: Buffer;
 }
 
-/** Bytes of the longest line that is read: the most that a service can be made to take. */
+/** Bytes of the longest line that is read: far more than a service can be made to take. */
 export const LONGEST_LINE = 2 ** 24;
 
 const LINE_FEED = 0x0a;

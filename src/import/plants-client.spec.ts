@@ -6,7 +6,7 @@ const PLANT = Buffer.from('{"id":1,"name":"Alder"}');
 const STORED: HttpAnswer = { status: 200, headers: {}, body: '{"name":"Alder"}' };
 const AWAY: HttpAnswer = { status: 503, headers: {}, body: '{"error":5001,"message":"away"}' };
 const BROKEN = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
-const PATIENCE = { tries: 3, first: 1, longest: 2 };
+const RETRY_POLICY = { tries: 3, first: 1, longest: 2 };
 
 /** A service that gives these answers in turn, the last one for ever. */
 function service(...answers: (HttpAnswer | Error)[]) {
@@ -22,24 +22,24 @@ function service(...answers: (HttpAnswer | Error)[]) {
 describe('PlantsClient', () => {
   it('sends the same text again until there is an answer', async () => {
     const { post, sent } = service(BROKEN, AWAY, STORED);
-    const client = new PlantsClient(post, PATIENCE);
+    const client = new PlantsClient(post, RETRY_POLICY);
     expect(await client.create(PLANT)).toBeUndefined();
     expect(sent).toEqual(Array(3).fill(PLANT.toString()));
-    expect(client.trouble).toBeUndefined();
+    expect(client.lastError).toBeUndefined();
   });
 
   it('gives up after so many tries and says why', async () => {
     const { post, sent } = service(AWAY, BROKEN);
-    const client = new PlantsClient(post, PATIENCE);
+    const client = new PlantsClient(post, RETRY_POLICY);
     await expect(client.create(PLANT)).rejects.toThrow('no luck in 3 tries (ECONNREFUSED)');
     expect(sent).toHaveLength(3);
-    expect(client.trouble).toBe('ECONNREFUSED');
+    expect(client.lastError).toBe('ECONNREFUSED');
   });
 
   it('returns a refusal, which no further try would change', async () => {
     const body = '{"error":1004,"message":"taken"}';
     const { post, sent } = service({ status: 400, headers: {}, body });
-    const refusal = await new PlantsClient(post, PATIENCE).create(PLANT);
+    const refusal = await new PlantsClient(post, RETRY_POLICY).create(PLANT);
     expect(refusal).toMatchObject({ error: 1004, message: 'taken' });
     expect(sent).toHaveLength(1);
   });

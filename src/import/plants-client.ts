@@ -4,7 +4,7 @@ import { outcomeOf, type Outcome, type Refusal } from './outcome.js';
 import type { Post } from './post.js';
 
 /** How often one plant is tried, and how long the client waits between tries, in milliseconds. */
-export interface Patience {
+export interface RetryPolicy {
   readonly tries: number;
   /** After the first try; every further wait is twice as long, up to `longest`. */
   readonly first: number;
@@ -13,17 +13,17 @@ export interface Patience {
 }
 
 /** Some 40 seconds with 10 tries: long enough for a service to start again. */
-export const PATIENCE: Patience = { tries: 10, first: 200, longest: 10_000 };
+export const RETRY_POLICY: RetryPolicy = { tries: 10, first: 200, longest: 10_000 };
 
 /** Creates plants in a service. A plant may be sent again without harm: creation is idempotent. */
 export class PlantsClient {
   /** Why the latest try that failed did; undefined once one has succeeded. */
-  trouble: string | undefined;
+  lastError: string | undefined;
   private readonly stopping = new AbortController();
 
   constructor(
     private readonly post: Post,
-    private readonly patience = PATIENCE,
+    private readonly retryPolicy = RETRY_POLICY,
   ) {
     // One listener for every plant that waits for its next try.
     setMaxListeners(0, this.stopping.signal);
@@ -40,8 +40,8 @@ export class PlantsClient {
       const outcome = await this.attempt(plant);
       if (outcome.kind === 'stored') return undefined;
       if (outcome.kind === 'refused') return outcome;
-      this.trouble = outcome.reason;
-      if (tries >= this.patience.tries || this.stopping.signal.aborted) {
+      this.lastError = outcome.reason;
+      if (tries >= this.retryPolicy.tries || this.stopping.signal.aborted) {
         throw new Error(`no luck in ${tries} ${tries === 1 ? 'try' : 'tries'} (${outcome.reason})`);
       }
       await this.pause(tries, outcome.wait);
@@ -60,13 +60,13 @@ export class PlantsClient {
     } catch (error) {
       return { kind: 'again', reason: wordsOf(error), wait: 0 };
     }
-    this.trouble = undefined;
+    this.lastError = undefined;
     return outcomeOf(answer);
   }
 
   /** Exponential back-off, with jitter so that those who failed together do not come back so. */
   private async pause(tries: number, wait: number): Promise<void> {
-    const { first, longest } = this.patience;
+    const { first, longest } = this.retryPolicy;
     const backoff = Math.min(longest, first * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
     await sleep(wait + backoff, undefined, { signal: this.stopping.signal });
   }

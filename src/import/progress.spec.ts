@@ -9,8 +9,8 @@ describe('progressLine', () => {
     [1_000, undefined, '[============            ]  50 % 90 stored, 10 refused, 50/s'],
     [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
     [0, '503', '90 stored, 10 refused, 50/s, trying again: 503'],
-  ])('of %i bytes, with trouble %s', (total, trouble, line) => {
-    expect(progressLine(tally, total, 2, trouble)).toBe(line);
+  ])('of %i bytes, behind the error %s', (total, lastError, line) => {
+    expect(progressLine(tally, total, 2, lastError)).toBe(line);
   });
 });
 

@@ -20,12 +20,12 @@ export class Progress {
 
   /**
    * @param total bytes of the whole source; 0 where they are unknown, as those of a pipe
-   * @param trouble tells why the client waits, if it does
+   * @param lastError tells why the client waits, if it does
    */
   constructor(
     private readonly tally: Tally,
     private readonly total: number,
-    private readonly trouble: () => string | undefined,
+    private readonly lastError: () => string | undefined,
     private readonly terminal: Terminal,
   ) {
     this.timer = setInterval(() => this.show(), terminal.isTTY ? REDRAW : REPORT);
@@ -50,7 +50,7 @@ export class Progress {
   private show(): void {
     const seconds = (Date.now() - this.started) / 1_000;
     const { isTTY, columns = 80 } = this.terminal;
-    const line = progressLine(this.tally, this.total, seconds, this.trouble());
+    const line = progressLine(this.tally, this.total, seconds, this.lastError());
     // A line that wraps could not be taken back.
     this.terminal.write(isTTY ? `${CLEAR}${line.slice(0, columns - 1)}` : `${line}\n`);
   }
@@ -61,12 +61,12 @@ export function progressLine(
   { stored, refused, bytes }: Tally,
   total: number,
   seconds: number,
-  trouble: string | undefined,
+  lastError: string | undefined,
 ): string {
   const rate = Math.round((stored + refused) / seconds);
   const counts = `${stored} stored, ${refused} refused, ${rate}/s`;
   const bar = total === 0 ? '' : `${barOf(Math.min(1, bytes / total))} `;
-  return `${bar}${counts}${trouble === undefined ? '' : `, trying again: ${trouble}`}`;
+  return `${bar}${counts}${lastError === undefined ? '' : `, trying again: ${lastError}`}`;
 }
 
 function barOf(share: number): string {

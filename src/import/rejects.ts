@@ -19,9 +19,15 @@ export function rejecting(
   return (refused) => {
     number += 1;
     const { line, error, message } = refused;
-    if (file === undefined || number <= SHOWN) say(`line ${line}: error ${error}: ${message}`);
+    if (file === undefined || number <= SHOWN)
+      say(`line ${line}: error ${error}: ${printable(message)}`);
     else if (number === SHOWN + 1) say(`further refused plants are in ${file} alone`);
     // Synchronous, so that the file is whole however the import ends.
     if (descriptor !== undefined) writeSync(descriptor, `${JSON.stringify(refused)}\n`);
   };
+}
+
+/** The service's words go to a terminal: without what would move its cursor or break the line. */
+function printable(message: string): string {
+  return message.replaceAll(/\p{Cc}/gu, ' ');
 }

@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs';
 import { count, PlantsImport, type Tally } from './import-plants.js';
-import { PATIENCE, PlantsClient } from './plants-client.js';
+import { RETRY_POLICY, PlantsClient } from './plants-client.js';
 import { posting } from './post.js';
 import { Progress } from './progress.js';
 import { rejecting } from './rejects.js';
@@ -30,8 +30,8 @@ export async function runImport(file: string, options: ImportOptions): Promise<T
   const source = file === '-' ? process.stdin : createReadStream(file);
   const tally: Tally = { stored: 0, refused: 0, bytes: 0 };
   const { post, close } = posting(url, token, concurrency);
-  const client = new PlantsClient(post, { ...PATIENCE, tries });
-  const progress = new Progress(tally, size, () => client.trouble, process.stderr);
+  const client = new PlantsClient(post, { ...RETRY_POLICY, tries });
+  const progress = new Progress(tally, size, () => client.lastError, process.stderr);
   try {
     const report = rejecting(rejects, (line) => progress.say(line));
     await new PlantsImport(client, concurrency, tally, report).run(source);

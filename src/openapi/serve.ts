@@ -8,6 +8,9 @@ import { buildDocument } from './document.js';
 export function serveDocument(app: NestExpressApplication, config: Config): void {
   // Swagger UI sets styles in its page and draws with data: images; its scripts are files.
   const secure = helmet({
+    // Whether a whole domain is for TLS alone is for the proxy that speaks TLS to say.
+    strictTransportSecurity: false,
+    xFrameOptions: { action: 'deny' },
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {

@@ -30,7 +30,7 @@ export function ApiCreatePlant(): MethodDecorator {
       required: true,
       examples: {
         tagged: { summary: 'A plant with a tag', value: { id: 3, ...TAGGED } },
-        untagged: { summary: 'A plant without a tag', value: { id: 2, ...UNTAGGED } },
+        untagged: { summary: 'A plant without a tag', value: { id: 1001, ...UNTAGGED } },
       },
     }),
     ApiOkResponse({

@@ -61,6 +61,13 @@ describe('parseInt64', () => {
     '7\n',
   ])('%s: none', (literal) => expect(parseInt64(literal)).toBeUndefined());
 
+  it('a million digits: none, and at once', () => {
+    // A look at the run of zeros from each of its digits would take hours.
+    const zeros = '0'.repeat(1_000_000);
+    expect(parseInt64(`1${zeros}1`)).toBeUndefined();
+    expect(parseInt64(`1.${zeros}1`)).toBeUndefined();
+  });
+
   const digits = fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), maxLength: 25 });
   const literals = fc
     .record({

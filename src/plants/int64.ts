@@ -19,7 +19,10 @@ export function parseInt64(literal: string): bigint | undefined {
   if (!match) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
   const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  // Not by /0+$/, which looks at every run of zeros from each of its digits.
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  const significant = digits.slice(0, end);
   if (significant === '') return 0n;
   // 10^zeros × significant is the number: below zero it has a fraction, far above it overflows.
   // Lengths decide before any power is built, so `1e999999999` costs nothing.

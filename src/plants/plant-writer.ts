@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { ENGINE, type Engine, type Inserter } from '../database/engine.js';
+import { ENGINE, STORE_WRITER, type Engine, type StoreWriter } from '../database/engine.js';
 import { isStoreAway } from '../database/store-away.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
@@ -15,9 +16,10 @@ interface Waiting {
   readonly failed: (fault: unknown) => void;
 }
 
-/** Plants that may wait at once; past it the service is overloaded. Some 0.2 s of work. */
+/** Plants that may wait at once, and their characters; past either the service is overloaded. */
 export const QUEUE_BOUND = 2048;
-/** Plants in one commit at the most: past some hundred, more a commit gains nothing. */
+const LENGTH_BOUND = 2 ** 24;
+/** Plants in one commit at the most. */
 const GROUP_BOUND = 512;
 
 /**
@@ -26,16 +28,17 @@ const GROUP_BOUND = 512;
  */
 @Injectable()
 export class PlantWriter implements OnApplicationShutdown {
-  private readonly inserter: Inserter;
   private waiting: Waiting[] = [];
-  private running = false;
+  /** Characters of the plants that wait. */
+  private length = 0;
+  /** Settled once nothing waits any more. */
+  private running: Promise<void> | undefined;
 
   constructor(
     @InjectRepository(Plant) private readonly plants: Repository<Plant>,
     @Inject(ENGINE) private readonly engine: Engine,
-  ) {
-    this.inserter = engine.openInserter(plants);
-  }
+    @Inject(STORE_WRITER) private readonly store: StoreWriter,
+  ) {}
 
   /**
    * Resolves once the plant is on stable storage, now or from before.
@@ -43,25 +46,31 @@ export class PlantWriter implements OnApplicationShutdown {
    * @throws Fault ID_TAKEN, OVERLOADED; the store's own error where it is not stored, or may not be
    */
   write({ id, name, tag }: NewPlantDto): Promise<void> {
-    if (this.waiting.length >= QUEUE_BOUND) throw new Fault(ERRORS.OVERLOADED);
+    if (this.waiting.length >= QUEUE_BOUND || this.length >= LENGTH_BOUND) {
+      throw new Fault(ERRORS.OVERLOADED);
+    }
     return new Promise((stored, failed) => {
       const plant = { id: id.toString(), name, tag: tag ?? null };
       this.waiting.push({ plant, stored, failed });
-      if (this.running) return;
-      this.running = true;
-      // Not at once: every request that this turn of the event loop brings in joins the group.
-      setImmediate(() => void this.run());
+      this.length += lengthOf(plant);
+      this.running ??= this.run();
     });
   }
 
-  /** By now the HTTP server has closed, so every plant has its answer. */
-  onApplicationShutdown(): Promise<void> {
-    return this.inserter.close();
+  /** The HTTP server has closed by now, but a client that left may have left a plant behind. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.running;
   }
 
   private async run(): Promise<void> {
-    while (this.waiting.length > 0) await this.commit(this.waiting.splice(0, GROUP_BOUND));
-    this.running = false;
+    // Not at once: every request that this turn of the event loop brings in joins the group.
+    await setImmediate();
+    while (this.waiting.length > 0) {
+      const group = this.waiting.splice(0, GROUP_BOUND);
+      for (const { plant } of group) this.length -= lengthOf(plant);
+      await this.commit(group);
+    }
+    this.running = undefined;
   }
 
   /** Commits a group; where that fails, its halves, so that a bad plant fails alone. */
@@ -87,7 +96,7 @@ export class PlantWriter implements OnApplicationShutdown {
   private async insert(plants: Plant[]): Promise<Map<string, Plant>> {
     const owners = new Map<string, Plant>();
     for (const plant of plants) if (!owners.has(plant.id)) owners.set(plant.id, plant);
-    const inserted = await this.inserter.insert([...owners.values()]);
+    const inserted = await this.store.insertPlants([...owners.values()]);
     if (inserted.length === owners.size) return owners;
     const taken = new Set(owners.keys());
     for (const id of inserted) taken.delete(id);
@@ -101,4 +110,8 @@ export class PlantWriter implements OnApplicationShutdown {
 
 function isSame(a: Plant | undefined, b: Plant): boolean {
   return a === b || (a?.name === b.name && a.tag === b.tag);
+}
+
+function lengthOf({ name, tag }: Plant): number {
+  return name.length + (tag?.length ?? 0);
 }

@@ -6,7 +6,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  */
 @Entity('plants', { withoutRowid: true })
 export class Plant {
-  /** int64 in decimal digits: neither driver has a number that holds it. */
+  /** int64 in decimal digits: no driver has a number that holds it. */
   @PrimaryColumn({ type: 'bigint' })
   id!: string;
 

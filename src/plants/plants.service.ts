@@ -12,7 +12,7 @@ export class PlantsService {
    * Stores a plant. The promise is kept when the plant is on stable storage: written now, or
    * earlier with the same content.
    *
-   * @throws Fault ID_TAKEN, OVERLOADED; QueryFailedError where the store fails
+   * @throws Fault ID_TAKEN, OVERLOADED; StoreAwayError where it may not be stored; the store's error
    */
   async create(plant: NewPlantDto): Promise<PlantDto> {
     await this.writer.write(plant);

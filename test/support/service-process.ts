@@ -73,7 +73,7 @@ export class ServiceProcess {
     let errors = '';
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     // Without a token to go by, the printed one is waited for.
-    const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants\n/;
+    const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants[\n"]/;
     await new Promise<void>((resolve, reject) => {
       child.stdout.on('data', (chunk: Buffer) => {
         printed += chunk.toString();
