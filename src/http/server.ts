@@ -38,14 +38,20 @@ export function createServer(
  */
 function breakOff(socket: Duplex): void {
   const due = answerDueOn(socket);
-  if (!due) return refuse(socket);
+  if (!due) {
+    refuse(socket);
+    return;
+  }
   if (!due.headersSent) due.setHeader('connection', 'close');
   due.once('close', () => socket.destroy());
 }
 
 /** Answers on a socket whose bytes are no HTTP that Node could make a request of. */
 function refuse(socket: Duplex): void {
-  if (!socket.writable) return void socket.destroy();
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
   const { body } = toAnswer(new Fault(ERRORS.BAD_REQUEST));
   const text = JSON.stringify(body);
   const headers = [...JSON_HEADERS, 'content-length', `${text.length}`, 'connection', 'close'];
