@@ -24,7 +24,7 @@ export default {
       },
     ],
   },
-  testTimeout: 60_000,
+  testTimeout: 240_000,
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],
   coverageReporters: ['text', 'lcov'],
 };

@@ -41,6 +41,16 @@ describe('help', () => {
   });
 });
 
+it('commands that make the store at once take turns', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const ran = await Promise.all(names.map((name) => run(`token create ${name}`)));
+  expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+    names.map(() => ({ code: 0, stderr: '' })),
+  );
+  const tokens = JSON.parse((await run('token list --json')).stdout) as { name: string }[];
+  expect(tokens.map(({ name }) => name).sort()).toEqual(names);
+});
+
 describe('bad usage', () => {
   it.each([
     ['tokn', "unknown command 'tokn' (Did you mean token?)"],

@@ -1,0 +1,52 @@
+import { renameSync, statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { TemporaryStore } from '../../test/support/temporary-store.js';
+import type { StoreWriter } from './engine.js';
+import { sqlite } from './sqlite.js';
+import { StoreAwayError } from './store-away.js';
+
+let file: TemporaryStore;
+let store: DataSource;
+let writer: StoreWriter;
+beforeEach(async () => {
+  file = new TemporaryStore();
+  store = await new DataSource(sqlite.connect(file.url)).initialize();
+  await sqlite.migrate(store);
+  writer = sqlite.openWriter(store);
+});
+afterEach(async () => {
+  await writer.close();
+  await store.destroy();
+  file.remove();
+});
+
+describe('SqliteWriter', () => {
+  it('returns the ids that it inserted, to their last digit', async () => {
+    const plants = ['9223372036854775807', '9007199254740993', '-9223372036854775808'].map(
+      (id) => ({ id, name: 'oak', tag: null }),
+    );
+    expect((await writer.insertPlants(plants)).sort()).toEqual(plants.map(({ id }) => id).sort());
+    const again = [...plants, { id: '1', name: '', tag: '' }];
+    expect(await writer.insertPlants(again)).toEqual(['1']);
+    expect(file.count()).toBe(4);
+  });
+
+  it('keeps the log from growing with what is written', async () => {
+    const MB = 2 ** 20;
+    const name = 'x'.repeat(MB);
+    for (let id = 0; id < 200; id++) {
+      await writer.insertPlants([{ id: String(id), name, tag: null }]);
+    }
+    expect(statSync(`${file.path}-wal`).size).toBeLessThan(100 * MB);
+    expect(file.count()).toBe(200);
+  });
+
+  it('fails while the file is gone, and goes on once it is back', async () => {
+    const plants = [{ id: '1', name: 'oak', tag: null }];
+    renameSync(file.path, `${file.path}.elsewhere`);
+    await expect(writer.insertPlants(plants)).rejects.toThrow(StoreAwayError);
+    renameSync(`${file.path}.elsewhere`, file.path);
+    expect(await writer.insertPlants(plants)).toEqual(['1']);
+  });
+});
