@@ -7,7 +7,7 @@ export default defineConfig(
   globalIgnores(['dist', 'coverage', 'node_modules', 'bench/.work']),
   js.configs.recommended,
   {
-    files: ['**/*.ts', 'src/**/*.js'],
+    files: ['**/*.ts', '{src,test}/**/*.js'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
@@ -22,7 +22,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.js'],
+    files: ['{src,test}/**/*.js'],
     rules: {
       // The compiler checks these by JSDoc's casts, which the rules do not see.
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -1,8 +1,7 @@
 /** Nest 12 is ESM, so the tests run as ESM too (`node --experimental-vm-modules`). */
-export default {
+const project = {
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testEnvironment: 'node',
-  testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
@@ -24,6 +23,36 @@ export default {
       },
     ],
   },
+};
+
+/** Tests whose subject is not the store: one engine will do. */
+const ANY_ENGINE = [
+  '<rootDir>/src/(?!database/)',
+  '<rootDir>/src/database/sqlite',
+  '<rootDir>/test/(authentication-first|contract|headers|http-faults|paths|routes)\\.',
+  '<rootDir>/test/(docs|sqlite)-',
+  '<rootDir>/test/support/',
+];
+
+export default {
+  projects: [
+    {
+      ...project,
+      displayName: 'sqlite',
+      globals: { ENGINE: 'sqlite' },
+      testMatch: ['**/*.spec.ts'],
+      testPathIgnorePatterns: ['<rootDir>/test/postgres-'],
+    },
+    {
+      ...project,
+      displayName: 'postgres',
+      globals: { ENGINE: 'postgres' },
+      testMatch: ['**/*.spec.ts'],
+      testPathIgnorePatterns: ANY_ENGINE,
+      globalSetup: '<rootDir>/test/support/start-postgres.js',
+      globalTeardown: '<rootDir>/test/support/stop-postgres.js',
+    },
+  ],
   testTimeout: 240_000,
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],
   coverageReporters: ['text', 'lcov'],

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { readConfig } from './src/config/read-config.js';
 import { engineOf } from './src/database/engine-of.js';
 
-const { databaseUrl } = readConfig();
+const config = readConfig();
 
 /** The store that the environment names, as the service opens it: for TypeORM's own CLI. */
-export default new DataSource(engineOf(databaseUrl).connect(databaseUrl));
+export default new DataSource(engineOf(config.databaseUrl).connect(config));

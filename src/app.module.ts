@@ -3,15 +3,17 @@ import { APP_FILTER } from '@nestjs/core';
 import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
+import { openStore } from './database/open-store.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { PlantsModule } from './plants/plants.module.js';
 
 @Module({})
 export class AppModule {
-  static forRoot(config: Config): DynamicModule {
+  /** @param open how the store is opened: {@link openStore} or {@link awaitStore} */
+  static forRoot(config: Config, open = openStore): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config), PlantsModule],
+      imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, open), PlantsModule],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }

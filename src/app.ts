@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
+import { awaitStore } from './database/open-store.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { ServiceLogger } from './logger.js';
 import { serveDocument } from './openapi/serve.js';
@@ -10,7 +11,7 @@ import { serveDocument } from './openapi/serve.js';
 /** The one way to build the application: for main, the tests and the tools. */
 export async function createApp(config: Config): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(config),
+    AppModule.forRoot(config, awaitStore),
     new PlantStoreAdapter(),
     // The body is read by a pipe, behind the guard.
     { bodyParser: false, abortOnError: false, logger: new ServiceLogger(config) },

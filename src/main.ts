@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { isIPv6, type AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -6,15 +7,42 @@ import { createFirstToken } from './auth/first-token.js';
 import { TokensService } from './auth/tokens.service.js';
 import { readConfig } from './config/read-config.js';
 import type { Config } from './config/config.js';
+import { ServiceLogger } from './logger.js';
 import { reasonOf } from './reason.js';
+import { endWithPrimary } from './workers/end-with-primary.js';
+import { Workers } from './workers/workers.js';
 
-/** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
+const SIGNALS = ['SIGTERM', 'SIGINT'];
+
+/** Starts the service: in this process, or in several that share a port, and this one keeps going. */
 async function start(): Promise<void> {
   const config = readConfig();
+  if (config.workers === 1) return serve(config);
+  if (cluster.worker) {
+    endWithPrimary();
+    return serve(config, cluster.worker.id === 1);
+  }
+  Logger.overrideLogger(new ServiceLogger(config));
+  new Workers(config.workers).start();
+}
+
+/**
+ * Serves. SIGTERM and SIGINT end it, once every accepted request has its answer.
+ *
+ * @param announced whether this process tells where the service is
+ */
+async function serve(config: Config, announced = true): Promise<void> {
+  // The store may be long in coming, and the first process of a container has no other way to end.
+  for (const signal of SIGNALS) process.on(signal, exit);
   const app = await createApp(config);
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   await app.listen(config.port, config.host);
-  await announce(app, config);
+  app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
+  for (const signal of SIGNALS) process.off(signal, exit);
+  if (announced) await announce(app, config);
+}
+
+function exit(): void {
+  process.exit(0);
 }
 
 /** Tells the operator where the service is, and in development how to send it a first plant. */

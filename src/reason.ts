@@ -4,11 +4,8 @@ import { ConfigError } from './config/read-config.js';
 export function reasonOf(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is bad:\n${error.message}`;
   if (!(error instanceof Error)) return String(error);
-  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return 'PORT: another process listens on it already.';
   if (syscall === 'listen' || syscall === 'getaddrinfo') return `HOST and PORT: ${error.message}`;
-  if (syscall === 'mkdir' || code.startsWith('SQLITE_')) {
-    return `DATABASE_URL: the store cannot be opened: ${error.message}`;
-  }
   return error.message;
 }

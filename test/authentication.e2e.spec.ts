@@ -45,7 +45,7 @@ describe('no bearer token: 2000', () => {
     ['a tab for the blank', 'Bearer\tplant_0123456789'],
   ])('%s', async (_name, authorization) => {
     expect(await ask(authorization)).toEqual(NO_TOKEN);
-    expect(service.store.count()).toBe(0);
+    expect(await service.store.count()).toBe(0);
   });
 
   it('a token in the query or in the body is none', async () => {
@@ -56,12 +56,12 @@ describe('no bearer token: 2000', () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const form = await service.client.send({ headers, body: `access_token=${token}` });
     expect(form).toMatchObject({ status: 401, body: NO_TOKEN.body });
-    expect(service.store.count()).toBe(0);
+    expect(await service.store.count()).toBe(0);
   });
 });
 
 describe('a token that does not hold: 2001', () => {
-  const bad: [name: string, authorization: () => string][] = [
+  const bad: [name: string, authorization: () => string | Promise<string>][] = [
     ['malformed', () => 'Bearer x'],
     ['unknown', () => `Bearer ${newSecret()}`],
     ['mistyped', () => `Bearer ${service.token.slice(0, -1)}!`],
@@ -73,11 +73,14 @@ describe('a token that does not hold: 2001', () => {
     ['in quotes', () => `Bearer "${service.token}"`],
     ['10,000 characters', () => `Bearer ${'x'.repeat(10_000)}`],
     ['beyond ASCII', () => 'Bearer \u00e9\u00ff'],
-    ['its own hash', () => `Bearer ${String(service.store.rows<{ hash: string }>(HASH)[0]?.hash)}`],
+    [
+      'its own hash',
+      async () => `Bearer ${String((await service.store.rows<{ hash: string }>(HASH))[0]?.hash)}`,
+    ],
   ];
   it.each(bad)('%s', async (_name, authorization) => {
-    expect(await ask(authorization())).toEqual(INVALID_TOKEN);
-    expect(service.store.count()).toBe(0);
+    expect(await ask(await authorization())).toEqual(INVALID_TOKEN);
+    expect(await service.store.count()).toBe(0);
   });
 
   it('expired, whether it was used before or not', async () => {
@@ -109,8 +112,8 @@ describe('a token that holds', () => {
     },
   );
 
-  it('is known in the store by its SHA-256 alone', () => {
-    const text = JSON.stringify(service.store.rows('SELECT name, hash FROM tokens'));
+  it('is known in the store by its SHA-256 alone', async () => {
+    const text = JSON.stringify(await service.store.rows('SELECT name, hash FROM tokens'));
     expect(text).toMatch(/"hash":"[0-9a-f]{64}"/);
     expect(text).not.toContain(service.token);
   });

@@ -60,7 +60,7 @@ describe('media types', () => {
       status: 400,
       body: { error: 1001, message: 'the media type is not application/json' },
     });
-    expect(service.store.plant(8n)).toBeUndefined();
+    expect(await service.store.plant(8n)).toBeUndefined();
   });
 
   it('none is refused, with a body and without', async () => {
@@ -133,7 +133,7 @@ describe('a body in pieces', () => {
       await new Promise(setImmediate);
     }
     expect(await connection.read()).toMatchObject({ status: 200, body: { name: '🌵' } });
-    expect(service.store.plant(9n)?.name).toBe('🌵');
+    expect((await service.store.plant(9n))?.name).toBe('🌵');
     connection.close();
   });
 
@@ -143,7 +143,7 @@ describe('a body in pieces', () => {
     connection.write(requestText(headers, '{"id":10,"name":"oak"}'));
     connection.close();
     expect(await post(PLANT, { 'content-type': 'application/json' })).toEqual(ACCEPTED);
-    expect(service.store.plant(10n)).toBeUndefined();
+    expect(await service.store.plant(10n)).toBeUndefined();
   });
 });
 

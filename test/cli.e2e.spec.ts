@@ -1,19 +1,21 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isSecret } from '../src/auth/secret.js';
 import { runCli, type Ran } from './support/cli.js';
+import { createStore } from './support/engine.js';
 import { Service } from './support/service.js';
+import type { TemporaryStore } from './support/temporary-store.js';
 
-let cwd: string;
-beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'plant-store-'));
+let store: TemporaryStore;
+beforeEach(async () => {
+  store = await createStore();
 });
-afterEach(() => rmSync(cwd, { recursive: true }));
+afterEach(() => store.remove());
 
-const run = (line: string, env?: Record<string, string>): Promise<Ran> =>
-  runCli(line.split(' '), { cwd, ...(env && { env }) });
+function run(line: string, env?: Record<string, string>): Promise<Ran> {
+  return runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url, ...env } });
+}
 const ONE_LINE = /^error: [^\n]+\n$/;
 
 describe('help', () => {
@@ -28,7 +30,7 @@ describe('help', () => {
     const { code, stdout, stderr } = await run(line);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?:\n {2}\$ .*plant-store /);
-    expect(existsSync(join(cwd, 'data'))).toBe(false);
+    expect(existsSync(join(store.folder, 'data'))).toBe(false);
   });
 
   it('names the exit codes', async () => {
@@ -69,7 +71,7 @@ describe('bad usage', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(ONE_LINE);
     expect(stderr).toContain(message);
-    expect(existsSync(join(cwd, 'data'))).toBe(false);
+    expect(existsSync(join(store.folder, 'data'))).toBe(false);
   });
 
   it('never shows a token', async () => {

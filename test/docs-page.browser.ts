@@ -42,7 +42,11 @@ it('lets a developer authorize, send a plant and see the answer', async () => {
   const answer = page.locator('.live-responses-table .response').first();
   await answer.waitFor();
   expect(await answer.innerText()).toContain('"name": "Common alder"');
-  expect(service.store.plant(3n)).toEqual({ id: 3n, name: 'Common alder', tag: 'Alnus glutinosa' });
+  expect(await service.store.plant(3n)).toEqual({
+    id: 3n,
+    name: 'Common alder',
+    tag: 'Alnus glutinosa',
+  });
 });
 
 it('loads nothing that the browser complains about', () => {

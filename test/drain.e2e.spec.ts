@@ -41,7 +41,7 @@ describe('a signal to end', () => {
       await Promise.all(loads);
       expect(broken).toEqual([]);
       expect(await service.exited).toEqual({ code: 0, signal: null });
-      const stored = new Set(service.store.plants().map(({ id }) => id));
+      const stored = new Set((await service.store.plants()).map(({ id }) => id));
       expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
     },
   );
@@ -50,15 +50,13 @@ describe('a signal to end', () => {
     const connections = await Promise.all(Array.from({ length: 8 }, () => service.connect()));
     // With an answer on it, a connection is the service's and not the kernel's alone.
     await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
-    const lock = service.store.open();
-    lock.exec('BEGIN IMMEDIATE');
+    const unlock = await service.store.lock();
     connections.forEach((connection, i) => connection.write(request(i + 1)));
     await new Promise((resolve) => setTimeout(resolve, 100));
     service.signal('SIGTERM');
-    lock.exec('ROLLBACK');
-    lock.close();
+    await unlock();
     const answers = await Promise.all(connections.map((connection) => connection.read()));
-    const stored = new Set(service.store.plants().map(({ id }) => id));
+    const stored = new Set((await service.store.plants()).map(({ id }) => id));
     answers.forEach(({ status, body }, i) => {
       if (status === 200) expect(stored).toContain(BigInt(i + 1));
       else expect({ status, body }).toEqual(SHUTTING_DOWN);
@@ -81,7 +79,7 @@ describe('a signal to end', () => {
       connection: 'close',
     });
     expect(await service.exited).toEqual({ code: 0, signal: null });
-    expect(service.store.count()).toBe(2);
+    expect(await service.store.count()).toBe(2);
   });
 
   it('SIGTERM: is not held up for ever by clients that never come to an end', async () => {

@@ -7,11 +7,7 @@ beforeAll(async () => {
   service = await Service.start();
 });
 afterAll(() => service.stop());
-beforeEach(() => {
-  const database = service.store.open();
-  database.exec('DELETE FROM plants');
-  database.close();
-});
+beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const TAKEN = '400 {"error":1004,"message":"the id is taken by a different plant"}';
@@ -23,7 +19,7 @@ describe('plants that share a commit', () => {
       ids.map((id) => service.client.create({ id, name: `n${id}` })),
     );
     expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 200));
-    expect(service.store.plants()).toEqual(
+    expect(await service.store.plants()).toEqual(
       range(200).map((i) => ({ id: BigInt(i), name: `n${i}`, tag: null })),
     );
   });
@@ -31,14 +27,14 @@ describe('plants that share a commit', () => {
   it('that race for one id with one content are all told 200', async () => {
     const race = range(200).map(() => service.client.create({ id: 1n, name: 'oak', tag: 't' }));
     expect(tally(await Promise.all(race))).toEqual({ '200 {"name":"oak","tag":"t"}': 200 });
-    expect(service.store.plants()).toEqual([{ id: 1n, name: 'oak', tag: 't' }]);
+    expect(await service.store.plants()).toEqual([{ id: 1n, name: 'oak', tag: 't' }]);
   });
 
   it('that race for one id with different contents have one winner', async () => {
     for (const id of [1n, 2n, 3n, 4n, 5n]) {
       const names = range(100).map((i) => `n${i % 20}`);
       const answers = await Promise.all(names.map((name) => service.client.create({ id, name })));
-      const winner = service.store.plant(id)?.name;
+      const winner = (await service.store.plant(id))?.name;
       expect(tally(answers)).toEqual({ [`200 {"name":"${winner}"}`]: 5, [TAKEN]: 95 });
     }
   });
@@ -55,21 +51,17 @@ describe('plants that share a commit', () => {
       '400 {"error":1003,"message":"id must be an integer from -2^63 to 2^63-1"}': 100,
       '200 {"name":"good"}': 100,
     });
-    expect(service.store.count()).toBe(101);
+    expect(await service.store.count()).toBe(101);
   });
 
   it('are not harmed by one that the store itself refuses', async () => {
-    const database = service.store.open();
-    database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON plants WHEN NEW.name = 'bad'
-                   BEGIN SELECT RAISE(ABORT, 'secret'); END`);
+    await service.store.refuse('bad');
     const bodies = range(200).map((i) => ({ id: BigInt(i), name: i % 50 === 7 ? 'bad' : 'good' }));
     const answers = await Promise.all(bodies.map((plant) => service.client.create(plant)));
-    database.exec('DROP TRIGGER refuse');
-    database.close();
     expect(tally(answers)).toEqual({
       '200 {"name":"good"}': 196,
       '500 {"error":5000,"message":"internal fault"}': 4,
     });
-    expect(service.store.count()).toBe(196);
+    expect(await service.store.count()).toBe(196);
   });
 });

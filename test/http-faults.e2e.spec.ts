@@ -43,7 +43,7 @@ describe('what is no HTTP: 400, an Error body, and the connection is closed', ()
       connection: 'close',
     });
     await connection.closed();
-    expect(service.store.count()).toBe(0);
+    expect(await service.store.count()).toBe(0);
   });
 
   it('bytes behind a whole request: it is stored, and answered 200 and nothing else', async () => {
@@ -55,7 +55,7 @@ describe('what is no HTTP: 400, an Error body, and the connection is closed', ()
       body: { name: 'oak' },
     });
     await connection.closed();
-    expect(service.store.plant(77n)?.name).toBe('oak');
+    expect((await service.store.plant(77n))?.name).toBe('oak');
     await expect(connection.read()).rejects.toThrow('the connection ended');
   });
 

@@ -40,7 +40,7 @@ describe('import', () => {
         stdout: '630 plants are stored (sent 630, refused 0)\n',
         stderr: '',
       });
-      const stored = service.store.plants();
+      const stored = await service.store.plants();
       expect(stored.map(({ id }) => id)).toEqual(
         Array.from({ length: 630 }, (_, i) => BEYOND + BigInt(i)),
       );
@@ -110,7 +110,7 @@ describe('import', () => {
         stdout: '1000 plants are stored (sent 1000, refused 0)\n',
       });
       expect(proxy.broken).toBeGreaterThan(10);
-      expect(service.store.count()).toBe(1_000);
+      expect(await service.store.count()).toBe(1_000);
     } finally {
       await proxy.stop();
     }
@@ -133,16 +133,16 @@ it('an import outlives a service that is killed and started again', async () => 
   const env = { PLANT_STORE_URL: `http://127.0.0.1:${port}`, PLANT_STORE_TOKEN: token };
   const input = plants(10_000);
   const ran = runCli(['import', '-'], { cwd: store.folder, env, input });
-  while (store.count() < 500) await sleep(20);
+  while ((await store.count()) < 500) await sleep(20);
   await first.kill();
-  expect(store.count()).toBeLessThan(10_000);
+  expect(await store.count()).toBeLessThan(10_000);
   const second = await ServiceProcess.start({ store, token, env: { PORT: String(port) } });
   try {
     expect(await ran).toMatchObject({
       code: 0,
       stdout: '10000 plants are stored (sent 10000, refused 0)\n',
     });
-    expect(store.count()).toBe(10_000);
+    expect(await store.count()).toBe(10_000);
   } finally {
     await second.remove();
   }

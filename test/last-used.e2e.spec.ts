@@ -2,9 +2,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { Service } from './support/service.js';
 
 let service: Service;
-afterEach(() => {
-  service.store.remove();
-});
+afterEach(() => service.store.remove());
 
 it('the store knows when a token was last used, at the latest once the service has ended', async () => {
   service = await Service.start();
@@ -14,7 +12,9 @@ it('the store knows when a token was last used, at the latest once the service h
   const after = Date.now();
   service.client.close();
   await service.app.close();
-  const [token] = service.store.rows<{ last_used_at: bigint }>('SELECT last_used_at FROM tokens');
+  const [token] = await service.store.rows<{ last_used_at: bigint }>(
+    'SELECT last_used_at FROM tokens',
+  );
   expect(Number(token?.last_used_at)).toBeGreaterThanOrEqual(before);
   expect(Number(token?.last_used_at)).toBeLessThanOrEqual(after);
 });
@@ -24,5 +24,7 @@ it('a token that was never used has no such time', async () => {
   await service.client.send({ headers: {}, body: '{"id":1,"name":"oak"}' });
   service.client.close();
   await service.app.close();
-  expect(service.store.rows('SELECT last_used_at FROM tokens')).toEqual([{ last_used_at: null }]);
+  expect(await service.store.rows('SELECT last_used_at FROM tokens')).toEqual([
+    { last_used_at: null },
+  ]);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { QUEUE_BOUND } from '../src/plants/plant-writer.js';
+import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
 import type { Received } from './support/received.js';
 import { Service } from './support/service.js';
@@ -51,7 +51,7 @@ it('past the bound of the queue: 503 with 5002, and nothing is lost', async () =
     '503 {"error":5002,"message":"overloaded"}',
   ]);
   const stored = answers.flatMap(({ status }, id) => (status === 200 ? [BigInt(id)] : []));
-  expect(service.store.plants().map(({ id }) => id)).toEqual([-1n, ...stored]);
+  expect((await service.store.plants()).map(({ id }) => id)).toEqual([-1n, ...stored]);
   const refused = answers.filter(({ status }) => status === 503);
   for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
 });
@@ -61,5 +61,5 @@ it('what was refused goes through when it is sent again', async () => {
   // The client has fewer connections than the queue has places.
   const answers = await Promise.all(plants.map((plant) => service.client.create(plant)));
   expect(tally(answers)).toEqual({ '200 {"name":"n"}': 2 * QUEUE_BOUND });
-  expect(service.store.count()).toBe(2 * QUEUE_BOUND + 1);
+  expect(await service.store.count()).toBe(2 * QUEUE_BOUND + 1);
 });

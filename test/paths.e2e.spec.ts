@@ -40,7 +40,7 @@ describe('another path: 404', () => {
         body: { error: 3000, message: 'no such path' },
       });
     }
-    expect(service.store.count()).toBe(0);
+    expect(await service.store.count()).toBe(0);
   });
 
   it('answers a HEAD with the same status and no body', async () => {
@@ -69,7 +69,7 @@ describe('a query on /plants is let be', () => {
     const path = `/plants${query}`;
     const { status, body } = await service.client.send({ path, body: '{"id":7,"name":"oak"}' });
     expect({ status, body }).toEqual({ status: 200, body: { name: 'oak' } });
-    expect(service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
+    expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
   });
 });
 

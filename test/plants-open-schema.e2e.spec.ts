@@ -22,7 +22,7 @@ describe('fields beyond the schema are dropped', () => {
   ])('%s', async (_name, text, id) => {
     const { status, text: answer } = await service.client.post(text);
     expect({ status, answer }).toEqual({ status: 200, answer: '{"name":"oak"}' });
-    expect(service.store.plant(id)).toEqual({ id, name: 'oak', tag: null });
+    expect(await service.store.plant(id)).toEqual({ id, name: 'oak', tag: null });
   });
 
   it.each([
@@ -31,14 +31,14 @@ describe('fields beyond the schema are dropped', () => {
     ['tag', '{"id":22,"name":"last","tag":"first","tag":"last"}', 22n],
   ])('of two %ss the last counts', async (_name, text, id) => {
     expect(await service.client.post(text)).toMatchObject({ status: 200, body: { name: 'last' } });
-    expect(service.store.plant(id)).toMatchObject({ id, name: 'last' });
+    expect(await service.store.plant(id)).toMatchObject({ id, name: 'last' });
   });
 
   it('takes nothing from an object that the body has polluted', async () => {
     await service.client.post('{"__proto__":{"name":"polluted"},"id":30,"name":"oak"}');
     const { status } = await service.client.post('{"id":31}');
     expect(status).toBe(400);
-    expect(service.store.plant(31n)).toBeUndefined();
+    expect(await service.store.plant(31n)).toBeUndefined();
   });
 });
 
@@ -63,15 +63,15 @@ describe('the same id again', () => {
     ['name and tag swapped', { name: 'a', tag: 'b' }, { name: 'b', tag: 'a' }, false],
   ];
   it.each(plants)('with %s', async (_name, first, second, same) => {
-    const id = BigInt(100 + service.store.count());
+    const id = BigInt(100 + (await service.store.count()));
     const send = (plant: object) =>
       service.client.post(JSON.stringify({ ...plant, id: Number(id) }));
     const { status, body } = await send(first);
     expect(status).toBe(200);
-    const before = service.store.plants();
+    const before = await service.store.plants();
     const again = await send(second);
     expect({ status: again.status, body: again.body }).toEqual(same ? { status, body } : taken);
-    expect(service.store.plants()).toEqual(before);
+    expect(await service.store.plants()).toEqual(before);
     expect(await send(first)).toMatchObject({ status, body });
   });
 });

@@ -70,7 +70,7 @@ describe('a body that breaks the schema', () => {
   it.each(bodies)('%s', async (text, message) => {
     const { status, body } = await service.client.post(text);
     expect({ status, body }).toEqual({ status: 400, body: { error: 1003, message } });
-    expect(service.store.plants()).toEqual([]);
+    expect(await service.store.plants()).toEqual([]);
   });
 
   it.each([
@@ -82,7 +82,7 @@ describe('a body that breaks the schema', () => {
     const { error, message } = body as { error: number; message: string };
     expect({ status, error }).toEqual({ status: 400, error: 1003 });
     expect(message.split('; ').sort()).toEqual(reasons);
-    expect(service.store.plants()).toEqual([]);
+    expect(await service.store.plants()).toEqual([]);
   });
 });
 
@@ -118,7 +118,7 @@ describe('a body that is not JSON', () => {
     const { status, body } = await service.client.post(text);
     const invalid = { error: 1000, message: 'the body is not valid JSON' };
     expect({ status, body }).toEqual({ status: 400, body: invalid });
-    expect(service.store.plants()).toEqual([]);
+    expect(await service.store.plants()).toEqual([]);
   });
 });
 
@@ -126,5 +126,5 @@ it('takes deep nesting in a field beyond the schema', async () => {
   const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
   const { status } = await service.client.post(`{"x":${deep},"id":7.0,"name":"oak"}`);
   expect(status).toBe(200);
-  expect(service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
+  expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
 });

@@ -65,12 +65,12 @@ describe('any NewPlant that the schema allows', () => {
         for (let time = 0; time < 2; time++) {
           const { status, body } = await service.client.post(json);
           expect({ status, body }).toEqual({ status: 200, body: answer });
-          expect(service.store.plant(id)).toEqual({ id, name, tag: tag ?? null });
+          expect(await service.store.plant(id)).toEqual({ id, name, tag: tag ?? null });
         }
       }),
       { numRuns: 300 },
     );
-    expect(service.store.count()).toBe(seen.size);
+    expect(await service.store.count()).toBe(seen.size);
   });
 });
 
@@ -119,7 +119,7 @@ describe('any body that breaks the schema', () => {
   });
 
   it('answers 400 with 1003 and stores nothing', async () => {
-    const before = service.store.plants();
+    const before = await service.store.plants();
     await fc.assert(
       fc.asyncProperty(fc.oneof(object, notObject), async (json) => {
         const { status, body } = await service.client.post(json);
@@ -127,11 +127,11 @@ describe('any body that breaks the schema', () => {
       }),
       { numRuns: 500 },
     );
-    expect(service.store.plants()).toEqual(before);
+    expect(await service.store.plants()).toEqual(before);
   });
 
   it('that is no JSON answers 400 with 1000 and stores nothing', async () => {
-    const before = service.store.plants();
+    const before = await service.store.plants();
     const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
     const cut = fc.tuple(newPlant, fc.nat()).map(([{ json }, at]) => {
       const whole = Buffer.from(json);
@@ -147,7 +147,7 @@ describe('any body that breaks the schema', () => {
       }),
       { numRuns: 300 },
     );
-    expect(service.store.plants()).toEqual(before);
+    expect(await service.store.plants()).toEqual(before);
   });
 });
 

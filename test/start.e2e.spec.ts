@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createStore } from './support/engine.js';
 import { ServiceProcess, runMain } from './support/service-process.js';
-import { TemporaryStore } from './support/temporary-store.js';
+import type { TemporaryStore } from './support/temporary-store.js';
 
 let store: TemporaryStore;
-beforeEach(() => {
-  store = new TemporaryStore();
+beforeEach(async () => {
+  store = await createStore();
 });
 afterEach(() => store.remove());
 
@@ -26,7 +25,9 @@ describe('the first start', () => {
     const curl = /^ {2}(curl [^]*?[^\\])\n/m.exec(service.printed)?.[1] ?? '';
     const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
     expect(JSON.parse(stdout)).toEqual({ name: 'Common alder', tag: 'Alnus glutinosa' });
-    expect(store.plants()).toEqual([{ id: 3n, name: 'Common alder', tag: 'Alnus glutinosa' }]);
+    expect(await store.plants()).toEqual([
+      { id: 3n, name: 'Common alder', tag: 'Alnus glutinosa' },
+    ]);
     await service.kill();
 
     // Once, and never again.
@@ -36,8 +37,8 @@ describe('the first start', () => {
     second.signal('SIGTERM');
     expect(await second.exited).toEqual({ code: 0, signal: null });
     expect(second.printed).not.toContain('plant_');
-    expect(store.rows('SELECT id FROM tokens')).toHaveLength(1);
-    expect(store.count()).toBe(2);
+    expect(await store.rows('SELECT id FROM tokens')).toHaveLength(1);
+    expect(await store.count()).toBe(2);
   });
 
   it('makes no token with NODE_ENV=production', async () => {
@@ -48,7 +49,7 @@ describe('the first start', () => {
     await service.kill();
     expect(service.printed).not.toContain('plant_');
     expect(service.printed).not.toContain('/docs');
-    expect(store.rows('SELECT * FROM tokens')).toEqual([]);
+    expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
   });
 });
 
@@ -82,28 +83,4 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
       stderr: 'PORT: another process listens on it already.\n',
     });
   });
-
-  it.each([
-    ['a folder', () => mkdirSync(store.path, { recursive: true })],
-    ['a file that is no database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
-  ])('a store that is %s', async (_name, spoil) => {
-    spoil();
-    const { code, stdout, stderr } = await runMain(store, { LOG_LEVEL: 'fatal' });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
-  });
-
-  it('a store in a folder that cannot be made', async () => {
-    writeFileSync(`${store.folder}/file`, '');
-    const url = `sqlite:${store.folder}/file/store.sqlite`;
-    const { code, stderr } = await runMain(store, { DATABASE_URL: url, LOG_LEVEL: 'fatal' });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
-  });
 });
-
-/** The path, whose folder is made first. */
-function made(path: string): string {
-  mkdirSync(dirname(path), { recursive: true });
-  return path;
-}

@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { Repository } from 'typeorm';
+import { Config } from '../config/config.js';
+import { lookPatience } from '../database/patience.js';
+import { within } from '../database/within.js';
 import { hashOf, isSecret } from './secret.js';
 import { LastUsed } from './last-used.js';
 import { holds, Token } from './token.entity.js';
@@ -18,16 +21,23 @@ export class TokenVerifier {
   constructor(
     @InjectRepository(Token) private readonly tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
+    config: Config,
   ) {
+    const patience = lookPatience(config);
     this.cache = new LRUCache({
       max: TOKENS,
       ttl: LIFETIME,
       // Requests that miss at once share one look at the store.
-      fetchMethod: async (hash) => (await this.tokens.findOneBy({ hash })) ?? undefined,
+      fetchMethod: async (hash) =>
+        (await within(patience, this.tokens.findOneBy({ hash }))) ?? undefined,
     });
   }
 
-  /** The token of a secret, or undefined where the secret is malformed, unknown, expired or revoked. */
+  /**
+   * The token of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
+   *
+   * @throws StoreAwayError, or the store's error
+   */
   async verify(secret: string): Promise<Token | undefined> {
     const hash = hashOf(secret);
     const token =

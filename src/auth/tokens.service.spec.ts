@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DataSource } from 'typeorm';
-import { engineOf } from '../database/engine-of.js';
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../config/read-config.js';
+import { openStore } from '../database/open-store.js';
 import { createFirstToken } from './first-token.js';
 import { hashOf, isSecret } from './secret.js';
 import { holds, Token } from './token.entity.js';
@@ -14,8 +15,7 @@ let store: DataSource;
 let tokens: TokensService;
 beforeAll(async () => {
   const url = `sqlite:${join(folder, 'store.sqlite')}`;
-  store = await new DataSource(engineOf(url).connect(url)).initialize();
-  await store.runMigrations();
+  store = await openStore(readConfig({ DATABASE_URL: url }));
   tokens = new TokensService(store.getRepository(Token));
 });
 afterAll(async () => {

@@ -1,8 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { createContext } from '../app.js';
-import { DataSource } from 'typeorm';
 import { readConfig } from '../config/read-config.js';
-import { engineOf } from '../database/engine-of.js';
+import { migrateStore } from '../database/open-store.js';
 import { reasonOf } from '../reason.js';
 
 /**
@@ -30,17 +29,7 @@ export async function withStore<Result>(
  * @throws Error with a message of one line for the operator
  */
 export function migrate(): Promise<string[]> {
-  return inWords(async () => {
-    // Not through createContext(), which migrates by itself and does not tell what.
-    const { databaseUrl } = readConfig();
-    const engine = engineOf(databaseUrl);
-    const store = await new DataSource(engine.connect(databaseUrl)).initialize();
-    try {
-      return await engine.migrate(store);
-    } finally {
-      await store.destroy();
-    }
-  });
+  return inWords(() => migrateStore(readConfig()));
 }
 
 async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { TokensService } from '../auth/tokens.service.js';
-import { parseDuration } from './duration.js';
+import { parseDuration } from '../duration.js';
 
 /** `token create`, `token list` and `token revoke`. */
 export function addTokenCommands(program: Command): void {

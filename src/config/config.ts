@@ -8,10 +8,16 @@ import {
   Max,
   Min,
   MinLength,
+  ValidateBy,
 } from 'class-validator';
-import { baseUrl, onOff, size, Variable, wholeNumber } from './variable.js';
+import { parseDuration } from '../duration.js';
+import { baseUrl, onOff, size, Variable, wholeNumber, workers } from './variable.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+
+const SECOND = 1_000;
+const TIMEOUT = 'must be a duration from 1s to 60s, such as 5s';
+const WORKERS = 'must be a whole number from 1 to 256, or auto';
 
 /** The service's configuration: a field, its variable and its default. Read once, at the start. */
 export class Config {
@@ -27,10 +33,41 @@ export class Config {
   @MinLength(1)
   readonly host: string = '127.0.0.1';
 
-  /** The store: `sqlite:` and the path of a file, which is made with its folder. */
+  /**
+   * The store: `sqlite:` and the path of a file, which is made with its folder; or the address of a
+   * PostgreSQL database.
+   */
   @Variable('DATABASE_URL')
-  @Matches(/^sqlite:(?!:memory:)./, { message: 'must be sqlite: and the path of a file' })
+  @Matches(/^(sqlite:(?!:memory:).|postgres(ql)?:\/\/[^/]*\/[^/?])/, {
+    message: 'must be sqlite: and the path of a file, or postgres://user:password@host/database',
+  })
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
+
+  /** Milliseconds that a request waits for the store at the most, all its looks taken together. */
+  @Variable('DATABASE_TIMEOUT', parseDuration)
+  @IsInt({ message: TIMEOUT })
+  @Min(SECOND, { message: TIMEOUT })
+  @Max(60 * SECOND, { message: TIMEOUT })
+  readonly databaseTimeout: number = 5 * SECOND;
+
+  /** Whether the start brings the schema up to date; else `plant-store migrate` must have done it. */
+  @Variable('MIGRATE', onOff)
+  @IsBoolean({ message: 'must be on or off' })
+  readonly migrate: boolean = true;
+
+  /** Processes that share the port; SQLite's file is for one. */
+  @Variable('WORKERS', workers)
+  @IsInt({ message: WORKERS })
+  @Min(1, { message: WORKERS })
+  @Max(256, { message: WORKERS })
+  @ValidateBy({
+    name: 'onSqliteOne',
+    validator: {
+      validate: (n, args) => n === 1 || !(args?.object as Config).databaseUrl.startsWith('sqlite:'),
+      defaultMessage: () => 'must be 1 with SQLite, whose file one process writes at a time',
+    },
+  })
+  readonly workers: number = 1;
 
   /** Where clients reach the service: the server that the OpenAPI document names. */
   @Variable('PUBLIC_URL', baseUrl)

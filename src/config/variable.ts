@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** How the text of a variable becomes a value; whatever it cannot read fails the field's validator. */
 export type Parse = (text: string) => unknown;
 
@@ -17,6 +19,10 @@ export function Variable(name: string, parse: Parse = (text) => text): PropertyD
 
 /** Decimal digits. */
 export const wholeNumber: Parse = (text) => (/^\d+$/.test(text) ? Number(text) : undefined);
+
+/** A number of processes; `auto` is as many as there are cores for us. */
+export const workers: Parse = (text) =>
+  text === 'auto' ? availableParallelism() : wholeNumber(text);
 
 /** An address that paths are put behind, so it has no slash at its end. */
 export const baseUrl: Parse = (text) => text.replace(/\/$/, '');

@@ -8,8 +8,9 @@ import {
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { ENGINE, STORE_WRITER, type StoreWriter } from './engine.js';
+import { STORE_WRITER, type StoreWriter } from './engine.js';
 import { engineOf } from './engine-of.js';
+import { StoreState } from './store-state.js';
 
 /** The store: its engine, its connection, its schema brought up to date, the way to write to it. */
 @Global()
@@ -22,29 +23,25 @@ export class DatabaseModule implements OnApplicationShutdown {
     return this.writer.close();
   }
 
-  static forRoot({ databaseUrl }: Config): DynamicModule {
-    const engine = engineOf(databaseUrl);
+  /** @param open how the store is opened: whether one that is away is waited for */
+  static forRoot(config: Config, open: (config: Config) => Promise<DataSource>): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          useFactory: () => ({ ...engine.connect(databaseUrl), retryAttempts: 0 }),
-          dataSourceFactory: async () => {
-            const store = await new DataSource(engine.connect(databaseUrl)).initialize();
-            await engine.migrate(store);
-            return store;
-          },
+          useFactory: () => ({ retryAttempts: 0 }),
+          dataSourceFactory: () => open(config),
         }),
       ],
       providers: [
-        { provide: ENGINE, useValue: engine },
+        StoreState,
         {
           provide: STORE_WRITER,
           inject: [DataSource],
-          useFactory: (store: DataSource) => engine.openWriter(store),
+          useFactory: (store: DataSource) => engineOf(config.databaseUrl).openWriter(store, config),
         },
       ],
-      exports: [ENGINE, STORE_WRITER],
+      exports: [STORE_WRITER, StoreState],
     };
   }
 }

@@ -1,33 +1,46 @@
 import type { DataSource, DataSourceOptions } from 'typeorm';
+import type { Config } from '../config/config.js';
 import type { Plant } from '../plants/plant.entity.js';
+
+/** What the configuration says of the store. */
+export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
 
 /** What differs from one database engine to the next: all of it. */
 export interface Engine {
-  /** How TypeORM reaches the database that a `DATABASE_URL` names. */
-  connect(url: string): DataSourceOptions;
+  /** How TypeORM reaches the database. */
+  connect(config: StoreConfig): DataSourceOptions;
   /** Brings the schema up to date and returns the names of the migrations that it ran. */
-  migrate(store: DataSource): Promise<string[]>;
+  migrate(config: StoreConfig): Promise<string[]>;
+  /** Rejects, with a reason for the operator, where the database could lose an acknowledged plant. */
+  demandDurability(store: DataSource): Promise<void>;
+  /** Whether a failed start may do later, as the database was only away. */
+  isAwayAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */
-  openWriter(store: DataSource): StoreWriter;
-  /** The statement that returns the plants stored under these ids: its text, its parameters. */
-  findPlants(ids: readonly string[]): [sql: string, parameters: unknown[]];
+  openWriter(store: DataSource, config: StoreConfig): StoreWriter;
 }
 
 /** What the service writes while it runs, without standing still meanwhile. */
 export interface StoreWriter {
+  /** Groups that are worth being under way at once. */
+  readonly concurrency: number;
   /**
    * Inserts the plants whose id is free, in one statement and one commit, and returns the ids of
-   * those once they are on stable storage; where it rejects, none is inserted, or the store is away.
-   * No two plants of a group have one id.
+   * those once they are on stable storage. No two plants of a group have one id.
+   *
+   * @throws StoreAwayError where it is not known what was inserted; any other error: nothing was
    */
   insertPlants(plants: readonly Plant[]): Promise<string[]>;
+  /**
+   * The plants that are stored under these ids, each on stable storage.
+   *
+   * @throws StoreAwayError, or the store's error
+   */
+  findPlants(ids: readonly string[]): Promise<Plant[]>;
   /** Sets when tokens were last used: the ids of tokens, and milliseconds since 1970. */
   noteUses(uses: readonly (readonly [id: number, time: number])[]): Promise<void>;
   /** Waits for what is under way, then lets go of the store. */
   close(): Promise<void>;
 }
 
-/** Nest's token for the {@link Engine} in use. */
-export const ENGINE = Symbol('ENGINE');
-/** Nest's token for its {@link StoreWriter}. */
+/** Nest's token for the {@link StoreWriter} of the engine in use. */
 export const STORE_WRITER = Symbol('STORE_WRITER');

@@ -1,62 +1,72 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
+import { createStore } from '../../test/support/engine.js';
+import type { TemporaryStore } from '../../test/support/temporary-store.js';
+import { readConfig } from '../config/read-config.js';
+import type { Config } from '../config/config.js';
 import { engineOf } from './engine-of.js';
+import { migrateStore, openStore, StoreUnusableError } from './open-store.js';
 
-let folder: string;
-let store: DataSource;
+let temporary: TemporaryStore;
+let config: Config;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
-  const url = `sqlite:${join(folder, 'store.sqlite')}`;
-  store = await new DataSource(engineOf(url).connect(url)).initialize();
+  temporary = await createStore();
+  config = readConfig({ DATABASE_URL: temporary.url });
 });
-afterEach(async () => {
-  await store.destroy();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => temporary.remove());
 
-/** The statements that make the store's tables. */
-async function tables(): Promise<string[]> {
-  const rows = await store.query<{ sql: string }[]>(
-    "SELECT sql FROM sqlite_master WHERE name IN ('plants', 'tokens') ORDER BY name",
-  );
-  return rows.map(({ sql }) => sql);
+/** Opens the database as it is, works with it, and closes it. */
+async function withDatabase<Result>(work: (database: DataSource) => Promise<Result>) {
+  const database = new DataSource(engineOf(config.databaseUrl).connect(config));
+  await database.initialize();
+  try {
+    return await work(database);
+  } finally {
+    await database.destroy();
+  }
 }
+
+/** The statements that would bring the schema to what the entities say. */
+const drift = () =>
+  withDatabase(async (database) => (await database.driver.createSchemaBuilder().log()).upQueries);
 
 describe('the migrations', () => {
   it('make what the entities say, and a second run changes nothing', async () => {
-    await store.runMigrations();
-    const { upQueries } = await store.driver.createSchemaBuilder().log();
-    expect(upQueries).toEqual([]);
-    expect(await tables()).toHaveLength(2);
-    expect(await store.runMigrations()).toEqual([]);
+    expect(await drift()).not.toEqual([]);
+    expect(await migrateStore(config)).not.toEqual([]);
+    expect(await drift()).toEqual([]);
+    expect(await migrateStore(config)).toEqual([]);
   });
 
   it('go down again, to nothing, and up once more', async () => {
-    const made = await store.runMigrations();
-    const before = await tables();
-    for (let i = 0; i < made.length; i++) await store.undoLastMigration();
-    expect(await tables()).toEqual([]);
-    await store.runMigrations();
-    expect(await tables()).toEqual(before);
+    const empty = await drift();
+    const made = await migrateStore(config);
+    await withDatabase(async (database) => {
+      for (let i = 0; i < made.length; i++) await database.undoLastMigration();
+    });
+    expect(await drift()).toEqual(empty);
+    expect(await migrateStore(config)).toEqual(made);
+    expect(await drift()).toEqual([]);
   });
 
-  it('keep plants in the order of the ids, without a second key', async () => {
-    await store.runMigrations();
-    expect((await tables())[0]).toMatch(/WITHOUT ROWID$/);
+  it('are run once by ten that start at once', async () => {
+    const opened = await Promise.all(Array.from({ length: 10 }, () => openStore(config)));
+    const ran = await opened[0]?.query<unknown[]>('SELECT name FROM migrations');
+    await Promise.all(opened.map((store) => store.destroy()));
+    expect(ran).toHaveLength(
+      await withDatabase((database) => Promise.resolve(database.migrations.length)),
+    );
   });
-});
 
-describe('a connection', () => {
-  it.each([
-    ['journal_mode', 'wal'],
-    ['synchronous', 2],
-    ['busy_timeout', 5000],
-  ])('has %s = %s', async (pragma, value) => {
-    const [row = {}] = await store.query<Record<string, unknown>[]>(`PRAGMA ${pragma}`);
-    expect(Object.values(row)).toEqual([value]);
+  it('are demanded, not run, with MIGRATE=off', async () => {
+    const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
+    await expect(openStore(off)).rejects.toThrow(StoreUnusableError);
+    await expect(openStore(off)).rejects.toThrow(
+      /its schema is not up to date: run `plant-store migrate`/,
+    );
+    expect(await drift()).not.toEqual([]);
+    await migrateStore(config);
+    await (await openStore(off)).destroy();
   });
 });
 

@@ -1,24 +1,26 @@
 import { renameSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DataSource } from 'typeorm';
-import { TemporaryStore } from '../../test/support/temporary-store.js';
+import type { DataSource } from 'typeorm';
+import { SqliteStore } from '../../test/support/sqlite-store.js';
+import { readConfig } from '../config/read-config.js';
 import type { StoreWriter } from './engine.js';
+import { openStore } from './open-store.js';
 import { sqlite } from './sqlite.js';
 import { StoreAwayError } from './store-away.js';
 
-let file: TemporaryStore;
+let file: SqliteStore;
 let store: DataSource;
 let writer: StoreWriter;
 beforeEach(async () => {
-  file = new TemporaryStore();
-  store = await new DataSource(sqlite.connect(file.url)).initialize();
-  await sqlite.migrate(store);
-  writer = sqlite.openWriter(store);
+  file = new SqliteStore();
+  const config = readConfig({ DATABASE_URL: file.url });
+  store = await openStore(config);
+  writer = sqlite.openWriter(store, config);
 });
 afterEach(async () => {
   await writer.close();
   await store.destroy();
-  file.remove();
+  await file.remove();
 });
 
 describe('SqliteWriter', () => {
@@ -29,7 +31,7 @@ describe('SqliteWriter', () => {
     expect((await writer.insertPlants(plants)).sort()).toEqual(plants.map(({ id }) => id).sort());
     const again = [...plants, { id: '1', name: '', tag: '' }];
     expect(await writer.insertPlants(again)).toEqual(['1']);
-    expect(file.count()).toBe(4);
+    expect(await file.count()).toBe(4);
   });
 
   it('keeps the log from growing with what is written', async () => {
@@ -39,7 +41,7 @@ describe('SqliteWriter', () => {
       await writer.insertPlants([{ id: String(id), name, tag: null }]);
     }
     expect(statSync(`${file.path}-wal`).size).toBeLessThan(100 * MB);
-    expect(file.count()).toBe(200);
+    expect(await file.count()).toBe(200);
   });
 
   it('fails while the file is gone, and goes on once it is back', async () => {

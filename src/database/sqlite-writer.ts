@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
 import type { Plant } from '../plants/plant.entity.js';
 import type { StoreWriter } from './engine.js';
 import { SqliteThread, type SqliteThreadOptions } from './sqlite-thread.js';
@@ -11,6 +12,10 @@ const INSERT = `
   INSERT INTO plants (id, name, tag)
   SELECT CAST(value->>0 AS INTEGER), value->>1, value->>2 FROM json_each(?) WHERE true
   ON CONFLICT (id) DO NOTHING RETURNING CAST(id AS TEXT)`;
+
+const FIND = `
+  SELECT CAST(id AS TEXT) AS id, name, tag FROM plants
+  WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`;
 
 /** Takes `[id, time]` rows. */
 const NOTE_USES = `
@@ -28,6 +33,8 @@ const PAGE = 4_096;
  * plant of a group of 64 takes here, and for as long as another process holds the write lock.
  */
 export class SqliteWriter implements StoreWriter {
+  /** A second group would only wait for the first one's lock. */
+  readonly concurrency = 1;
   private readonly logger = new Logger('Store');
   private readonly writer: SqliteThread;
   private readonly checkpointer: SqliteThread;
@@ -35,7 +42,10 @@ export class SqliteWriter implements StoreWriter {
   private pages = 0;
   private checkpoint: Promise<void> | undefined;
 
-  constructor(options: SqliteThreadOptions) {
+  constructor(
+    private readonly store: DataSource,
+    options: SqliteThreadOptions,
+  ) {
     this.writer = new SqliteThread(options);
     this.checkpointer = new SqliteThread(options);
   }
@@ -46,6 +56,10 @@ export class SqliteWriter implements StoreWriter {
     this.pages += plants.length + rows.length / PAGE;
     if (this.pages >= CHECKPOINT_AFTER) this.checkpoint ??= this.writeBack();
     return inserted;
+  }
+
+  findPlants(ids: readonly string[]): Promise<Plant[]> {
+    return this.store.query(FIND, [JSON.stringify(ids)]);
   }
 
   async noteUses(uses: readonly (readonly [number, number])[]): Promise<void> {

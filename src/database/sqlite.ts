@@ -1,11 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { DataSource } from 'typeorm';
-import type { Engine } from './engine.js';
+import { DataSource } from 'typeorm';
+import type { Engine, StoreConfig } from './engine.js';
+import { statementPatience } from './patience.js';
 import { SCHEMA } from './schema.js';
 import { SqliteWriter } from './sqlite-writer.js';
-
-/** Milliseconds that a statement waits for another connection that holds the lock. */
-const BUSY_TIMEOUT = 5_000;
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); what
@@ -24,40 +22,44 @@ const PRAGMAS = [...DURABLE, 'wal_autocheckpoint = 0'];
 /** 32 MB of pages: a plant of a random id needs the page that it belongs on. */
 const CACHE = 'cache_size = -32000';
 
-const FIND = `
-  SELECT CAST(id AS TEXT) AS id, name, tag FROM plants
-  WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`;
-
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
-  connect: (url) => ({
+  connect: (config) => ({
     ...SCHEMA,
     type: 'better-sqlite3',
-    database: url.slice('sqlite:'.length),
-    timeout: BUSY_TIMEOUT,
+    database: fileOf(config),
+    timeout: statementPatience(config),
     prepareDatabase: (database: Database) => {
       for (const pragma of PRAGMAS) database.pragma(pragma);
     },
   }),
   migrate,
-  openWriter: (store) =>
-    new SqliteWriter({
-      file: String(store.options.database),
-      timeout: BUSY_TIMEOUT,
+  // The pragmas demand it.
+  demandDurability: () => Promise.resolve(),
+  // A file that cannot be opened needs an operator, not patience.
+  isAwayAtStart: () => false,
+  openWriter: (store, config) =>
+    new SqliteWriter(store, {
+      file: fileOf(config),
+      timeout: statementPatience(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
-  findPlants: (ids) => [FIND, [JSON.stringify(ids)]],
 };
 
+function fileOf({ databaseUrl }: StoreConfig): string {
+  return databaseUrl.slice('sqlite:'.length);
+}
+
 /** Under the write lock from the first look on, so that processes that start at once take turns. */
-async function migrate(store: DataSource): Promise<string[]> {
-  await store.query('BEGIN IMMEDIATE');
+async function migrate(config: StoreConfig): Promise<string[]> {
+  const store = await new DataSource(sqlite.connect(config)).initialize();
   try {
+    await store.query('BEGIN IMMEDIATE');
     const migrations = await store.runMigrations({ transaction: 'none' });
     await store.query('COMMIT');
     return migrations.map(({ name }) => name);
-  } catch (error) {
-    await store.query('ROLLBACK');
-    throw error;
+  } finally {
+    // Whatever was not committed is rolled back.
+    await store.destroy();
   }
 }

@@ -4,20 +4,37 @@ import { QueryFailedError } from 'typeorm';
 export class StoreAwayError extends Error {}
 
 /**
- * SQLite result codes (sqlite.org/rescode.html) that say something of the store, not of the
- * statement: it is locked, full, read-only, damaged or gone. Extended codes start with them.
+ * Codes that say something of the store, not of the statement. SQLite (sqlite.org/rescode.html): it
+ * is locked, full, read-only, damaged or gone; extended codes start with them.
  */
-const AWAY = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
+const SQLITE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
+
+/**
+ * PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), it is
+ * read-only after a failover (25006), lets us in no more (28, 3D), has no room (53), a lock or a
+ * statement took too long (55P03, 57014), it starts or stops (57P), its disk fails or is damaged
+ * (58, XX001, XX002).
+ */
+const POSTGRES = /^(08...|25006|28...|3D...|53...|55P03|57...|58...|XX00[12])$/;
+
+/** Node's codes for a server that cannot be reached (nodejs.org/api/errors.html). */
+const NETWORK = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+
+/** The driver of PostgreSQL tells these by their messages alone. */
+const DRIVER =
+  /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
 
 /** Whether an error says that the store is away, so that a later try may do. */
 export function isStoreAway(error: unknown): boolean {
   if (error instanceof StoreAwayError) return true;
-  return (
-    error instanceof QueryFailedError && isAwayCode((error.driverError as { code?: unknown }).code)
-  );
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (!(cause instanceof Error)) return false;
+  return isAwayCode((cause as NodeJS.ErrnoException).code) || DRIVER.test(cause.message);
 }
 
 /** Whether a driver's error code is one of those. */
 export function isAwayCode(code: unknown): boolean {
-  return typeof code === 'string' && AWAY.test(code);
+  return (
+    typeof code === 'string' && (SQLITE.test(code) || POSTGRES.test(code) || NETWORK.test(code))
+  );
 }

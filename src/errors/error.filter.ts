@@ -1,6 +1,8 @@
 import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
+import { isStoreAway } from '../database/store-away.js';
+import { StoreState } from '../database/store-state.js';
 import { toAnswer } from './answer.js';
 import { Fault } from './fault.js';
 
@@ -10,12 +12,16 @@ export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('Errors');
   private readonly logged = new WeakSet<Error>();
 
-  constructor(private readonly host: HttpAdapterHost) {}
+  constructor(
+    private readonly host: HttpAdapterHost,
+    private readonly store: StoreState,
+  ) {}
 
   catch(fault: unknown, context: ArgumentsHost): void {
     const http = context.switchToHttp();
     const answer = toAnswer(fault);
-    if (answer.status >= 500) this.log(http.getRequest<Request>(), fault);
+    if (isStoreAway(fault)) this.store.noteAway(fault);
+    else if (answer.status >= 500) this.log(http.getRequest<Request>(), fault);
     const response = http.getResponse<Response>();
     if (response.headersSent) return;
     for (const [name, value] of Object.entries(answer.headers ?? {}))

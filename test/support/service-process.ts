@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Client } from './client.js';
+import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
-import { TemporaryStore } from './temporary-store.js';
+import type { TemporaryStore } from './temporary-store.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
@@ -63,7 +64,8 @@ export class ServiceProcess {
   ) {}
 
   /** Resolves once the service answers; rejects where it ends before. */
-  static async start({ store = new TemporaryStore(), token, env, under }: Start = {}) {
+  static async start({ store: given, token, env, under }: Start = {}) {
+    const store = given ?? (await createStore());
     const child = spawnMain(store, env, under);
     const exited = once(child, 'exit').then(([code, signal]): Exit => ({
       code: code as number,
@@ -112,6 +114,6 @@ export class ServiceProcess {
   /** Ends it at once and removes its store. */
   async remove(): Promise<void> {
     await this.kill();
-    this.store.remove();
+    await this.store.remove();
   }
 }

@@ -4,8 +4,9 @@ import { createApp } from '../../src/app.js';
 import { TokensService } from '../../src/auth/tokens.service.js';
 import { readConfig } from '../../src/config/read-config.js';
 import { Client } from './client.js';
+import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
-import { TemporaryStore } from './temporary-store.js';
+import type { TemporaryStore } from './temporary-store.js';
 
 /** The real application in this process, on a free port, over a store and with a token of its own. */
 export class Service {
@@ -19,7 +20,7 @@ export class Service {
 
   /** @param env variables of the configuration, over those that a test needs */
   static async start(env: Readonly<Record<string, string>> = {}): Promise<Service> {
-    const store = new TemporaryStore();
+    const store = await createStore();
     const app = await createApp(
       readConfig({ DATABASE_URL: store.url, LOG_LEVEL: 'fatal', PORT: '0', ...env }),
     );
@@ -38,6 +39,6 @@ export class Service {
   async stop(): Promise<void> {
     this.client.close();
     await this.app.close();
-    this.store.remove();
+    await this.store.remove();
   }
 }

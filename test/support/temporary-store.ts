@@ -1,53 +1,51 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 
-/** A plant as it stands in the file. */
+/** A plant as it stands in the store. */
 export interface StoredPlant {
   readonly id: bigint;
   readonly name: string;
   readonly tag: string | null;
 }
 
-/** A SQLite store in a folder of its own, and a look into the file past the service. */
-export class TemporaryStore {
+/** A store of its own for a test, and a look into it past the service. */
+export abstract class TemporaryStore {
+  /** A folder of its own, for the processes of the test. */
   readonly folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
-  readonly path = join(this.folder, 'data', 'store.sqlite');
-  readonly url = `sqlite:${this.path}`;
+  abstract readonly url: string;
 
-  /** A connection besides the service's; integers are bigints. The caller closes it. */
-  open(): Database.Database {
-    return new Database(this.path).defaultSafeIntegers();
-  }
+  /** The rows of a query; 64-bit integers are bigints. */
+  abstract rows<Row>(sql: string): Promise<Row[]>;
+
+  /** Runs statements that have no rows. */
+  abstract execute(sql: string): Promise<void>;
+
+  /** Keeps others from writing plants, as another process would; the function that it returns ends it. */
+  abstract lock(): Promise<() => Promise<void>>;
+
+  /** Makes the store refuse plants of this name, whatever else shares their commit. */
+  abstract refuse(name: string): Promise<void>;
 
   /** Every stored plant, in the order of the ids. */
-  plants(): StoredPlant[] {
+  plants(): Promise<StoredPlant[]> {
     return this.rows<StoredPlant>('SELECT id, name, tag FROM plants ORDER BY id');
   }
 
   /** The plant of an id, or undefined. */
-  plant(id: bigint): StoredPlant | undefined {
-    return this.rows<StoredPlant>('SELECT id, name, tag FROM plants WHERE id = ?', id)[0];
+  async plant(id: bigint): Promise<StoredPlant | undefined> {
+    const where = `id = CAST('${id}' AS bigint)`;
+    return (await this.rows<StoredPlant>(`SELECT id, name, tag FROM plants WHERE ${where}`))[0];
   }
 
   /** How many plants are stored. */
-  count(): number {
-    return Number(this.rows<{ n: bigint }>('SELECT count(*) AS n FROM plants')[0]?.n);
+  async count(): Promise<number> {
+    return Number((await this.rows<{ n: bigint }>('SELECT count(*) AS n FROM plants'))[0]?.n);
   }
 
-  /** The rows of a query. */
-  rows<Row>(sql: string, ...parameters: unknown[]): Row[] {
-    const database = this.open();
-    try {
-      return database.prepare<unknown[], Row>(sql).all(...parameters);
-    } finally {
-      database.close();
-    }
-  }
-
-  /** Removes the folder and all in it. */
-  remove(): void {
+  /** Removes all of it. */
+  remove(): Promise<void> {
     rmSync(this.folder, { recursive: true, force: true });
+    return Promise.resolve();
   }
 }

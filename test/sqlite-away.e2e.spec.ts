@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { TokensService } from '../src/auth/tokens.service.js';
 import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
+import type { SqliteStore } from './support/sqlite-store.js';
 
 const AWAY = { status: 503, body: { error: 5001, message: 'the store is out of reach' } };
 const INTERNAL = { status: 500, body: { error: 5000, message: 'internal fault' } };
@@ -12,7 +13,7 @@ describe('a store in trouble', () => {
   let other: Database;
   beforeAll(async () => {
     service = await Service.start();
-    other = service.store.open();
+    other = (service.store as SqliteStore).open();
   });
   afterAll(async () => {
     other.close();
@@ -25,9 +26,9 @@ describe('a store in trouble', () => {
     other.exec('ROLLBACK');
     expect({ status, body }).toEqual(AWAY);
     expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    expect(service.store.count()).toBe(0);
+    expect(await service.store.count()).toBe(0);
     expect((await service.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
-    expect(service.store.count()).toBe(1);
+    expect(await service.store.count()).toBe(1);
   });
 
   it('locked: others than those who write are answered meanwhile', async () => {
@@ -69,12 +70,12 @@ describe('a full disk', () => {
     const { status, body, headers } = await send(stored);
     expect({ status, body }).toEqual(AWAY);
     expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    const ids = () => service.store.plants().map(({ id }) => Number(id));
-    expect(ids()).toEqual(Array.from({ length: stored }, (_, id) => id));
+    const ids = async () => (await service.store.plants()).map(({ id }) => Number(id));
+    expect(await ids()).toEqual(Array.from({ length: stored }, (_, id) => id));
 
     // Room again: the write-ahead log is emptied into the database file.
-    service.store.rows('PRAGMA wal_checkpoint(TRUNCATE)');
+    await service.store.rows('PRAGMA wal_checkpoint(TRUNCATE)');
     expect((await send(stored)).status).toBe(200);
-    expect(ids()).toHaveLength(stored + 1);
+    expect(await ids()).toHaveLength(stored + 1);
   });
 });

@@ -1,0 +1,82 @@
+import { Logger } from '@nestjs/common';
+import type { Pool } from 'pg';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import type { Engine, StoreConfig } from './engine.js';
+import { statementPatience } from './patience.js';
+import { ImpatientClient } from './impatient-client.js';
+import { PostgresWriter } from './postgres-writer.js';
+import { SCHEMA } from './schema.js';
+import { isStoreAway } from './store-away.js';
+
+/** Connections of a process: its groups under way, and room for look-ups of tokens. */
+const CONNECTIONS = 8;
+
+/** Names the advisory lock under which migrations run: "plant" in ASCII. */
+const MIGRATION_LOCK = 0x70_6c_61_6e_74;
+
+/** A server that refuses our name, our password or our database will do so later too. */
+const REFUSED = /^(28|3D)/;
+
+/** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
+export const postgres: Engine = {
+  connect: (config) => connect(config, statementPatience(config)),
+  migrate,
+  demandDurability,
+  isAwayAtStart: (error) =>
+    isStoreAway(error) && !REFUSED.test(String((error as { code?: unknown }).code)),
+  openWriter: (store) => new PostgresWriter((store.driver as unknown as { master: Pool }).master),
+};
+
+/** @param patience milliseconds that a statement may take; for ever if left out */
+function connect(config: StoreConfig, patience?: number) {
+  return {
+    ...SCHEMA,
+    type: 'postgres',
+    url: config.databaseUrl,
+    applicationName: 'plant-store',
+    poolSize: CONNECTIONS,
+    connectTimeoutMS: statementPatience(config),
+    installExtensions: false,
+    // An idle connection broke: the pool has dropped it already, and the next one may hold.
+    poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
+    extra: { Client: ImpatientClient, query_timeout: patience, keepAlive: true },
+  } satisfies DataSourceOptions;
+}
+
+/**
+ * Under an advisory lock, so that processes that start at once take turns. It is the transaction's,
+ * not the session's, so it works through a pooler and ends with the process.
+ */
+async function migrate(config: StoreConfig): Promise<string[]> {
+  const store = await new DataSource(connect(config)).initialize();
+  try {
+    return await store.transaction(async (lock) => {
+      await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      const migrations = await store.runMigrations({ transaction: 'all' });
+      return migrations.map(({ name }) => name);
+    });
+  } finally {
+    await store.destroy();
+  }
+}
+
+/**
+ * A commit must wait for stable storage (postgresql.org/docs/current/runtime-config-wal.html), and
+ * the database must have room for every character.
+ */
+async function demandDurability(store: DataSource): Promise<void> {
+  const setting = async (name: string): Promise<string> => {
+    const [row] = await store.query<{ value: string }[]>('SELECT current_setting($1) AS value', [
+      name,
+    ]);
+    return row?.value ?? '';
+  };
+  const commit = await setting('synchronous_commit');
+  if (!['on', 'remote_apply'].includes(commit)) {
+    throw new Error(
+      `synchronous_commit is ${commit}, so that a plant could be lost: set it to on or remote_apply`,
+    );
+  }
+  const encoding = await setting('server_encoding');
+  if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}, not UTF8`);
+}

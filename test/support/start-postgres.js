@@ -1,0 +1,14 @@
+// @ts-check
+import process from 'node:process';
+import { PostgresServer } from './postgres-server.js';
+
+/** Starts the PostgreSQL of the tests, once for all of them, where TEST_DATABASE_URL names none. */
+export default async function startPostgres() {
+  if (process.env.TEST_DATABASE_URL) return;
+  // Nobody pulls its plug; tests that end a server have one of their own.
+  const server = await PostgresServer.start(['max_connections=300', 'fsync=off']);
+  // Jest tears nothing down where it is broken off.
+  process.once('exit', () => server.process?.kill('SIGQUIT'));
+  process.env.TEST_DATABASE_URL = server.url();
+  Object.assign(globalThis, { postgresOfTests: server });
+}
