@@ -6,6 +6,6 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return 'PORT: another process listens on it already.';
-  if (syscall === 'listen' || syscall === 'getaddrinfo') return `HOST and PORT: ${error.message}`;
+  if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) return `HOST and PORT: ${error.message}`;
   return error.message;
 }

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 
 type Query = (this: Client, ...args: unknown[]) => unknown;
 
@@ -6,7 +6,14 @@ type Query = (this: Client, ...args: unknown[]) => unknown;
  * A connection that closes itself when a statement gets no answer within `query_timeout`. The driver
  * leaves it open, and the pool would lend it again, to wait behind the statement that hangs.
  */
-export class ImpatientClient extends Client {}
+export class ImpatientClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config);
+    // A server that ends may say so between two statements, and no one else may be listening; the
+    // next statement fails, and the pool lends the connection no more.
+    this.on('error', () => undefined);
+  }
+}
 
 const { query } = Client.prototype as unknown as { readonly query: Query };
 

@@ -11,11 +11,11 @@ const SQLITE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB
 
 /**
  * PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), it is
- * read-only after a failover (25006), lets us in no more (28, 3D), has no room (53), a lock or a
- * statement took too long (55P03, 57014), it starts or stops (57P), its disk fails or is damaged
- * (58, XX001, XX002).
+ * read-only after a failover (25006), lets us in no more (28, 3D), its recovery took precedence
+ * (40001), it has no room (53), a lock or a statement took too long (55P03, 57014), it starts or stops
+ * (57P), its disk fails (58), or something within it (XX; a look at a server in recovery, too).
  */
-const POSTGRES = /^(08...|25006|28...|3D...|53...|55P03|57...|58...|XX00[12])$/;
+const POSTGRES = /^(08...|25006|28...|3D...|40001|53...|55P03|57...|58...|XX...)$/;
 
 /** Node's codes for a server that cannot be reached (nodejs.org/api/errors.html). */
 const NETWORK = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;

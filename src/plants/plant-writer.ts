@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { STORE_WRITER, type StoreWriter } from '../database/engine.js';
 import { lookPatience } from '../database/patience.js';
-import { isStoreAway } from '../database/store-away.js';
+import { isStoreAway, StoreAwayError } from '../database/store-away.js';
 import { StoreState } from '../database/store-state.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
@@ -98,8 +98,8 @@ export class PlantWriter implements OnApplicationShutdown {
     const taken = new Set(owners.keys());
     for (const id of inserted) taken.delete(id);
     const stored = await this.store.findPlants([...taken]);
-    // Nothing of the service deletes plants, so an id that was not free has its plant.
-    if (stored.length < taken.size) throw new Error('a taken id has no plant');
+    // Nothing of the service deletes plants: another server answers now, which has not got them yet.
+    if (stored.length < taken.size) throw new StoreAwayError('a taken id has no plant');
     for (const plant of stored) owners.set(plant.id, plant);
     return owners;
   }
