@@ -29,7 +29,7 @@ const project = {
 const ANY_ENGINE = [
   '<rootDir>/src/(?!database/)',
   '<rootDir>/src/database/sqlite',
-  '<rootDir>/test/(authentication-first|contract|headers|http-faults|paths|routes)\\.',
+  '<rootDir>/test/(authentication-first|cli-usage|contract|headers|http-faults|paths|routes)\\.',
   '<rootDir>/test/(docs|sqlite)-',
   '<rootDir>/test/support/',
 ];

@@ -1,4 +1,5 @@
 // @ts-check
+import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { PostgresServer } from './postgres-server.js';
 
@@ -7,8 +8,11 @@ export default async function startPostgres() {
   if (process.env.TEST_DATABASE_URL) return;
   // Nobody pulls its plug; tests that end a server have one of their own.
   const server = await PostgresServer.start(['max_connections=300', 'fsync=off']);
-  // Jest tears nothing down where it is broken off.
-  process.once('exit', () => server.process?.kill('SIGQUIT'));
+  // Where Jest is broken off it tears nothing down.
+  process.once('exit', () => {
+    server.process?.kill('SIGQUIT');
+    rmSync(server.folder, { recursive: true, force: true, maxRetries: 20 });
+  });
   process.env.TEST_DATABASE_URL = server.url();
   Object.assign(globalThis, { postgresOfTests: server });
 }

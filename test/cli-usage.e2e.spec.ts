@@ -1,0 +1,81 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli, type Ran } from './support/cli.js';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'plant-store-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
+  runCli(line.split(' '), { cwd, env });
+const ONE_LINE = /^error: [^\n]+\n$/;
+
+describe('help', () => {
+  it.each([
+    '--help',
+    'token create --help',
+    'token list --help',
+    'token revoke --help',
+    'migrate --help',
+    'import --help',
+  ])('%s has an example and needs no store', async (line) => {
+    const { code, stdout, stderr } = await run(line);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?:\n {2}\$ .*plant-store /);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('names the exit codes', async () => {
+    expect((await run('--help')).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
+  });
+
+  it('can be run as a program of its own', () => {
+    const program = readFileSync(new URL('../dist/src/cli.js', import.meta.url), 'utf8');
+    expect(program).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+});
+
+describe('bad usage', () => {
+  it.each([
+    ['tokn', "unknown command 'tokn' (Did you mean token?)"],
+    ['token create', "missing required argument 'name'"],
+    ['token create x --expires 90', 'A duration is a whole number'],
+    ['token list --hash', "unknown option '--hash'"],
+    ['import', "missing required argument 'file'"],
+    ['import x', 'no valid token'],
+    ['import x --token', "option '--token <token>' argument missing"],
+    ['import x --token t --url ftp://host', 'not an http or https URL'],
+    ['import x --token t --concurrency 0', 'not a whole number from 1 to 1024'],
+    ['import x --token t --tries many', 'not a whole number from 1 to 99'],
+    ['import x --token t --rejects ./x', 'would overwrite the file to import'],
+  ])('%s', async (line, message) => {
+    const { code, stdout, stderr } = await run(line);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toContain(message);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('never shows a token', async () => {
+    const { code, stderr } = await run('import x', { PLANT_STORE_TOKEN: 'se\ncret' });
+    expect(code).toBe(2);
+    expect(stderr).not.toContain('cret');
+  });
+});
+
+describe('a bad configuration or store', () => {
+  it.each(['migrate', 'token list'])('fails %s in one line', async (line) => {
+    const bad = await run(line, { PORT: 'x', LOG_LEVEL: 'loud' });
+    expect(bad).toMatchObject({ code: 1, stdout: '' });
+    expect(bad.stderr).toMatch(
+      /^error: The configuration is bad: PORT [^\n]*; LOG_LEVEL [^\n]*\n$/,
+    );
+    const folder = await run(line, { DATABASE_URL: 'sqlite:.' });
+    expect(folder).toMatchObject({ code: 1, stdout: '' });
+    expect(folder.stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened[^\n]*\n$/);
+  });
+});
