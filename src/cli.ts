@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { addCopyCommand } from './cli/copy-command.js';
 import { addImportCommand } from './cli/import-command.js';
 import { addMigrateCommand } from './cli/migrate-command.js';
 import { addTokenCommands } from './cli/token-commands.js';
@@ -14,7 +15,8 @@ Exit codes:
   2  bad usage: nothing was done
 
 token and migrate work on the store that DATABASE_URL names; import is a client
-of a running service. Results go to stdout, errors to stderr in one line.
+of a running service; copy goes from one store to another. Results go to stdout,
+errors to stderr in one line.
 
 Example:
   $ plant-store token create nursery --expires 90d`;
@@ -24,11 +26,14 @@ const program = new Command('plant-store')
   .addHelpText('after', HELP)
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) => write(`${text.trim().replaceAll('\n', ' ')}\n`),
+    // An unknown option would be repeated with its value: `--form=postgres://…`.
+    outputError: (text, write) =>
+      write(`${text.trim().replaceAll('\n', ' ').replace(/=.*'/, "=…'")}\n`),
   });
 addTokenCommands(program);
 addMigrateCommand(program);
 addImportCommand(program);
+addCopyCommand(program);
 
 // A reader that left, such as head, is no reason for a stack.
 process.stdout.on('error', fail);

@@ -15,7 +15,7 @@ describe('progressLine', () => {
 });
 
 describe('Progress', () => {
-  const tally = { stored: 1, refused: 0, bytes: 50 };
+  const LINE = '[============            ]  50 % 1 stored';
 
   it.each([
     [true, '\r\u001B[Kline 7: no\n\r\u001B[K'],
@@ -23,7 +23,7 @@ describe('Progress', () => {
   ])('leaves no bar beside a line that stays; terminal: %s', (isTTY, written) => {
     let text = '';
     const terminal = { isTTY, write: (more: string) => (text += more) };
-    const progress = new Progress(tally, 100, () => undefined, terminal);
+    const progress = new Progress(() => LINE, terminal);
     progress.say('line 7: no');
     progress.end();
     expect(text).toBe(written);
@@ -33,7 +33,7 @@ describe('Progress', () => {
     let draw: (text: string) => void = () => undefined;
     const drawn = new Promise<string>((resolve) => (draw = resolve));
     const terminal = { isTTY: true, columns: 20, write: (text: string) => draw(text) };
-    const progress = new Progress(tally, 100, () => undefined, terminal);
+    const progress = new Progress(() => LINE, terminal);
     expect(await drawn).toBe('\r\u001B[K[============      ');
     progress.end();
   });

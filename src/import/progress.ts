@@ -13,19 +13,14 @@ export interface Terminal {
   write(text: string): unknown;
 }
 
-/** Shows how an import stands: a bar on a terminal, a plain line every few seconds elsewhere. */
+/** Shows how some work stands: a bar on a terminal, a plain line every few seconds elsewhere. */
 export class Progress {
   private readonly started = Date.now();
   private readonly timer: NodeJS.Timeout;
 
-  /**
-   * @param total bytes of the whole source; 0 where they are unknown, as those of a pipe
-   * @param lastError tells why the client waits, if it does
-   */
+  /** @param line how the work stands after so many seconds, in one line */
   constructor(
-    private readonly tally: Tally,
-    private readonly total: number,
-    private readonly lastError: () => string | undefined,
+    private readonly line: (seconds: number) => string,
     private readonly terminal: Terminal,
   ) {
     this.timer = setInterval(() => this.show(), terminal.isTTY ? REDRAW : REPORT);
@@ -50,13 +45,18 @@ export class Progress {
   private show(): void {
     const seconds = (Date.now() - this.started) / 1_000;
     const { isTTY, columns = 80 } = this.terminal;
-    const line = progressLine(this.tally, this.total, seconds, this.lastError());
+    const line = this.line(seconds);
     // A line that wraps could not be taken back.
     this.terminal.write(isTTY ? `${CLEAR}${line.slice(0, columns - 1)}` : `${line}\n`);
   }
 }
 
-/** How an import stands after some seconds, in one line; with a bar where the total is known. */
+/**
+ * How an import stands after some seconds, in one line.
+ *
+ * @param total bytes of the whole source, for a bar; 0 where they are unknown, as those of a pipe
+ * @param lastError why the client waits, if it does
+ */
 export function progressLine(
   { stored, refused, bytes }: Tally,
   total: number,
@@ -69,7 +69,8 @@ export function progressLine(
   return `${bar}${counts}${lastError === undefined ? '' : `, trying again: ${lastError}`}`;
 }
 
-function barOf(share: number): string {
+/** A bar for what is done of a whole: a share from 0 to 1. */
+export function barOf(share: number): string {
   const done = Math.floor(share * CELLS);
   const percent = String(Math.floor(share * 100)).padStart(3);
   return `[${'='.repeat(done)}${' '.repeat(CELLS - done)}] ${percent} %`;

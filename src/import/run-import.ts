@@ -2,7 +2,7 @@ import { createReadStream, statSync } from 'node:fs';
 import { count, PlantsImport, type Tally } from './import-plants.js';
 import { RETRY_POLICY, PlantsClient } from './plants-client.js';
 import { posting } from './post.js';
-import { Progress } from './progress.js';
+import { Progress, progressLine } from './progress.js';
 import { rejecting } from './rejects.js';
 
 /** What the operator chooses for an import. */
@@ -31,7 +31,8 @@ export async function runImport(file: string, options: ImportOptions): Promise<T
   const tally: Tally = { stored: 0, refused: 0, bytes: 0 };
   const { post, close } = posting(url, token, concurrency);
   const client = new PlantsClient(post, { ...RETRY_POLICY, tries });
-  const progress = new Progress(tally, size, () => client.lastError, process.stderr);
+  const line = (seconds: number) => progressLine(tally, size, seconds, client.lastError);
+  const progress = new Progress(line, process.stderr);
   try {
     const report = rejecting(rejects, (line) => progress.say(line));
     await new PlantsImport(client, concurrency, tally, report).run(source);

@@ -1,0 +1,44 @@
+import { IsNull, type DataSource } from 'typeorm';
+import { Token } from '../auth/token.entity.js';
+import type { Stores } from './stores.js';
+import { readPairs, type Pair } from './token-pairs.js';
+
+/**
+ * Stores in the target the tokens that it lacks, under ids of its own. Of those that it has, it takes
+ * over a revocation and a later use; none holds again that it has revoked.
+ */
+export async function copyTokens(stores: Stores): Promise<void> {
+  for await (const pairs of readPairs(stores)) {
+    const lacking = pairs.filter(({ same }) => !same).map(({ token }) => token);
+    await insert(stores.target, lacking);
+    for (const { token, same } of pairs) if (same) await revoke(stores.target, token, same);
+    const uses = pairs.flatMap(laterUse);
+    if (uses.length > 0) await stores.writer.noteUses(uses);
+  }
+}
+
+/** A token that another process inserts meanwhile is left as it is. */
+async function insert(store: DataSource, tokens: readonly Token[]): Promise<void> {
+  if (tokens.length === 0) return;
+  const rows = tokens.map(({ name, hash, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
+    name,
+    hash,
+    createdAt,
+    expiresAt,
+    revokedAt,
+    lastUsedAt,
+  }));
+  const insertion = store.createQueryBuilder().insert().into(Token).values(rows);
+  await insertion.orIgnore().updateEntity(false).execute();
+}
+
+async function revoke(store: DataSource, { revokedAt }: Token, same: Token): Promise<void> {
+  if (revokedAt === null || same.revokedAt !== null) return;
+  await store.getRepository(Token).update({ id: same.id, revokedAt: IsNull() }, { revokedAt });
+}
+
+/** The target's id and the source's time where the source saw the token later. */
+function laterUse({ token, same }: Pair): (readonly [id: number, time: number])[] {
+  const time = token.lastUsedAt?.getTime() ?? 0;
+  return same && time > (same.lastUsedAt?.getTime() ?? 0) ? [[same.id, time]] : [];
+}

@@ -1,0 +1,20 @@
+import type { Check } from './digest.js';
+
+/** What both sides hold in the end, one line each, and whether that is the same. */
+export interface Report {
+  readonly lines: readonly string[];
+  readonly isSame: boolean;
+}
+
+/** @param kind what was counted and digested, such as plants */
+export function reportOf(kind: string, { source, target, further }: Check): Report {
+  const ends = { source: source.end(), target: target.end() };
+  const beyond = further > 0 ? `, and ${further} further` : '';
+  return {
+    lines: [
+      `${kind} in the source: ${source.count}, sha256 ${ends.source}`,
+      `${kind} in the target: ${target.count}, sha256 ${ends.target}${beyond}`,
+    ],
+    isSame: source.count === target.count && ends.source === ends.target,
+  };
+}
