@@ -1,0 +1,67 @@
+import { execFile, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { ROOT, start, temporaryFolder } from '../bench/processes.js';
+import { startFlags } from '../bench/store.js';
+
+const built = (file: string): string => join(ROOT, 'dist/src', file);
+
+/** The service as it was built, in a process of its own, on one port for all its lives. */
+export class Service {
+  /** Where nothing lies that would count, such as a `.env`. */
+  private readonly cwd = temporaryFolder();
+  private child: ChildProcess | undefined;
+  url = 'http://127.0.0.1:0';
+
+  constructor(private readonly databaseUrl: string) {}
+
+  /** Starts it, for the first time or again; resolves once it listens. */
+  async start(): Promise<void> {
+    const { cwd } = this;
+    const env = { ...this.env, NODE_ENV: 'production', PORT: new URL(this.url).port };
+    this.child = start(undefined, process.execPath, [...startFlags(), built('main.js')], {
+      cwd,
+      env,
+    });
+    this.url = await addressIn(this.child.stdout as Readable);
+  }
+
+  /** Makes a token as an operator would. */
+  async createToken(): Promise<string> {
+    const args = [built('cli.js'), 'token', 'create', 'drill'];
+    const { cwd, env } = this;
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env });
+    return stdout.trim();
+  }
+
+  /** Whether the process lives that was started last. */
+  get lives(): boolean {
+    return this.child?.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Kills the process, and resolves when it is gone. */
+  async kill(): Promise<void> {
+    if (!this.child || !this.lives) return;
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await gone;
+  }
+
+  private get env(): NodeJS.ProcessEnv {
+    return { PATH: process.env.PATH, DATABASE_URL: this.databaseUrl };
+  }
+}
+
+/** @throws Error where the service ends before it has told its address */
+async function addressIn(output: Readable): Promise<string> {
+  for await (const line of createInterface(output)) {
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (url === undefined) continue;
+    output.resume();
+    return url;
+  }
+  throw new Error('the service did not start');
+}
