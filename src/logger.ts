@@ -31,4 +31,10 @@ export class ServiceLogger extends ConsoleLogger {
     if (WIRING.has(String(rest.at(-1)))) this.debug(message, ...rest);
     else super.log(message, ...rest);
   }
+
+  /** Nest logs what fails a start, with its stack; main.ts says it in words for the operator. */
+  override error(message: unknown, ...rest: unknown[]): void {
+    if (rest.at(-1) === 'ExceptionHandler') this.debug(message, ...rest);
+    else super.error(message, ...rest);
+  }
 }

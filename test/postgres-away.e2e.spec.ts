@@ -151,7 +151,7 @@ describe('a start', () => {
     'is refused with synchronous_commit = %s',
     async (level) => {
       await operate(`ALTER ROLE plants SET synchronous_commit = ${level}`);
-      const { code, stderr } = await runMain(store, { DATABASE_URL: url, LOG_LEVEL: 'fatal' });
+      const { code, stderr } = await runMain(store, { DATABASE_URL: url });
       await operate('ALTER ROLE plants RESET synchronous_commit');
       expect({ code, stderr }).toEqual({
         code: 1,
@@ -164,7 +164,7 @@ describe('a start', () => {
 
   it('is refused where the server does not know us, without the password', async () => {
     const wrong = url.replace('plants@', 'nobody:SECRET@');
-    const { code, stderr } = await runMain(store, { DATABASE_URL: wrong, LOG_LEVEL: 'fatal' });
+    const { code, stderr } = await runMain(store, { DATABASE_URL: wrong });
     expect(code).toBe(1);
     expect(stderr).toBe('DATABASE_URL: the store cannot be opened: role "nobody" does not exist\n');
   });

@@ -16,7 +16,7 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
     ['a file that is no database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
   ])('a store that is %s', async (_name, spoil) => {
     spoil();
-    const { code, stdout, stderr } = await runMain(store, { LOG_LEVEL: 'fatal' });
+    const { code, stdout, stderr } = await runMain(store, {});
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
   });
@@ -24,7 +24,7 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
   it('a store in a folder that cannot be made', async () => {
     writeFileSync(`${store.folder}/file`, '');
     const url = `sqlite:${store.folder}/file/store.sqlite`;
-    const { code, stderr } = await runMain(store, { DATABASE_URL: url, LOG_LEVEL: 'fatal' });
+    const { code, stderr } = await runMain(store, { DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
   });

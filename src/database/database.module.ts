@@ -29,7 +29,8 @@ export class DatabaseModule implements OnApplicationShutdown {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          useFactory: () => ({ retryAttempts: 0 }),
+          // Whether there is another try is decided where the store is opened.
+          useFactory: () => ({ toRetry: () => false }),
           dataSourceFactory: () => open(config),
         }),
       ],

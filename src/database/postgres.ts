@@ -1,5 +1,6 @@
+import { userInfo } from 'node:os';
 import { Logger } from '@nestjs/common';
-import type { Pool } from 'pg';
+import { defaults, type Pool } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
@@ -16,6 +17,9 @@ const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
+
+// As PostgreSQL's own clients do where neither the address nor the environment names a user.
+defaults.user ??= userInfo().username;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {

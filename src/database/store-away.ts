@@ -17,7 +17,7 @@ const SQLITE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB
  */
 const POSTGRES = /^(08...|25006|28...|3D...|40001|53...|55P03|57...|58...|XX...)$/;
 
-/** Node's codes for a server that cannot be reached (nodejs.org/api/errors.html). */
+/** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
 /** The driver of PostgreSQL tells these by their messages alone. */
@@ -29,7 +29,9 @@ export function isStoreAway(error: unknown): boolean {
   if (error instanceof StoreAwayError) return true;
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
   if (!(cause instanceof Error)) return false;
-  return isAwayCode((cause as NodeJS.ErrnoException).code) || DRIVER.test(cause.message);
+  const { code, syscall } = cause as NodeJS.ErrnoException;
+  // A socket that is a file may not be there: ENOENT.
+  return isAwayCode(code) || syscall === 'connect' || DRIVER.test(cause.message);
 }
 
 /** Whether a driver's error code is one of those. */
