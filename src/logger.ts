@@ -34,7 +34,7 @@ export class ServiceLogger extends ConsoleLogger {
 
   /** Nest logs what fails a start, with its stack; main.ts says it in words for the operator. */
   override error(message: unknown, ...rest: unknown[]): void {
-    if (rest.at(-1) === 'ExceptionHandler') this.debug(message, ...rest);
+    if (rest.at(-1) === 'ExceptionHandler') this.debug(message);
     else super.error(message, ...rest);
   }
 }

@@ -212,7 +212,8 @@ describe('a copy is refused', () => {
     const { code, stderr } = await copy(source, target);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'error: --from: the store cannot be opened: it is no plant store\n',
+      stderr:
+        'error: --from: the store cannot be opened: it is no plant store whose schema is up to date: run `plant-store migrate` on it\n',
     });
     expect(readFileSync(source.path).equals(before)).toBe(true);
   });
@@ -221,7 +222,7 @@ describe('a copy is refused', () => {
     await source.execute('DELETE FROM migrations');
     const { code, stderr } = await copy(source, target);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: --from: [^\n]*its schema is not up to date[^\n]*\n$/);
+    expect(stderr).toMatch(/^error: --from: [^\n]*whose schema is up to date: run `plant-store migrate`[^\n]*\n$/);
     expect(await source.rows('SELECT * FROM migrations')).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
+import { runCli } from './support/cli.js';
 import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
 import { ServiceProcess, runMain, spawnMain } from './support/service-process.js';
@@ -72,9 +73,11 @@ describe('a server that', () => {
     await expectAway();
     // By now the service believes the token no longer without a look.
     await sleep(4_000);
-    const { status, body } = await service.client().post('{"id":1,"name":"oak"}', headers);
+    const asked = Date.now();
+    const answer = await service.client().post('{"id":1,"name":"oak"}', headers);
     server.resume();
-    expect({ status, body }).toEqual(AWAY);
+    expect(answer).toMatchObject(AWAY);
+    expect(Date.now() - asked).toBeLessThan(5_500);
   });
 
   it('is read-only, as after a failover: 503', async () => {
@@ -145,6 +148,28 @@ describe('a start', () => {
     for (let line = ''; !line.includes('/plants');) line = (await lines.next()).value as string;
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  it('migrates over one connection, as behind a pooler that has no more', async () => {
+    const empty = await PostgresStore.create(server.url());
+    await operate('ALTER ROLE plants CONNECTION LIMIT 1');
+    await empty.execute('GRANT ALL ON SCHEMA public TO plants');
+    await service.kill();
+    const env = { DATABASE_URL: empty.url.replace('postgres@', 'plants@') };
+    const { code, stdout } = await runCli(['migrate'], { cwd: empty.folder, env });
+    await operate('ALTER ROLE plants CONNECTION LIMIT -1');
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ran /) });
+    await empty.remove();
+  });
+
+  it('is refused where warnings are hidden', async () => {
+    await operate('ALTER ROLE plants SET client_min_messages = error');
+    const { code, stderr } = await runMain(store, { DATABASE_URL: url });
+    await operate('ALTER ROLE plants RESET client_min_messages');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /: client_min_messages is error, which hides that a plant could be lost\n$/,
+    );
   });
 
   it.each(['off', 'local', 'remote_write'])(

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
+import { createStore } from '../../test/support/engine.js';
+import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/read-config.js';
 import { openStore } from '../database/open-store.js';
 import { createFirstToken } from './first-token.js';
@@ -10,17 +9,17 @@ import { hashOf, isSecret } from './secret.js';
 import { holds, Token } from './token.entity.js';
 import { TokenError, TokensService } from './tokens.service.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
+let temporary: TemporaryStore;
 let store: DataSource;
 let tokens: TokensService;
 beforeAll(async () => {
-  const url = `sqlite:${join(folder, 'store.sqlite')}`;
-  store = await openStore(readConfig({ DATABASE_URL: url }));
+  temporary = await createStore();
+  store = await openStore(readConfig({ DATABASE_URL: temporary.url }));
   tokens = new TokensService(store.getRepository(Token));
 });
 afterAll(async () => {
   await store.destroy();
-  rmSync(folder, { recursive: true });
+  await temporary.remove();
 });
 
 /** The newest token of a name. */

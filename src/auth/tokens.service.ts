@@ -7,6 +7,9 @@ import { holds, Token } from './token.entity.js';
 /** A name starts with a letter, so that it is never taken for an id. */
 const NAME = /^[A-Za-z][\w.@-]{0,63}$/;
 
+/** What the ids of tokens are like: a 32-bit integer holds them. */
+const ID = /^\d{1,9}$/;
+
 /** A problem with an operator's command; the message is for them. */
 export class TokenError extends Error {}
 
@@ -49,7 +52,7 @@ export class TokensService {
    * @throws TokenError where no such token is there that was not revoked before
    */
   async revoke(nameOrId: string): Promise<void> {
-    const which = /^\d+$/.test(nameOrId) ? { id: Number(nameOrId) } : { name: nameOrId };
+    const which = ID.test(nameOrId) ? { id: Number(nameOrId) } : { name: nameOrId };
     const { affected } = await this.tokens.update(
       { ...which, revokedAt: IsNull() },
       { revokedAt: new Date() },

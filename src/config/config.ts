@@ -11,13 +11,13 @@ import {
   ValidateBy,
 } from 'class-validator';
 import { parseDuration } from '../duration.js';
-import { baseUrl, onOff, size, Variable, wholeNumber, workers } from './variable.js';
+import { baseUrl, MOST_WORKERS, onOff, size, Variable, wholeNumber, workers } from './variable.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 const SECOND = 1_000;
 const TIMEOUT = 'must be a duration from 1s to 60s, such as 5s';
-const WORKERS = 'must be a whole number from 1 to 256, or auto';
+const WORKERS = `must be a whole number from 1 to ${MOST_WORKERS}, or auto`;
 
 /** The service's configuration: a field, its variable and its default. Read once, at the start. */
 export class Config {
@@ -59,7 +59,7 @@ export class Config {
   @Variable('WORKERS', workers)
   @IsInt({ message: WORKERS })
   @Min(1, { message: WORKERS })
-  @Max(256, { message: WORKERS })
+  @Max(MOST_WORKERS, { message: WORKERS })
   @ValidateBy({
     name: 'onSqliteOne',
     validator: {

@@ -20,9 +20,12 @@ export function Variable(name: string, parse: Parse = (text) => text): PropertyD
 /** Decimal digits. */
 export const wholeNumber: Parse = (text) => (/^\d+$/.test(text) ? Number(text) : undefined);
 
+/** Processes of one service at the most. */
+export const MOST_WORKERS = 256;
+
 /** A number of processes; `auto` is as many as there are cores for us. */
 export const workers: Parse = (text) =>
-  text === 'auto' ? availableParallelism() : wholeNumber(text);
+  text === 'auto' ? Math.min(availableParallelism(), MOST_WORKERS) : wholeNumber(text);
 
 /** An address that paths are put behind, so it has no slash at its end. */
 export const baseUrl: Parse = (text) => text.replace(/\/$/, '');

@@ -1,5 +1,5 @@
-import { resolve } from 'node:path';
 import type { Config } from '../config/config.js';
+import { engineOf } from '../database/engine-of.js';
 import { ConfigError, readConfig } from '../config/read-config.js';
 
 /** Nobody waits for an answer here, as a request does. */
@@ -18,7 +18,10 @@ export interface CopyConfig {
  */
 export function readCopyConfig(from: string, to: string): CopyConfig {
   const config = { from: readSide('--from', from), to: readSide('--to', to) };
-  if (placeOf(from) === placeOf(to)) throw new ConfigError('--from and --to are the same store');
+  const [source, target] = [engineOf(from), engineOf(to)];
+  if (source === target && source.placeOf(from) === target.placeOf(to)) {
+    throw new ConfigError('--from and --to are the same store');
+  }
   return config;
 }
 
@@ -31,10 +34,4 @@ function readSide(option: string, url: string): Config {
     if (!(error instanceof ConfigError)) throw error;
     throw new ConfigError(error.message.replace('DATABASE_URL', option), { cause: error });
   }
-}
-
-/** The file, or the server and the database: the same for most ways to write one store's address. */
-function placeOf(url: string): string {
-  if (url.startsWith('sqlite:')) return resolve(url.slice('sqlite:'.length));
-  return url.replace(/^postgres(ql)?:\/\/([^/]*@)?/, '');
 }

@@ -9,6 +9,10 @@ export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
 export interface Engine {
   /** How TypeORM reaches the database. */
   connect(config: StoreConfig): DataSourceOptions;
+  /** The same, to read alone: nothing is made or changed there. */
+  connectToRead(config: StoreConfig): DataSourceOptions;
+  /** What two addresses of one database have in common, for most ways to write one. */
+  placeOf(url: string): string;
   /** Brings the schema up to date and returns the names of the migrations that it ran. */
   migrate(config: StoreConfig): Promise<string[]>;
   /** Rejects, with a reason for the operator, where the database could lose an acknowledged plant. */

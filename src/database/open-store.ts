@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { engineOf } from './engine-of.js';
+import { isMigrated } from './is-migrated.js';
 import { describeError } from './describe-error.js';
 
 /** The longest wait between two tries to reach the store, in milliseconds. */
@@ -60,7 +61,7 @@ async function open(config: Config): Promise<DataSource> {
   const store = await new DataSource(engine.connect(config)).initialize();
   try {
     await engine.demandDurability(store);
-    if (!config.migrate && (await store.showMigrations())) {
+    if (!config.migrate && !(await isMigrated(store))) {
       throw new Error('its schema is not up to date: run `plant-store migrate`, or set MIGRATE=on');
     }
     return store;

@@ -1,35 +1,8 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import type { Plant } from '../plants/plant.entity.js';
-import { describeError } from './describe-error.js';
 import type { StoreWriter } from './engine.js';
-import { isAwayCode, StoreAwayError } from './store-away.js';
-
-/**
- * One text for any number of plants, in arrays. In the order of the ids, so that two groups wait for
- * each other one way round only.
- */
-const INSERT = `
-  INSERT INTO plants (id, name, tag)
-  SELECT id, name, tag
-  FROM unnest($1::bigint[], $2::text[], $3::text[]) AS plant (id, name, tag)
-  ORDER BY id
-  ON CONFLICT (id) DO NOTHING RETURNING id`;
-
-/**
- * With a message to the log for each row, the look is a transaction that commits: it waits for stable
- * storage, and for the synchronous standby where there is one, as the commit of the plant itself did.
- * Otherwise a plant whose own commit broke off before it was on the standby would pass for stored.
- */
-const FIND = `
-  SELECT id, name, tag, pg_logical_emit_message(true, 'plant-store', '')
-  FROM plants WHERE id = ANY($1::bigint[])`;
-
-/** The rows are locked in order first: services that note one token's use at once take turns. */
-const NOTE_USES = `
-  WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
-  locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
-  UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
-  FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`;
+import { FIND, INSERT, NOTE_USES } from './postgres-statements.js';
+import { isAwayCode, StoreAwayError, toStoreAway } from './store-away.js';
 
 /** Writes over the pool, without session state or named statements, so that a pooler may stand between. */
 export class PostgresWriter implements StoreWriter {
@@ -62,19 +35,32 @@ export class PostgresWriter implements StoreWriter {
 
   /** Runs a statement, which is its own transaction, and returns its rows. */
   private async run<Row extends unknown[]>(text: string, values: unknown[]): Promise<Row[]> {
-    let client: PoolClient | undefined;
+    const client = await this.connect();
     try {
-      client = await this.pool.connect();
       const rows = await runOn<Row>(client, text, values);
       client.release();
       return rows;
     } catch (error) {
       // Not back to the pool: it may be the connection that fails, or a server that is no primary now.
-      client?.release(true);
-      throw isStatementAtFault(error) ? error : away(error);
+      client.release(true);
+      throw isStatementAtFault(error) ? error : toStoreAway(error);
+    }
+  }
+
+  /** Where there is no connection, the store is away, whatever the reason. */
+  private async connect(): Promise<PoolClient> {
+    try {
+      return await this.pool.connect();
+    } catch (error) {
+      throw toStoreAway(error);
     }
   }
 }
+
+type Notice = { readonly [Field in 'routine' | 'message']: string | undefined };
+
+/** Citus passes the words on, but not which routine they are of. */
+const SYNC = /synchronous replication/;
 
 /**
  * A commit that no longer waits for the synchronous standby ends as if all were well, but for a
@@ -82,7 +68,9 @@ export class PostgresWriter implements StoreWriter {
  */
 async function runOn<Row extends unknown[]>(client: PoolClient, text: string, values: unknown[]) {
   let warning: string | undefined;
-  const note = ({ message }: { message: string | undefined }) => (warning = message);
+  const note = ({ routine, message = '' }: Notice) => {
+    if (routine === 'SyncRepWaitForLSN' || SYNC.test(message)) warning = message;
+  };
   client.on('notice', note);
   try {
     const { rows } = await client.query<Row>({ text, values, rowMode: 'array' });
@@ -95,9 +83,4 @@ async function runOn<Row extends unknown[]>(client: PoolClient, text: string, va
 
 function isStatementAtFault(error: unknown): boolean {
   return error instanceof DatabaseError && !isAwayCode(error.code);
-}
-
-function away(error: unknown): StoreAwayError {
-  if (error instanceof StoreAwayError) return error;
-  return new StoreAwayError(describeError(error), { cause: error });
 }

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { defaults, type Pool } from 'pg';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { DataSource, MigrationExecutor, type DataSourceOptions } from 'typeorm';
 import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
 import { ImpatientClient } from './impatient-client.js';
@@ -18,12 +18,12 @@ const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
 
-// As PostgreSQL's own clients do where neither the address nor the environment names a user.
-defaults.user ??= userInfo().username;
-
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   connect: (config) => connect(config, statementPatience(config)),
+  // A copy writes nothing to what it reads.
+  connectToRead: (config) => connect(config, statementPatience(config)),
+  placeOf: (url) => url.replace(/^postgres(ql)?:\/\/([^/]*@)?/, ''),
   migrate,
   demandDurability,
   isAwayAtStart: (error) =>
@@ -33,6 +33,7 @@ export const postgres: Engine = {
 
 /** @param patience milliseconds that a statement may take; for ever if left out */
 function connect(config: StoreConfig, patience?: number) {
+  defaults.user ??= systemUser();
   return {
     ...SCHEMA,
     type: 'postgres',
@@ -47,17 +48,28 @@ function connect(config: StoreConfig, patience?: number) {
   } satisfies DataSourceOptions;
 }
 
+/** The user that PostgreSQL's own clients take where neither the address nor the environment names one. */
+function systemUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    // The user of a container may have no name.
+    return undefined;
+  }
+}
+
 /**
  * Under an advisory lock, so that processes that start at once take turns. It is the transaction's,
- * not the session's, so it works through a pooler and ends with the process.
+ * not the session's, and on the connection that migrates: so it works through a pooler, however few its
+ * connections are, and ends with the process.
  */
 async function migrate(config: StoreConfig): Promise<string[]> {
   const store = await new DataSource(connect(config)).initialize();
   try {
-    return await store.transaction(async (lock) => {
-      await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-      const migrations = await store.runMigrations({ transaction: 'all' });
-      return migrations.map(({ name }) => name);
+    return await store.transaction(async ({ queryRunner }) => {
+      await queryRunner?.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      const executor = new MigrationExecutor(store, queryRunner);
+      return (await executor.executePendingMigrations()).map(({ name }) => name);
     });
   } finally {
     await store.destroy();
@@ -65,8 +77,8 @@ async function migrate(config: StoreConfig): Promise<string[]> {
 }
 
 /**
- * A commit must wait for stable storage (postgresql.org/docs/current/runtime-config-wal.html), and
- * the database must have room for every character.
+ * A commit must wait for stable storage (postgresql.org/docs/current/runtime-config-wal.html), must
+ * warn where it stops to wait for the standby, and the database must have room for every character.
  */
 async function demandDurability(store: DataSource): Promise<void> {
   const setting = async (name: string): Promise<string> => {
@@ -80,6 +92,10 @@ async function demandDurability(store: DataSource): Promise<void> {
     throw new Error(
       `synchronous_commit is ${commit}, so that a plant could be lost: set it to on or remote_apply`,
     );
+  }
+  const messages = await setting('client_min_messages');
+  if (['error', 'fatal', 'panic'].includes(messages)) {
+    throw new Error(`client_min_messages is ${messages}, which hides that a plant could be lost`);
   }
   const encoding = await setting('server_encoding');
   if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}, not UTF8`);

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
 import { SCHEMA } from './schema.js';
@@ -24,15 +26,13 @@ const CACHE = 'cache_size = -32000';
 
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
-  connect: (config) => ({
-    ...SCHEMA,
-    type: 'better-sqlite3',
-    database: fileOf(config),
-    timeout: statementPatience(config),
-    prepareDatabase: (database: Database) => {
-      for (const pragma of PRAGMAS) database.pragma(pragma);
-    },
-  }),
+  connect,
+  connectToRead: (config) => {
+    // TypeORM would make the file's folder; and the pragmas would change the file of another program.
+    if (!existsSync(fileOf(config))) throw new Error(`there is no file ${fileOf(config)}`);
+    return { ...connect(config), readonly: true, prepareDatabase: () => undefined };
+  },
+  placeOf: (databaseUrl) => resolve(fileOf({ databaseUrl })),
   migrate,
   // The pragmas demand it.
   demandDurability: () => Promise.resolve(),
@@ -46,13 +46,25 @@ export const sqlite: Engine = {
     }),
 };
 
-function fileOf({ databaseUrl }: StoreConfig): string {
+function connect(config: StoreConfig) {
+  return {
+    ...SCHEMA,
+    type: 'better-sqlite3',
+    database: fileOf(config),
+    timeout: statementPatience(config),
+    prepareDatabase: (database: Database) => {
+      for (const pragma of PRAGMAS) database.pragma(pragma);
+    },
+  } satisfies DataSourceOptions;
+}
+
+function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
   return databaseUrl.slice('sqlite:'.length);
 }
 
 /** Under the write lock from the first look on, so that processes that start at once take turns. */
 async function migrate(config: StoreConfig): Promise<string[]> {
-  const store = await new DataSource(sqlite.connect(config)).initialize();
+  const store = await new DataSource(connect(config)).initialize();
   try {
     await store.query('BEGIN IMMEDIATE');
     const migrations = await store.runMigrations({ transaction: 'none' });

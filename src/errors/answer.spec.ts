@@ -5,10 +5,17 @@ import { toAnswer } from './answer.js';
 import { ERRORS } from './errors.js';
 import { Fault } from './fault.js';
 
-/** What TypeORM throws where SQLite gives this code. */
+/** What TypeORM throws where the engine gives this code. */
 function failed(code: unknown): QueryFailedError {
-  return new QueryFailedError('INSERT', ['secret'], Object.assign(new Error('secret'), { code }));
+  return new QueryFailedError('INSERT', ['secret'], withCode(code));
 }
+
+function withCode(code: unknown, more: object = {}): Error {
+  return Object.assign(new Error('secret'), { code, ...more });
+}
+
+/** What Node gives where there is no connection. */
+const connecting = (code: string) => withCode(code, { syscall: 'connect' });
 
 const retry = { 'retry-after': '1' };
 
@@ -46,6 +53,14 @@ describe('toAnswer', () => {
     ['a disk that fails', failed('SQLITE_IOERR_FSYNC'), ERRORS.STORE_AWAY],
     ['a store that is read-only', failed('SQLITE_READONLY'), ERRORS.STORE_AWAY],
     ['a damaged store', failed('SQLITE_CORRUPT'), ERRORS.STORE_AWAY],
+    ['a server that is read-only', failed('25006'), ERRORS.STORE_AWAY],
+    ['a server out of connections', failed('53300'), ERRORS.STORE_AWAY],
+    ['a server that stops a statement', failed('57014'), ERRORS.STORE_AWAY],
+    ['a server in recovery', failed('XX000'), ERRORS.STORE_AWAY],
+    ['a table that is missing', failed('42P01'), ERRORS.INTERNAL],
+    ['a server that refuses', connecting('ECONNREFUSED'), ERRORS.STORE_AWAY],
+    ['a socket that is not there', connecting('ENOENT'), ERRORS.STORE_AWAY],
+    ['a file that is not there', withCode('ENOENT'), ERRORS.INTERNAL],
     ['a wrong statement', failed('SQLITE_ERROR'), ERRORS.INTERNAL],
     ['a broken constraint', failed('SQLITE_CONSTRAINT_NOTNULL'), ERRORS.INTERNAL],
     ['a statement that failed without a code', failed(undefined), ERRORS.INTERNAL],

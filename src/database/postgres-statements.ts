@@ -1,0 +1,26 @@
+/**
+ * One text for any number of plants, in arrays. In the order of the ids, so that two groups wait for
+ * each other one way round only.
+ */
+export const INSERT = `
+  INSERT INTO plants (id, name, tag)
+  SELECT id, name, tag
+  FROM unnest($1::bigint[], $2::text[], $3::text[]) AS plant (id, name, tag)
+  ORDER BY id
+  ON CONFLICT (id) DO NOTHING RETURNING id`;
+
+/**
+ * With a message to the log for each row, the look is a transaction that commits: it waits for stable
+ * storage, and for the synchronous standby where there is one, as the commit of the plant itself did.
+ * Otherwise a plant whose own commit broke off before it was on the standby would pass for stored.
+ */
+export const FIND = `
+  SELECT id, name, tag, pg_logical_emit_message(true, 'plant-store', '')
+  FROM plants WHERE id = ANY($1::bigint[])`;
+
+/** The rows are locked in order first: services that note one token's use at once take turns. */
+export const NOTE_USES = `
+  WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
+  locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
+  UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
+  FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`;
