@@ -222,7 +222,9 @@ describe('a copy is refused', () => {
     await source.execute('DELETE FROM migrations');
     const { code, stderr } = await copy(source, target);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: --from: [^\n]*whose schema is up to date: run `plant-store migrate`[^\n]*\n$/);
+    expect(stderr).toMatch(
+      /^error: --from: [^\n]*whose schema is up to date: run `plant-store migrate`[^\n]*\n$/,
+    );
     expect(await source.rows('SELECT * FROM migrations')).toEqual([]);
   });
 });
