@@ -1,62 +1,64 @@
-import { join } from 'node:path';
-import { aimsFor, type Rows } from './aims.js';
+import { aimsOnPostgres, aimsOnSqlite, type PostgresRows, type SqliteRows } from './aims.js';
+import { onPostgres, onSqlite } from './contestants.js';
 import { describeRun } from './machine.js';
 import { measure } from './measure.js';
 import { readOptions } from './options.js';
-import { writeBlock, writePlot } from './page.js';
-import { plotOf } from './plot.js';
-import { stepAside, temporaryFolder } from './processes.js';
-import { aimsOf, noteOnLoad, notesOn, tableOf } from './report.js';
+import { pictureOf, writeBlock } from './page.js';
+import { startPostgres } from './postgres.js';
+import { CORES, stepAside, temporaryFolder } from './processes.js';
+import { aimsOf, noteOnLoad, notesOn } from './report.js';
 import { inRounds, type Row } from './rounds.js';
 import { prepareRuntime } from './runtime.js';
-import { startServer, type Program } from './server.js';
-import { countPlants, createStore, serviceOver } from './store.js';
+import { startServer, type Contestant } from './server.js';
+import { countPlants } from './store.js';
+import { tableOf } from './table.js';
 
-/** `npm run bench`: the service beside three others that are as bare as they can be. */
+/** `npm run bench`: the service on SQLite and on PostgreSQL, beside others that do less. */
 const options = readOptions();
 const runtime = prepareRuntime(options.node);
+const postgres = await startPostgres();
 stepAside();
 const folder = temporaryFolder();
-const store = createStore(join(folder, 'plant-store.sqlite'), runtime);
-const otherFile = join(folder, 'fastify.sqlite');
-
-const program = (name: string, file: string, env = {}): Program => ({
-  name,
-  args: [join(runtime.root, 'dist/bench/servers', file)],
-  env,
-  cwd: folder,
-});
-const programs = [
-  serviceOver(store, 'this service', runtime),
-  program('stock Nest, empty handler', 'stock-nest.js'),
-  program('Fastify + better-sqlite3', 'fastify.js', { STORE: otherFile, TOKEN: store.token }),
-  program('bare node:http', 'bare.js'),
+const contestants = [
+  ...onSqlite(folder, runtime),
+  ...(await onPostgres(postgres, folder, runtime)),
 ];
-const servers = await Promise.all(programs.map((each) => startServer(each, runtime)));
-const rows = (await inRounds(servers, options.rounds, (server) =>
-  measure(server, options, { token: store.token, ids: 'sequential' }),
-)) as Rows;
+const servers = await Promise.all(contestants.map((each) => startServer(each, runtime)));
+const rows = await inRounds(servers, options.rounds, (each) =>
+  measure(each, options, 'sequential'),
+);
 await Promise.all(servers.map((server) => server.stop()));
-checkStored(store.file, rows[0]);
-checkStored(otherFile, rows[2]);
+for (const row of rows) await checkStored(row);
+await postgres.stop();
 
+const all: Row[] = rows;
+const [sqliteRows, postgresRows] = [all.slice(0, 4) as SqliteRows, all.slice(4) as PostgresRows];
+const major = Number.parseInt(runtime.version);
+const name = `node${major}`;
+const picture = (file: string, title: string, of: Row[]) =>
+  options.quick ? [] : [pictureOf(file, `${title}, Node ${runtime.version}`, of)];
+const where = CORES ? `With WORKERS=2 the service ran on cores ${CORES.all}. ` : '';
 const report = [
-  describeRun('bench', options, runtime),
-  tableOf(rows),
-  `${notesOn(rows)} ${noteOnLoad(rows[3])}`,
-  aimsOf(aimsFor(rows, Number.parseInt(runtime.version))),
+  describeRun('bench', options, runtime, postgres),
+  '### SQLite',
+  ...picture(name, 'Creates a second', sqliteRows),
+  tableOf(sqliteRows),
+  `${notesOn(sqliteRows)} ${noteOnLoad(sqliteRows[3])}`,
+  aimsOf(aimsOnSqlite(sqliteRows, major)),
+  '### PostgreSQL',
+  ...picture(`${name}-postgres`, 'Creates a second on PostgreSQL', postgresRows),
+  tableOf(postgresRows),
+  `${where}${notesOn(postgresRows)}`,
+  aimsOf(aimsOnPostgres(postgresRows, sqliteRows[0])),
 ].join('\n\n');
 console.log(`\n${report}`);
-if (!options.quick) {
-  const name = `node${Number.parseInt(runtime.version)}`;
-  const title = `Creates a second, Node ${runtime.version}`;
-  const picture = writePlot(name, plotOf(rows, title));
-  writeBlock(name, `![${title}](${picture})\n\n${report}`);
-}
+if (!options.quick) writeBlock(name, report);
 
 /** An answer of 200 says that the plant is stored: so it must be. */
-function checkStored(file: string, { name, samples }: Row): void {
+async function checkStored(row: Row & { readonly contestant: Contestant }): Promise<void> {
+  const { contestant, samples } = row;
+  if (contestant.store === undefined) return;
   const accepted = samples.reduce((sum, sample) => sum + sample.accepted, 0);
-  const stored = countPlants(file);
-  if (stored < accepted) throw new Error(`${name}: ${accepted} accepted, but ${stored} stored`);
+  const stored = await countPlants(contestant.store);
+  if (stored < accepted) throw new Error(`${row.name}: ${accepted} accepted, but ${stored} stored`);
 }

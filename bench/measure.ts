@@ -8,9 +8,11 @@ export interface Sample {
   /** Answers a second, and the time in milliseconds within which 99 of 100 came. */
   readonly rate: number;
   readonly p99: number;
-  /** Shares of a core, 0 to 1. */
+  /** In cores, all processes of the server together. */
   readonly serverCpu: number;
   readonly loadCpu: number;
+  /** The database server's, where there is one. */
+  readonly databaseCpu: number | undefined;
   /** The most resident memory that the server had, in bytes. */
   readonly resident: number;
   /** Plants that it answered with 200, in the warm-up too. */
@@ -22,35 +24,39 @@ export interface Sample {
  *
  * @throws Error where any answer is not 200, or any connection breaks
  */
-export async function measure(
-  server: Server,
-  options: Options,
-  plants: Pick<Load, 'token' | 'ids'>,
-): Promise<Sample> {
+export async function measure(server: Server, options: Options, ids: Load['ids']): Promise<Sample> {
   const { connections, seconds, warmUp } = options;
-  const load = { url: server.url, connections, ...plants };
+  const load = { url: server.url, connections, token: server.token, ids };
   const warm = await runLoad({ ...load, seconds: warmUp });
   check(server, warm);
 
-  const [since, serverBefore, loadBefore] = readClocks(server);
+  const before = readClocks(server);
   let resident = 0;
   const watch = setInterval(() => (resident = Math.max(resident, residentBytes(server.pid))), 100);
   const result = await runLoad({ ...load, seconds }).finally(() => clearInterval(watch));
-  const [until, serverAfter, loadAfter] = readClocks(server);
+  const after = readClocks(server);
   check(server, result);
+  const cores = (clock: 'server' | 'load' | 'database') =>
+    (after[clock] - before[clock]) / (after.wall - before.wall);
   return {
     rate: result.requests / result.seconds,
     p99: result.p99,
-    serverCpu: (serverAfter - serverBefore) / (until - since),
-    loadCpu: (loadAfter - loadBefore) / (until - since),
+    serverCpu: cores('server'),
+    loadCpu: cores('load'),
+    databaseCpu: server.database === undefined ? undefined : cores('database'),
     resident,
     accepted: warm.requests + result.requests,
   };
 }
 
-/** Seconds on the wall, and of CPU time: the server's, and the generators' so far. */
-function readClocks({ pid }: Server): [wall: number, server: number, load: number] {
-  return [performance.now() / 1000, cpuSeconds(pid), endedChildrenCpuSeconds()];
+/** Seconds on the wall, and of CPU time so far; the load's is that of all generators. */
+function readClocks({ pid, database }: Server) {
+  return {
+    wall: performance.now() / 1000,
+    server: cpuSeconds(pid),
+    load: endedChildrenCpuSeconds(),
+    database: database === undefined ? 0 : cpuSeconds(database),
+  };
 }
 
 function check({ name }: Server, { requests, not200, errors }: Result): void {

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { plotOf } from './plot.js';
 import { ROOT } from './processes.js';
+import type { Row } from './rounds.js';
 
 const DOCS = join(ROOT, 'docs');
 const PAGE = join(DOCS, 'performance.md');
@@ -17,9 +19,9 @@ export function writeBlock(name: string, markdown: string): void {
   );
 }
 
-/** Writes a picture beside the page, and returns its name. */
-export function writePlot(name: string, svg: string): string {
+/** Writes a picture of the rates beside the page, and returns the Markdown that shows it. */
+export function pictureOf(name: string, title: string, rows: readonly Row[]): string {
   const file = `performance-${name}.svg`;
-  writeFileSync(join(DOCS, file), svg);
-  return file;
+  writeFileSync(join(DOCS, file), plotOf(rows, title));
+  return `![${title}](${file})`;
 }

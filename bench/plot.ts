@@ -2,7 +2,7 @@ import { number } from './markdown.js';
 import { spread } from './report.js';
 import type { Row } from './rounds.js';
 
-const [WIDTH, LEFT, RIGHT, STEP, BAR] = [720, 220, 80, 36, 20];
+const [WIDTH, LEFT, RIGHT, STEP, BAR] = [720, 250, 80, 36, 20];
 
 const STYLE = `
   text { font: 14px system-ui, sans-serif; fill: #1f2328 }

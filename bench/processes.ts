@@ -5,7 +5,7 @@ import {
   type ChildProcess,
   type SpawnOptions,
 } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /** The folder of the project, where npm starts its scripts. */
@@ -28,6 +28,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 export function temporaryFolder(): string {
   mkdirSync(WORK, { recursive: true });
   const folder = mkdtempSync(join(WORK, 'run-'));
+  // PostgreSQL, which runs as another user where we are root, goes through it to its own.
+  chmodSync(folder, 0o711);
   folders.add(folder);
   return folder;
 }
@@ -37,22 +39,22 @@ export function isInstalled(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;
 }
 
-/** The cores for the server and for the load; undefined where they cannot be kept apart. */
+/** The cores for the server, for the load, and all of them; undefined where they cannot be kept apart. */
 export const CORES = coresApart();
 
 /** Leaves the server's core to the server. */
 export function stepAside(): void {
-  if (CORES) execFileSync('taskset', ['-acp', String(CORES.load), String(process.pid)]);
+  if (CORES) execFileSync('taskset', ['-acp', CORES.load, String(process.pid)]);
 }
 
-/** Starts a program on one core; it ends at the latest with the benchmark. */
+/** Starts a program on these cores; it ends at the latest with the benchmark. */
 export function start(
-  core: number | undefined,
+  cores: string | undefined,
   program: string,
   args: readonly string[],
   options: SpawnOptions = {},
 ): ChildProcess {
-  const pin = core === undefined ? [] : ['taskset', '-c', String(core)];
+  const pin = cores === undefined ? [] : ['taskset', '-c', cores];
   const [command = program, ...rest] = [...pin, program, ...args];
   const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'inherit'], ...options });
   children.add(child);
@@ -61,12 +63,10 @@ export function start(
 }
 
 /** The first and the last core that we may use: on machines with SMT these are not siblings. */
-function coresApart(): { server: number; load: number } | undefined {
-  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
-  const cores = list?.split(/[,-]/).map(Number) ?? [];
-  const [server, load] = [cores.at(0), cores.at(-1)];
-  if (server === undefined || load === undefined || server === load || !isInstalled('taskset')) {
-    return undefined;
-  }
-  return { server, load };
+function coresApart(): { server: string; load: string; all: string } | undefined {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  const [, all = ''] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status) ?? [];
+  const [server = ''] = /^\d+/.exec(all) ?? [];
+  const [load = ''] = /\d+$/.exec(all) ?? [];
+  return server === load || !isInstalled('taskset') ? undefined : { server, load, all };
 }

@@ -1,4 +1,4 @@
-import { format, number, percent, table } from './markdown.js';
+import { percent, table } from './markdown.js';
 import type { Sample } from './measure.js';
 import type { Row } from './rounds.js';
 import { spreadOf, type Spread } from './statistics.js';
@@ -24,29 +24,6 @@ export function ratio(row: Row, other: Row): Spread {
   return spreadOf(row.samples.map(({ rate }, i) => rate / (other.samples[i]?.rate ?? NaN)));
 }
 
-/** A Markdown table of all rows, each compared with the first. */
-export function tableOf(rows: readonly [Row, ...Row[]]): string {
-  const [own] = rows;
-  return table(
-    ['', 'creates/s', `${own.name} ÷ it`, 'p99, ms', 'server CPU', 'generator CPU', 'memory, MB'],
-    rows.map((row) => [
-      row.name,
-      format(
-        spread(row, ({ rate }) => rate),
-        0,
-      ),
-      row === own ? '' : format(ratio(own, row), 2),
-      format(
-        spread(row, ({ p99 }) => p99),
-        1,
-      ),
-      percent(spread(row, ({ serverCpu }) => serverCpu).median),
-      percent(spread(row, ({ loadCpu }) => loadCpu).median),
-      number(spread(row, ({ resident }) => resident).max / MB, 0),
-    ]),
-  );
-}
-
 /** A Markdown table of the aims, reached or not. */
 export function aimsOf(aims: readonly Aim[]): string {
   return table(
@@ -60,8 +37,8 @@ export function notesOn(rows: readonly Row[]): string {
   const busiest = Math.max(...rows.map((row) => spread(row, ({ loadCpu }) => loadCpu).median));
   return (
     'Medians over the rounds, with the least and the most in brackets; ratios are taken round by round. ' +
-    'CPU is the share of a core that the server and the load generator ' +
-    'used, memory the most that was resident in any round. Every answer was a 200. ' +
+    'CPU is in shares of a core, memory the most that was resident in any round; both are sums over ' +
+    'all processes. Every answer was a 200. ' +
     `The generator used at most ${percent(busiest)} of its core, so it was ` +
     (busiest < BUSY ? 'not the limit.' : '**the limit** somewhere: that rate could be higher.')
   );

@@ -11,7 +11,7 @@ export async function inRounds<T extends { readonly name: string }>(
   contestants: readonly T[],
   rounds: number,
   sample: (contestant: T) => Promise<Sample>,
-): Promise<Row[]> {
+): Promise<(Row & { readonly contestant: T })[]> {
   const rows = contestants.map((contestant) => ({
     contestant,
     name: contestant.name,

@@ -4,31 +4,39 @@ import type { Readable } from 'node:stream';
 import { CORES, start } from './processes.js';
 import type { Runtime } from './runtime.js';
 
-/** How a server is started: arguments for Node, and its environment. */
-export interface Program {
+/** A server to be measured, and how it is started: arguments for Node, and its environment. */
+export interface Contestant {
   readonly name: string;
   readonly args: readonly string[];
   readonly env?: Record<string, string>;
   /** Where it runs; a `.env` there would count. */
   readonly cwd: string;
+  /** Its cores, if not the server's one. */
+  readonly cores?: string | undefined;
+  /** The bearer token that it takes. */
+  readonly token: string;
+  /** The address of the store that must hold what it accepted. */
+  readonly store?: string;
+  /** The first process of the database server that it writes to. */
+  readonly database?: number | undefined;
 }
 
 /** A server that listens. */
-export interface Server {
-  readonly name: string;
+export interface Server extends Contestant {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a server on the server's core, and waits until it has printed its address.
+ * Starts a server on its cores, and waits until it has printed its address.
  *
  * @throws Error where it ends before that
  */
-export async function startServer({ name, args, env, cwd }: Program, runtime: Runtime) {
+export async function startServer(contestant: Contestant, runtime: Runtime): Promise<Server> {
+  const { name, args, env, cwd, cores = CORES?.server } = contestant;
   // Nothing of our own environment, so a BODY_LIMIT of the shell, say, does not change the result.
-  const child = start(CORES?.server, runtime.node, args, {
+  const child = start(cores, runtime.node, args, {
     cwd,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
@@ -39,7 +47,7 @@ export async function startServer({ name, args, env, cwd }: Program, runtime: Ru
     child.kill('SIGTERM');
     await ended;
   };
-  return { name, url, pid: child.pid, stop } satisfies Server;
+  return { ...contestant, url, pid: child.pid, stop };
 }
 
 async function addressIn(output: Readable): Promise<string | undefined> {

@@ -1,12 +1,7 @@
 import { hash } from 'node:crypto';
 import Database from 'better-sqlite3';
 import fastify from 'fastify';
-
-interface NewPlant {
-  id: number;
-  name: string;
-  tag?: string;
-}
+import { PLANT_SCHEMA, type NewPlant } from './plant-schema.js';
 
 /**
  * The service in the most direct way: Fastify, a schema, a token looked up by its SHA-256, and a
@@ -15,26 +10,16 @@ interface NewPlant {
  */
 const { STORE, TOKEN = '' } = process.env;
 const database = new Database(STORE);
-database.pragma('journal_mode = WAL');
-database.pragma('synchronous = FULL');
+// Not by statements of their own: on Node 24 the end of such an object can end the process.
 database.exec(`
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
   CREATE TABLE plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
   CREATE TABLE tokens (hash TEXT PRIMARY KEY);
+  INSERT INTO tokens VALUES ('${hash('sha256', TOKEN)}');
 `);
-database.prepare('INSERT INTO tokens VALUES (?)').run(hash('sha256', TOKEN));
 const findToken = database.prepare('SELECT 1 FROM tokens WHERE hash = ?');
 const insertPlant = database.prepare('INSERT INTO plants VALUES (?, ?, ?)');
-
-const name = { type: 'string' };
-const tag = { type: 'string' };
-const schema = {
-  body: {
-    type: 'object',
-    properties: { id: { type: 'integer' }, name, tag },
-    required: ['id', 'name'],
-  },
-  response: { 200: { type: 'object', properties: { name, tag } } },
-};
 
 const app = fastify();
 app.addHook('onRequest', (request, reply, done) => {
@@ -42,7 +27,7 @@ app.addHook('onRequest', (request, reply, done) => {
   if (token !== undefined && findToken.get(hash('sha256', token)) !== undefined) done();
   else reply.code(401).send({ error: 2001, message: 'invalid token' });
 });
-app.post<{ Body: NewPlant }>('/plants', { schema }, ({ body }, reply) => {
+app.post<{ Body: NewPlant }>('/plants', { schema: PLANT_SCHEMA }, ({ body }, reply) => {
   insertPlant.run(body.id, body.name, body.tag ?? null);
   reply.send({ name: body.name, tag: body.tag });
 });

@@ -1,0 +1,29 @@
+import { randomFillSync } from 'node:crypto';
+import Database from 'better-sqlite3';
+
+/**
+ * Fills a store with plants of random ids, one after the other as clients would send them, so its
+ * pages are as full as creates leave them; but in one transaction, and on the disk only at the end.
+ */
+export function fill(file: string, plants: number): void {
+  const database = new Database(file);
+  database.pragma('synchronous = OFF');
+  database.pragma('cache_size = -1000000');
+  const insert = database.prepare(
+    "INSERT OR IGNORE INTO plants (id, name, tag) VALUES (?, 'Black alder', 'Alnus glutinosa')",
+  );
+  database.transaction(() => {
+    for (const id of randomFillSync(new BigInt64Array(plants))) insert.run(id);
+  })();
+  database.pragma('synchronous = FULL');
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
+/** The number of plants in a SQLite file. */
+export function countPlants(file: string): number {
+  const database = new Database(file, { readonly: true });
+  const count = database.prepare('SELECT count(*) FROM plants').pluck().get() as number;
+  database.close();
+  return count;
+}
