@@ -6,6 +6,7 @@ import { isAwayCode, StoreAwayError, toStoreAway } from './store-away.js';
 
 /** Writes over the pool, without session state or named statements, so that a pooler may stand between. */
 export class PostgresWriter implements StoreWriter {
+  /** See docs/performance.md: the slower a commit, the more there is in it. */
   readonly concurrency = 4;
 
   constructor(private readonly pool: Pool) {}
