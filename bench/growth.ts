@@ -70,4 +70,4 @@ const sections = engines.flatMap(({ engine }) => {
 });
 const report = [describeRun('bench:growth', options, runtime, postgres), ...sections].join('\n\n');
 console.log(`\n${report}`);
-if (!options.quick) writeBlock('growth', report);
+if (!options.quick) writeBlock('performance.md', 'growth', report);

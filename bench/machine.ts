@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { arch, cpus, release, totalmem, type } from 'node:os';
+import { describeMachine, fileSystemOf } from './hardware.js';
 import { GENERATOR } from './load.js';
 import type { Options } from './options.js';
 import type { Postgres } from './postgres.js';
@@ -15,6 +13,7 @@ export function describeRun(
   { version }: Runtime,
   postgres: Postgres,
 ): string {
+  demandDisk();
   const { rounds, seconds, warmUp, connections } = options;
   const args = process.argv.slice(2);
   const command = ['npm', 'run', script, ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
@@ -23,9 +22,7 @@ export function describeRun(
     : 'server and load on the same cores';
   return [
     `- ${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${version}`,
-    `- ${cpus()[0]?.model.trim()}, ${cpus().length} cores (${arch()}), ` +
-      `${Math.round(totalmem() / 2 ** 30)} GB of memory; stores on ${fileSystem()}; ` +
-      `${distribution()}, ${type()} ${release()}`,
+    describeMachine(WORK),
     `- ${GENERATOR}, ${connections} connections, ${cores}`,
     describePostgres(postgres),
     `- ${rounds} rounds, every contestant in each, ${seconds} s each after ${warmUp} s of warm-up`,
@@ -40,15 +37,6 @@ function describePostgres({ version, settings }: Postgres): string {
 }
 
 /** @throws Error where the stores would be in memory: their commits would cost nothing */
-function fileSystem(): string {
-  const [, name = ''] = execFileSync('df', ['--output=fstype', WORK], { encoding: 'utf8' })
-    .trim()
-    .split('\n');
-  if (name === 'tmpfs') throw new Error(`${WORK} is in memory, not on a disk`);
-  return name;
-}
-
-function distribution(): string {
-  const text = readFileSync('/etc/os-release', 'utf8');
-  return /^PRETTY_NAME="(.*)"$/m.exec(text)?.[1] ?? 'Linux';
+function demandDisk(): void {
+  if (fileSystemOf(WORK) === 'tmpfs') throw new Error(`${WORK} is in memory, not on a disk`);
 }

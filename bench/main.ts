@@ -52,7 +52,7 @@ const report = [
   aimsOf(aimsOnPostgres(postgresRows, sqliteRows[0])),
 ].join('\n\n');
 console.log(`\n${report}`);
-if (!options.quick) writeBlock(name, report);
+if (!options.quick) writeBlock('performance.md', name, report);
 
 /** An answer of 200 says that the plant is stored: so it must be. */
 async function checkStored(row: Row & { readonly contestant: Contestant }): Promise<void> {

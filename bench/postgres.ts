@@ -54,11 +54,12 @@ export async function countPlants(url: string): Promise<number> {
   return Number(row?.n);
 }
 
-async function query<Row>(url: string, sql: string): Promise<Row[]> {
+/** The rows of a statement, on a connection of its own. */
+export async function query<Row>(url: string, sql: string, values: unknown[] = []): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    return (await client.query(sql)).rows as Row[];
+    return (await client.query(sql, values)).rows as Row[];
   } finally {
     await client.end();
   }

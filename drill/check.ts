@@ -1,4 +1,5 @@
-import { countPlants, findPlants } from './database.js';
+import { countPlants } from '../bench/postgres.js';
+import { findPlants } from './database.js';
 import type { Ledger } from './ledger.js';
 import { plantOf, type Plant } from './plants.js';
 

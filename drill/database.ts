@@ -1,16 +1,5 @@
-import { Client } from 'pg';
+import { query } from '../bench/postgres.js';
 import type { Plant } from './plants.js';
-
-/** A statement's rows, past the service. */
-export async function query<Row>(url: string, sql: string, values: unknown[] = []): Promise<Row[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql, values)).rows as Row[];
-  } finally {
-    await client.end();
-  }
-}
 
 /** Plants that are looked up at once. */
 const BATCH = 20_000;
@@ -27,12 +16,6 @@ export async function findPlants(url: string, ids: readonly bigint[]): Promise<M
     for (const row of rows) found.set(BigInt(row.id), { ...row, id: BigInt(row.id) });
   }
   return found;
-}
-
-/** How many plants are stored. */
-export async function countPlants(url: string): Promise<number> {
-  const [row] = await query<{ n: string }>(url, 'SELECT count(*) AS n FROM plants');
-  return Number(row?.n);
 }
 
 /** @throws Error where a server's 200 would not mean stable storage: the drill would show nothing */

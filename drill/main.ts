@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { writeBlock } from '../bench/page.js';
 import { describeRun } from './machine.js';
 import { failOver } from './failovers.js';
-import { writeReport } from './page.js';
 import { answersOf, notesOn, timesOf } from './report.js';
 import { killServer } from './server-kills.js';
 import { killService } from './service-kills.js';
@@ -20,5 +20,5 @@ const report = [describeRun(), answersOf(scenarios), timesOf(scenarios), notesOn
 console.log(`\n${report}`);
 if (wrong.length > 0) {
   console.error(`\n${wrong.length} wrong, the first of them:\n${wrong.slice(0, 20).join('\n')}`);
-} else if (!values.quick) writeReport(report);
+} else if (!values.quick) writeBlock('reliability.md', 'drill', report);
 process.exit(wrong.length > 0 ? 1 : 0);

@@ -35,6 +35,7 @@ class PlantsController {
       type: 'postgres',
       url: process.env.DATABASE_URL ?? '',
       entities: [Plant],
+      // The database is new: so Nest's documentation makes its tables, and no request pays for it.
       synchronize: true,
     }),
     TypeOrmModule.forFeature([Plant]),

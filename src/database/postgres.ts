@@ -15,6 +15,12 @@ const CONNECTIONS = 8;
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
+/** What {@link demandDurability} looks at. */
+const SETTINGS = `
+  SELECT current_setting('synchronous_commit') AS commit,
+    current_setting('client_min_messages') AS messages,
+    current_setting('server_encoding') AS encoding`;
+
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
 
@@ -81,22 +87,15 @@ async function migrate(config: StoreConfig): Promise<string[]> {
  * warn where it stops to wait for the standby, and the database must have room for every character.
  */
 async function demandDurability(store: DataSource): Promise<void> {
-  const setting = async (name: string): Promise<string> => {
-    const [row] = await store.query<{ value: string }[]>('SELECT current_setting($1) AS value', [
-      name,
-    ]);
-    return row?.value ?? '';
-  };
-  const commit = await setting('synchronous_commit');
-  if (!['on', 'remote_apply'].includes(commit)) {
+  const [row] = await store.query<Record<'commit' | 'messages' | 'encoding', string>[]>(SETTINGS);
+  const { commit, messages, encoding } = row ?? {};
+  if (commit !== 'on' && commit !== 'remote_apply') {
     throw new Error(
       `synchronous_commit is ${commit}, so that a plant could be lost: set it to on or remote_apply`,
     );
   }
-  const messages = await setting('client_min_messages');
-  if (['error', 'fatal', 'panic'].includes(messages)) {
+  if (messages === 'error' || messages === 'fatal' || messages === 'panic') {
     throw new Error(`client_min_messages is ${messages}, which hides that a plant could be lost`);
   }
-  const encoding = await setting('server_encoding');
   if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}, not UTF8`);
 }

@@ -18,7 +18,10 @@ import { PlantQueue, type QueuedPlant } from './plant-queue.js';
 @Injectable()
 export class PlantWriter implements OnApplicationShutdown {
   private readonly queue: PlantQueue;
-  /** Committers at work, and whether the newest still gathers its first group. */
+  /**
+   * Committers at work, and whether the newest still gathers its first group. Not the size of
+   * `running`, which learns of an end one turn too late: a plant would wait that came in between.
+   */
   private committers = 0;
   private gathering = false;
   private readonly running = new Set<Promise<void>>();
