@@ -4,6 +4,7 @@ import { addCopyCommand } from './cli/copy-command.js';
 import { addImportCommand } from './cli/import-command.js';
 import { addMigrateCommand } from './cli/migrate-command.js';
 import { addTokenCommands } from './cli/token-commands.js';
+import { readSecretFiles } from './cli/secret-files.js';
 
 const FAILED = 1;
 const BAD_USAGE = 2;
@@ -34,6 +35,7 @@ addTokenCommands(program);
 addMigrateCommand(program);
 addImportCommand(program);
 addCopyCommand(program);
+program.hook('preSubcommand', readSecretFiles);
 
 // A reader that left, such as head, is no reason for a stack.
 process.stdout.on('error', fail);

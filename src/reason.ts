@@ -1,4 +1,4 @@
-import { ConfigError } from './config/read-config.js';
+import { ConfigError } from './config/config-error.js';
 
 /** Why a start or a command failed, in words for the operator. Never a stack, never a secret. */
 export function reasonOf(error: unknown): string {

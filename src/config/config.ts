@@ -1,108 +1,136 @@
 import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsUrl,
-  Matches,
-  Max,
-  Min,
-  MinLength,
-  ValidateBy,
-} from 'class-validator';
-import { parseDuration } from '../duration.js';
-import { baseUrl, MOST_WORKERS, onOff, size, Variable, wholeNumber, workers } from './variable.js';
+  baseUrl,
+  duration,
+  oneOf,
+  onOff,
+  origins,
+  port,
+  portOrOff,
+  proxies,
+  rate,
+  secureUrl,
+  size,
+  storeUrl,
+  text,
+  workers,
+  type Rate,
+} from './kinds.js';
+import { SecretVariable, Variable } from './variable.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 const SECOND = 1_000;
-const TIMEOUT = 'must be a duration from 1s to 60s, such as 5s';
-const WORKERS = `must be a whole number from 1 to ${MOST_WORKERS}, or auto`;
 
 /** The service's configuration: a field, its variable and its default. Read once, at the start. */
 export class Config {
   /** TCP port that the service listens on; 0 takes a free one. */
-  @Variable('PORT', wholeNumber)
-  @IsInt({ message: 'must be from 0 to 65535' })
-  @Min(0, { message: 'must be from 0 to 65535' })
-  @Max(65_535, { message: 'must be from 0 to 65535' })
+  @Variable('PORT', port)
   readonly port: number = 3000;
 
   /** Address that the service listens on; the default is reached from this machine alone. */
-  @Variable('HOST')
-  @MinLength(1)
+  @Variable('HOST', text)
   readonly host: string = '127.0.0.1';
+
+  /** TCP port of health and metrics; 0 takes a free one, `off` leaves them out. */
+  @Variable('MANAGEMENT_PORT', portOrOff)
+  readonly managementPort: number | 'off' = 9090;
+
+  /** Address that health and metrics are at. */
+  @Variable('MANAGEMENT_HOST', text)
+  readonly managementHost: string = '127.0.0.1';
 
   /**
    * The store: `sqlite:` and the path of a file, which is made with its folder; or the address of a
    * PostgreSQL database.
    */
-  @Variable('DATABASE_URL')
-  @Matches(/^(sqlite:(?!:memory:).|postgres(ql)?:\/\/[^/]*\/[^/?])/, {
-    message: 'must be sqlite: and the path of a file, or postgres://user:password@host/database',
-  })
+  @SecretVariable('DATABASE_URL', storeUrl)
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
   /** Milliseconds that a request waits for the store at the most, all its looks taken together. */
-  @Variable('DATABASE_TIMEOUT', parseDuration)
-  @IsInt({ message: TIMEOUT })
-  @Min(SECOND, { message: TIMEOUT })
-  @Max(60 * SECOND, { message: TIMEOUT })
+  @Variable('DATABASE_TIMEOUT', duration(SECOND, 60 * SECOND, '5s'))
   readonly databaseTimeout: number = 5 * SECOND;
 
   /** Whether the start brings the schema up to date; else `plant-store migrate` must have done it. */
   @Variable('MIGRATE', onOff)
-  @IsBoolean({ message: 'must be on or off' })
   readonly migrate: boolean = true;
 
   /** Processes that share the port; SQLite's file is for one. */
   @Variable('WORKERS', workers)
-  @IsInt({ message: WORKERS })
-  @Min(1, { message: WORKERS })
-  @Max(MOST_WORKERS, { message: WORKERS })
-  @ValidateBy({
-    name: 'onSqliteOne',
-    validator: {
-      validate: (n, args) => n === 1 || !(args?.object as Config).databaseUrl.startsWith('sqlite:'),
-      defaultMessage: () => 'must be 1 with SQLite, whose file one process writes at a time',
-    },
-  })
   readonly workers: number = 1;
 
   /** Where clients reach the service: the server that the OpenAPI document names. */
   @Variable('PUBLIC_URL', baseUrl)
-  @IsOptional()
-  @IsUrl(
-    {
-      protocols: ['http', 'https'],
-      require_protocol: true,
-      require_tld: false,
-      disallow_auth: true,
-      allow_query_components: false,
-      allow_fragments: false,
-    },
-    { message: 'must be an http or https URL, without credentials, query and fragment' },
-  )
   readonly publicUrl?: string;
 
   /** Largest request body, in bytes; `kb` and `mb` behind the number multiply it. */
   @Variable('BODY_LIMIT', size)
-  @IsInt({ message: 'must be a size up to 1mb, such as 64kb' })
-  @Min(1, { message: 'must be a size up to 1mb, such as 64kb' })
-  @Max(2 ** 20, { message: 'must be a size up to 1mb, such as 64kb' })
   readonly bodyLimit: number = 64 * 1024;
+
+  /** Requests that each token may make in a time; as many as it likes if left out. */
+  @Variable('RATE_LIMIT', rate)
+  readonly rateLimit?: Rate;
 
   /** Whether the OpenAPI document and Swagger UI are served. */
   @Variable('DOCS', onOff)
-  @IsBoolean({ message: 'must be on or off' })
   readonly docs: boolean = true;
 
+  /** Origins whose pages may call the service from a browser (fetch.spec.whatwg.org, CORS). */
+  @Variable('CORS_ORIGINS', origins)
+  readonly corsOrigins: readonly string[] = [];
+
+  /** The proxies whose `X-Forwarded-For` is believed. */
+  @Variable('TRUST_PROXY', proxies)
+  readonly trustProxy: number | readonly string[] | false = false;
+
+  /** File of the certificate and its chain, in PEM: the service then speaks TLS. */
+  @Variable('TLS_CERT_FILE', text)
+  readonly tlsCertFile?: string;
+
+  /** File of the certificate's private key, in PEM. */
+  @Variable('TLS_KEY_FILE', text)
+  readonly tlsKeyFile?: string;
+
+  /** The identity provider whose JSON Web Tokens are taken, exactly as their `iss` names it. */
+  @Variable('AUTH_ISSUER', secureUrl)
+  readonly authIssuer?: string;
+
+  /** What their `aud` must name: this service. */
+  @Variable('AUTH_AUDIENCE', text)
+  readonly authAudience?: string;
+
+  /** Where the provider's keys are; found by its discovery document if left out. */
+  @Variable('AUTH_JWKS_URL', secureUrl)
+  readonly authJwksUrl?: string;
+
+  /** The scope that a JSON Web Token must have. */
+  @Variable('AUTH_SCOPE', text)
+  readonly authScope: string = 'plants:create';
+
+  /** Milliseconds at a shutdown in which requests are still served, while others learn of it. */
+  @Variable('SHUTDOWN_DELAY', duration(0, 300 * SECOND, '5s'))
+  readonly shutdownDelay: number = 0;
+
+  /** Milliseconds that a shutdown takes at the most after that. */
+  @Variable('SHUTDOWN_TIMEOUT', duration(SECOND, 600 * SECOND, '25s'))
+  readonly shutdownTimeout: number = 25 * SECOND;
+
   /** The least severe lines that are logged. */
-  @Variable('LOG_LEVEL')
-  @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
+  @Variable('LOG_LEVEL', oneOf(...LOG_LEVELS))
   readonly logLevel: (typeof LOG_LEVELS)[number] = 'info';
 
+  /** Which requests have a line in the log. */
+  @Variable('LOG_REQUESTS', oneOf('all', 'errors', 'none'))
+  readonly logRequests: 'all' | 'errors' | 'none' = 'errors';
+
+  /** Where traces are sent: the base address of an OpenTelemetry collector (OTLP over HTTP). */
+  @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', baseUrl)
+  readonly otlpEndpoint?: string;
+
+  /** The service's name in traces. */
+  @Variable('OTEL_SERVICE_NAME', text)
+  readonly otelServiceName: string = 'plant-store';
+
   /** Whether this is production: logs are JSON then, and no token is made at the first start. */
-  @Variable('NODE_ENV', (text) => text === 'production')
+  @Variable('NODE_ENV', { parse: (value) => value === 'production', must: '' })
   readonly production: boolean = false;
 }

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError, readConfig } from './read-config.js';
+import { ConfigError } from './config-error.js';
+import { readConfig } from './read-config.js';
+import { VARIABLES } from './variable.js';
 
 const DEFAULTS = {
   port: 3000,
@@ -9,11 +11,21 @@ const DEFAULTS = {
   databaseTimeout: 5_000,
   migrate: true,
   workers: 1,
+  managementPort: 9090,
+  managementHost: '127.0.0.1',
   bodyLimit: 65_536,
   docs: true,
+  corsOrigins: [],
+  trustProxy: false,
+  authScope: 'plants:create',
+  shutdownDelay: 0,
+  shutdownTimeout: 25_000,
   logLevel: 'info',
+  logRequests: 'errors',
+  otelServiceName: 'plant-store',
   production: false,
 };
+const ISSUER = { AUTH_ISSUER: 'https://id.example/' };
 
 /** The message of the error that an environment causes. */
 function problemsWith(env: NodeJS.ProcessEnv): string {
@@ -32,9 +44,8 @@ describe('readConfig', () => {
   });
 
   it('takes an empty variable for one that is not set', () => {
-    const env = { PORT: '', HOST: '', DATABASE_URL: '', PUBLIC_URL: '', BODY_LIMIT: '', DOCS: '' };
-    const more = { DATABASE_TIMEOUT: '', MIGRATE: '', WORKERS: '', LOG_LEVEL: '', NODE_ENV: '' };
-    expect(readConfig({ ...env, ...more })).toEqual(DEFAULTS);
+    const names = VARIABLES.flatMap(({ name }) => [name, `${name}_FILE`]);
+    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(DEFAULTS);
   });
 
   it.each([
@@ -58,7 +69,52 @@ describe('readConfig', () => {
     [{ BODY_LIMIT: '1MB' }, { bodyLimit: 2 ** 20 }],
     [{ DOCS: 'off' }, { docs: false }],
     [{ DOCS: 'on' }, { docs: true }],
+    [{ MANAGEMENT_PORT: 'off' }, { managementPort: 'off' }],
+    [
+      { MANAGEMENT_PORT: '0', PORT: '0' },
+      { managementPort: 0, port: 0 },
+    ],
+    [{ MANAGEMENT_HOST: '::' }, { managementHost: '::' }],
+    [{ RATE_LIMIT: '200/s' }, { rateLimit: { requests: 200, seconds: 1 } }],
+    [{ RATE_LIMIT: '1/m' }, { rateLimit: { requests: 1, seconds: 60 } }],
+    [{ RATE_LIMIT: '1000000/h' }, { rateLimit: { requests: 1_000_000, seconds: 3_600 } }],
+    [
+      { CORS_ORIGINS: 'https://a.example, http://localhost:8080' },
+      { corsOrigins: ['https://a.example', 'http://localhost:8080'] },
+    ],
+    [{ TRUST_PROXY: '1' }, { trustProxy: 1 }],
+    [
+      { TRUST_PROXY: 'loopback,10.0.0.0/8, fd00::/8,192.0.2.7' },
+      { trustProxy: ['loopback', '10.0.0.0/8', 'fd00::/8', '192.0.2.7'] },
+    ],
+    [
+      { TLS_CERT_FILE: 'a.pem', TLS_KEY_FILE: 'b.pem' },
+      { tlsCertFile: 'a.pem', tlsKeyFile: 'b.pem' },
+    ],
+    [
+      { ...ISSUER, AUTH_AUDIENCE: 'plants', AUTH_SCOPE: 'x' },
+      { authIssuer: 'https://id.example/', authAudience: 'plants', authScope: 'x' },
+    ],
+    [
+      { ...ISSUER, AUTH_AUDIENCE: 'plants', AUTH_JWKS_URL: 'http://127.0.0.1:8080/jwks' },
+      {
+        authIssuer: 'https://id.example/',
+        authAudience: 'plants',
+        authJwksUrl: 'http://127.0.0.1:8080/jwks',
+      },
+    ],
+    [
+      { SHUTDOWN_DELAY: '0s', SHUTDOWN_TIMEOUT: '1s' },
+      { shutdownDelay: 0, shutdownTimeout: 1_000 },
+    ],
+    [
+      { SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' },
+      { shutdownDelay: 300_000, shutdownTimeout: 600_000 },
+    ],
     [{ LOG_LEVEL: 'trace' }, { logLevel: 'trace' }],
+    [{ LOG_REQUESTS: 'all' }, { logRequests: 'all' }],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318/' }, { otlpEndpoint: 'http://otel:4318' }],
+    [{ OTEL_SERVICE_NAME: 'x' }, { otelServiceName: 'x' }],
     [{ NODE_ENV: 'production' }, { production: true }],
     [{ NODE_ENV: 'development' }, { production: false }],
   ])('%j', (env, fields) => {
@@ -74,7 +130,16 @@ describe('readConfig', () => {
     ['PUBLIC_URL', ['x', 'plants.example', 'ftp://plants.example', '/v1']],
     ['BODY_LIMIT', ['0', '-1', '1.5kb', '64 kb', 'kb', '2mb', '1gb', 'x']],
     ['DOCS', ['true', 'ON', '1', 'x']],
+    ['MANAGEMENT_PORT', ['-1', '65536', 'OFF', 'x']],
+    ['RATE_LIMIT', ['200', '0/s', '1000001/s', '1.5/s', '1/d', '/s', 'x']],
+    ['CORS_ORIGINS', ['*', 'null', 'https://a.example/', 'a.example', 'https://a.example,', ',']],
+    ['TRUST_PROXY', ['on', '0', '17', '10.0.0.0/33', '10.0.0.0/0', '10.0.0.0/8/8', 'x']],
+    ['AUTH_ISSUER', ['x', 'http://id.example', 'https://u:p@id.example', 'https://id.example?x']],
+    ['SHUTDOWN_DELAY', ['0', '301s', '1h', 'x']],
+    ['SHUTDOWN_TIMEOUT', ['0s', '601s', 'x']],
     ['LOG_LEVEL', ['log', 'INFO', 'x']],
+    ['LOG_REQUESTS', ['on', 'ALL', 'x']],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', ['x', 'grpc://otel:4317']],
   ])('%s is never %j, and the value is not repeated', (name, values) => {
     for (const value of values) {
       const problems = problemsWith({ [name]: value });
@@ -94,6 +159,17 @@ describe('readConfig', () => {
     expect(problemsWith({ WORKERS: '2' })).toBe(problem);
     const { workers } = readConfig({ DATABASE_URL: 'postgres://h/plants', WORKERS: 'auto' });
     expect(workers).toBe(availableParallelism());
+  });
+
+  it.each([
+    [{ PORT: '80', MANAGEMENT_PORT: '80' }, /^MANAGEMENT_PORT must not be PORT: /],
+    [{ TLS_CERT_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
+    [{ TLS_KEY_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
+    [ISSUER, /^AUTH_AUDIENCE must be set with AUTH_ISSUER: /],
+    [{ AUTH_AUDIENCE: 'x' }, /^AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL$/],
+    [{ AUTH_JWKS_URL: 'https://x' }, /^AUTH_ISSUER must be set with AUTH_AUDIENCE and /],
+  ])('%j does not go together', (env, problem) => {
+    expect(problemsWith(env)).toMatch(problem);
   });
 
   it('lists every problem, one a line', () => {

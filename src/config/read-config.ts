@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import { validateSync } from 'class-validator';
 import { Config } from './config.js';
+import { ConfigError } from './config-error.js';
+import { readSecret } from './read-secret.js';
+import { brokenRules } from './rules.js';
 import { VARIABLES } from './variable.js';
-
-/** The configuration is bad; the message lists every variable at fault, and never a value. */
-export class ConfigError extends Error {}
 
 /**
  * Reads the configuration from the environment, and from a file `.env` where there is one; the
@@ -14,14 +13,20 @@ export class ConfigError extends Error {}
  */
 export function readConfig(env = environment()): Config {
   const config = new Config();
-  for (const { name, field, parse } of VARIABLES) {
-    const text = env[name];
-    if (text) Object.assign(config, { [field]: parse(text) });
+  const problems: string[] = [];
+  for (const { name, field, kind, isSecret } of VARIABLES) {
+    try {
+      const text = isSecret ? readSecret(name, env) : env[name];
+      if (!text) continue;
+      const value = kind.parse(text);
+      if (value === undefined) problems.push(`${name} ${kind.must}`);
+      else Object.assign(config, { [field]: value });
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(error.message);
+    }
   }
-  const problems = validateSync(config).map(({ property, constraints = {} }) => {
-    const name = VARIABLES.find(({ field }) => field === property)?.name ?? property;
-    return `${name} ${[...new Set(Object.values(constraints))].join(' and ')}`;
-  });
+  problems.push(...brokenRules(config));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
 }

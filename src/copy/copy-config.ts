@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js';
 import { engineOf } from '../database/engine-of.js';
-import { ConfigError, readConfig } from '../config/read-config.js';
+import { ConfigError } from '../config/config-error.js';
+import { readConfig } from '../config/read-config.js';
 
 /** Nobody waits for an answer here, as a request does. */
 const PATIENCE = '1m';

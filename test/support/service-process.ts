@@ -36,7 +36,13 @@ export function spawnMain(
   return spawn(command, args, {
     // No file `.env` of a developer is there.
     cwd: store.folder,
-    env: { PATH: process.env.PATH, PORT: '0', DATABASE_URL: store.url, ...env },
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      MANAGEMENT_PORT: 'off',
+      DATABASE_URL: store.url,
+      ...env,
+    },
   });
 }
 
