@@ -30,7 +30,14 @@ describe('headers of a JSON answer', () => {
   it.each(answers)('%i', async (status, request, more) => {
     const answer = await service.client.send(request);
     expect(answer.status).toBe(status);
-    const { date, connection, 'keep-alive': keepAlive, ...headers } = answer.headers;
+    const {
+      date,
+      connection,
+      'keep-alive': keepAlive,
+      'x-request-id': id,
+      ...headers
+    } = answer.headers;
+    expect(id).toMatch(/^[\da-f-]{36}$/);
     const length = `${Buffer.byteLength(answer.text)}`;
     expect(headers).toEqual({ ...EVERY, 'content-length': length, ...more });
     expect(new Date(date ?? '').getTime()).not.toBeNaN();

@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
+import { requestIdOf } from './request-id.js';
+
+/** A request and its answer. */
+export class Exchange {
+  /** When the request's headers were read, by performance.now(), in milliseconds. */
+  readonly startedAt = performance.now();
+  /** What tells this request from all others, in the log, in traces and to the client. */
+  readonly requestId: string;
+  /** The `error` member of the answer's body, where it is an Error. */
+  error: number | undefined = undefined;
+
+  constructor(
+    readonly request: Request,
+    readonly response: Response,
+  ) {
+    this.requestId = requestIdOf(request.headers['x-request-id']);
+  }
+
+  /** The status of the answer; undefined where the connection was gone before there was one. */
+  get status(): number | undefined {
+    return this.response.headersSent ? this.response.statusCode : undefined;
+  }
+}
+
+/** One who looks on: the log, the metrics. What it does is on the path of every request. */
+export interface ExchangeObserver {
+  /** The answer is sent, or the connection is gone. */
+  onEnd(exchange: Exchange): void;
+}
+
+const EXCHANGE = Symbol('exchange');
+type Observed = ServerResponse & { [EXCHANGE]: Exchange };
+
+/** Begins the exchange of a request that has just come in; {@link exchangeOf} has it from then on. */
+export function beginExchange(request: Request, response: Response): void {
+  (response as Response & Observed)[EXCHANGE] = new Exchange(request, response);
+}
+
+/** The exchange that an answer belongs to. */
+export function exchangeOf(response: ServerResponse): Exchange {
+  return (response as Observed)[EXCHANGE];
+}
