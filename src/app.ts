@@ -7,15 +7,19 @@ import { awaitStore } from './database/open-store.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { ServiceLogger } from './logger.js';
 import { serveDocument } from './openapi/serve.js';
+import { PlantWriter } from './plants/plant-writer.js';
 
 /** The one way to build the application: for main, the tests and the tools. */
 export async function createApp(config: Config): Promise<NestExpressApplication> {
+  const adapter = new PlantStoreAdapter();
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, awaitStore),
-    new PlantStoreAdapter(),
+    adapter,
     // The body is read by a pipe, behind the guard.
     { bodyParser: false, abortOnError: false, logger: new ServiceLogger(config) },
   );
+  const writer = app.get(PlantWriter);
+  adapter.refuseWhile(() => writer.isFull);
   if (config.docs) serveDocument(app, config);
   return app;
 }

@@ -43,7 +43,7 @@ describe('headers of a JSON answer', () => {
     expect(new Date(date ?? '').getTime()).not.toBeNaN();
     expect({ connection, keepAlive }).toEqual({
       connection: 'keep-alive',
-      keepAlive: 'timeout=5',
+      keepAlive: 'timeout=75',
     });
   });
 });

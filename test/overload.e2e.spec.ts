@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
@@ -63,4 +64,40 @@ it('what was refused goes through when it is sent again', async () => {
   const answers = await Promise.all(plants.map((plant) => service.client.create(plant)));
   expect(tally(answers)).toEqual({ '200 {"name":"n"}': 2 * QUEUE_BOUND });
   expect(await service.store.count()).toBe(2 * QUEUE_BOUND + 1);
+});
+
+/** Whether a request is refused before it has sent its body; if not, it waits for it. */
+async function isRefusedAtOnce(): Promise<boolean> {
+  const connection = await service.connect();
+  connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
+  const isRefused = connection.read().then(
+    ({ status, body }) => status === 503 && (body as { error: number }).error === 5002,
+    () => false,
+  );
+  const result = await Promise.race([isRefused, sleep(200, false)]);
+  connection.close();
+  return result;
+}
+
+it('past the bound a request is refused before its body is there, and then served again', async () => {
+  const unlock = await service.store.lock();
+  // Besides what waits, groups are under way: one on SQLite, four on PostgreSQL.
+  while (!(await isRefusedAtOnce())) {
+    const connection = await service.connect();
+    connections.push(connection);
+    connection.write(
+      range(QUEUE_BOUND / 2)
+        .map(post)
+        .join(''),
+    );
+  }
+  const connection = await service.connect();
+  connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
+  expect((await connection.read()).headers).toMatchObject({ 'retry-after': '1' });
+  await unlock();
+  // The body that was refused comes now, and is dropped; the connection goes on.
+  connection.write('{"id":-2,"name":"n"}');
+  let status = 0;
+  while (status !== 200) ({ status } = await connection.write(post(-3)).read());
+  expect(await service.store.plant(-2n)).toBeUndefined();
 });

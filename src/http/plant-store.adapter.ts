@@ -9,6 +9,7 @@ import { Fault } from '../errors/fault.js';
 import { Connections } from './connections.js';
 import { beginExchange, exchangeOf, type ExchangeObserver } from './exchange.js';
 import { JSON_HEADERS } from './json-headers.js';
+import { malformation } from './malformation.js';
 import { createServer } from './server.js';
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
@@ -17,6 +18,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private closing = false;
   /** Requests are no longer served. */
   private refusing = false;
+  private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
 
   /** @param observers who is told of each request once it is answered */
@@ -49,6 +51,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.connections = new Connections(server);
     this.httpServer = server;
     if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();
+  }
+
+  /** Refuses every request for as long as this is true: what is left undone costs the least. */
+  refuseWhile(isOverloaded: () => boolean): void {
+    this.isOverloaded = isOverloaded;
   }
 
   override beforeClose(): void {
@@ -94,24 +101,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
     response.end(text);
   }
 
-  /** What is wrong with a request before any route has seen it. */
+  /** Why a request is refused before any route has seen it, and before its body is read. */
   private refusal(request: Request): Fault | undefined {
     if (this.refusing) return new Fault(ERRORS.SHUTTING_DOWN);
-    // RFC 9112, section 3.2.
-    if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      return new Fault(ERRORS.BAD_REQUEST, 'the Host header is missing');
-    }
-    if (!isDecodable(request.url)) return new Fault(ERRORS.BAD_REQUEST, 'the path is malformed');
-    return undefined;
-  }
-}
-
-function isDecodable(path: string): boolean {
-  if (!path.includes('%')) return true;
-  try {
-    decodeURIComponent(path.split('?', 1)[0] ?? '');
-    return true;
-  } catch {
-    return false;
+    if (this.isOverloaded()) return new Fault(ERRORS.OVERLOADED);
+    return malformation(request);
   }
 }

@@ -9,6 +9,21 @@ import { answerDueOn } from './connections.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { messageClasses } from './message-classes.js';
 
+const SECOND = 1_000;
+/** How long a client may take, in milliseconds, and how many there may be: docs/operating.md. */
+const LIMITS = {
+  /** From the first byte of a request, or the connection itself, to the end of the headers. */
+  headersTimeout: 10 * SECOND,
+  /** To the end of the body. */
+  requestTimeout: 30 * SECOND,
+  /** From an answer to the next request: longer than proxies keep an idle connection, mostly 60 s. */
+  keepAliveTimeout: 75 * SECOND,
+  /** How often Node looks for clients that are too slow. */
+  connectionsCheckingInterval: SECOND,
+} satisfies ServerOptions;
+/** Connections at once; each costs some 10 KB, and a body on its way up to BODY_LIMIT. */
+const MAX_CONNECTIONS = 10_000;
+
 /** Creates the server under an Express app; what HTTP itself refuses gets an Error body too. */
 export function createServer(
   app: Express,
@@ -17,12 +32,14 @@ export function createServer(
 ): http.Server {
   const options: ServerOptions = {
     ...messageClasses(app),
+    ...LIMITS,
     // Node would refuse a request without Host by itself, with an empty body.
     requireHostHeader: false,
   };
   const server = httpsOptions
     ? https.createServer({ ...httpsOptions, ...options }, listener)
     : http.createServer(options, listener);
+  server.maxConnections = MAX_CONNECTIONS;
   // Without these two Node asks for the body at once, or answers 417 with none. `100 Continue` is
   // sent by the one who reads the body, so a client without a token is told before it sends one.
   server.on('checkContinue', listener);

@@ -30,6 +30,11 @@ export class PlantQueue {
     return this.plants.length === 0;
   }
 
+  /** Whether the service is overloaded: nothing more may wait. */
+  get isFull(): boolean {
+    return this.plants.length >= QUEUE_BOUND || this.length >= LENGTH_BOUND;
+  }
+
   /**
    * Adds a plant and resolves once it is stored.
    *
@@ -37,9 +42,7 @@ export class PlantQueue {
    *   a StoreAwayError where that takes too long
    */
   add(plant: Plant): Promise<void> {
-    if (this.plants.length >= QUEUE_BOUND || this.length >= LENGTH_BOUND) {
-      throw new Fault(ERRORS.OVERLOADED);
-    }
+    if (this.isFull) throw new Fault(ERRORS.OVERLOADED);
     return new Promise((stored, failed) => {
       const timer = setTimeout(() => this.giveUp(queued), this.patience);
       const queued: QueuedPlant = { plant, stored, failed, timer };

@@ -34,6 +34,11 @@ export class PlantWriter implements OnApplicationShutdown {
     this.queue = new PlantQueue(lookPatience(config));
   }
 
+  /** Whether more plants wait than may. */
+  get isFull(): boolean {
+    return this.queue.isFull;
+  }
+
   /**
    * Resolves once the plant is on stable storage, now or from before.
    *
