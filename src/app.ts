@@ -4,6 +4,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { awaitStore } from './database/open-store.js';
+import { corsOptions } from './http/cors-options.js';
+import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { ServiceLogger } from './logger.js';
 import { serveDocument } from './openapi/serve.js';
@@ -11,13 +13,21 @@ import { PlantWriter } from './plants/plant-writer.js';
 
 /** The one way to build the application: for main, the tests and the tools. */
 export async function createApp(config: Config): Promise<NestExpressApplication> {
+  const keyPair = readKeyPair(config);
   const adapter = new PlantStoreAdapter();
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, awaitStore),
     adapter,
-    // The body is read by a pipe, behind the guard.
-    { bodyParser: false, abortOnError: false, logger: new ServiceLogger(config) },
+    {
+      // The body is read by a pipe, behind the guard.
+      bodyParser: false,
+      abortOnError: false,
+      logger: new ServiceLogger(config),
+      ...(keyPair && { httpsOptions: keyPair }),
+    },
   );
+  app.set('trust proxy', config.trustProxy);
+  if (config.corsOrigins.length > 0) app.enableCors(corsOptions(config));
   const writer = app.get(PlantWriter);
   adapter.refuseWhile(() => writer.isFull);
   if (config.docs) serveDocument(app, config);

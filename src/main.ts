@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import type { Server } from 'node:https';
 import { isIPv6, type AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -7,6 +8,8 @@ import { createFirstToken } from './auth/first-token.js';
 import { TokensService } from './auth/tokens.service.js';
 import { readConfig } from './config/read-config.js';
 import type { Config } from './config/config.js';
+import { speaksTls } from './http/key-pair.js';
+import { reloadKeyPairOnHangup } from './http/reload-key-pair.js';
 import { ServiceLogger } from './logger.js';
 import { reasonOf } from './reason.js';
 import { endWithPrimary } from './workers/end-with-primary.js';
@@ -23,7 +26,7 @@ async function start(): Promise<void> {
     return serve(config, cluster.worker.id === 1);
   }
   Logger.overrideLogger(new ServiceLogger(config));
-  new Workers(config.workers).start();
+  new Workers(config).start();
 }
 
 /**
@@ -38,6 +41,8 @@ async function serve(config: Config, announced = true): Promise<void> {
   await app.listen(config.port, config.host);
   app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
   for (const signal of SIGNALS) process.off(signal, exit);
+  if (config.tlsCertFile !== undefined)
+    reloadKeyPairOnHangup(app.getHttpServer() as Server, config);
   if (announced) await announce(app, config);
 }
 
@@ -48,7 +53,8 @@ function exit(): void {
 /** Tells the operator where the service is, and in development how to send it a first plant. */
 async function announce(app: NestExpressApplication, config: Config): Promise<void> {
   const { address, port } = app.getHttpServer().address() as AddressInfo;
-  const url = `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  const scheme = speaksTls(config) ? 'https' : 'http';
+  const url = `${scheme}://${isIPv6(address) ? `[${address}]` : address}:${port}`;
   const say = config.production ? (line: string) => new Logger('PlantStore').log(line) : print;
   say(`Plant store: ${url}/plants`);
   if (config.docs) say(`Documentation: ${url}/docs`);

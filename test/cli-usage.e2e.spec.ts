@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -36,6 +36,29 @@ describe('help', () => {
   it('can be run as a program of its own', () => {
     const program = readFileSync(new URL('../dist/src/cli.js', import.meta.url), 'utf8');
     expect(program).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+});
+
+describe('a variable of a command', () => {
+  it('may name a file with its value', async () => {
+    writeFileSync(join(cwd, 'token'), 'not a token\n');
+    const { code, stderr } = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching('no valid token') });
+    writeFileSync(join(cwd, 'token'), 'plant_x\n');
+    // Now it has a token, and comes so far as to look for the plants.
+    const ran = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: ENOENT.*'x'/) });
+  });
+
+  it.each([
+    ['import x', { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
+    ['copy', { COPY_FROM_FILE: 'none' }, 'COPY_FROM_FILE must name a file that can be read'],
+    ['copy', { COPY_TO_FILE: 'x', COPY_TO: 'y' }, 'COPY_TO and COPY_TO_FILE must not both be set'],
+  ])('%s %j', async (line, env, problem) => {
+    const { code, stdout, stderr } = await run(line, env as Record<string, string>);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toContain(problem);
   });
 });
 

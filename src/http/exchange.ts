@@ -34,8 +34,8 @@ const EXCHANGE = Symbol('exchange');
 type Observed = ServerResponse & { [EXCHANGE]: Exchange };
 
 /** Begins the exchange of a request that has just come in; {@link exchangeOf} has it from then on. */
-export function beginExchange(request: Request, response: Response): void {
-  (response as Response & Observed)[EXCHANGE] = new Exchange(request, response);
+export function beginExchange(request: Request, response: Response): Exchange {
+  return ((response as Response & Observed)[EXCHANGE] = new Exchange(request, response));
 }
 
 /** The exchange that an answer belongs to. */

@@ -41,7 +41,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
       for (const observer of observers) observer.onEnd(exchangeOf(this));
     }
     const listener = (request: Request, response: Response): void => {
-      beginExchange(request, response);
+      const { requestId } = beginExchange(request, response);
+      // What is not answered by send() below: the document, its UI, a browser's preflight.
+      if (request.method !== 'POST') response.setHeader('x-request-id', requestId);
       response.on('close', onClose);
       const fault = this.refusal(request);
       if (fault) this.send(response, toAnswer(fault));

@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { Logger } from '@nestjs/common';
+import type { Config } from '../config/config.js';
+import { speaksTls } from '../http/key-pair.js';
 import { BackOff } from './back-off.js';
 import { closeUntaken } from './hand-over.js';
 
@@ -13,8 +15,7 @@ export class Workers {
   private listening = false;
   private stopping = false;
 
-  /** @param count how many workers there are to be */
-  constructor(private readonly count: number) {}
+  constructor(private readonly config: Config) {}
 
   /**
    * Starts one worker, and the others once it listens: what fails a start does so once. (Node's
@@ -22,6 +23,8 @@ export class Workers {
    */
   start(): void {
     for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => this.stop());
+    // Each of them reads the certificate anew.
+    if (speaksTls(this.config)) process.on('SIGHUP', () => this.signal('SIGHUP'));
     this.fork();
   }
 
@@ -42,7 +45,7 @@ export class Workers {
     this.logger.debug(`worker ${pid} listens`);
     if (this.listening || this.stopping) return;
     this.listening = true;
-    for (let i = 1; i < this.count; i++) this.fork();
+    for (let i = 1; i < this.config.workers; i++) this.fork();
   }
 
   /** @param lived milliseconds */
@@ -71,7 +74,11 @@ export class Workers {
   /** Ends the workers, which answer what they have taken, and then this process. */
   private stop(): void {
     this.stopping = true;
-    for (const child of this.running) child.kill('SIGTERM');
+    this.signal('SIGTERM');
     if (this.running.size === 0) process.exit();
+  }
+
+  private signal(signal: NodeJS.Signals): void {
+    for (const child of this.running) child.kill(signal);
   }
 }

@@ -1,0 +1,41 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { ConfigError } from '../config/config-error.js';
+import type { Config } from '../config/config.js';
+import { readFileOf } from '../config/read-file.js';
+
+/** A certificate with its chain, and its private key, both in PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Whether the service speaks TLS itself. */
+export function speaksTls({ tlsCertFile }: Config): boolean {
+  return tlsCertFile !== undefined;
+}
+
+/**
+ * Reads the certificate and the key that TLS_CERT_FILE and TLS_KEY_FILE name; undefined where the
+ * service does not speak TLS itself.
+ *
+ * @throws ConfigError where a file cannot be read, or the two are no pair
+ */
+export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | undefined {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
+  const cert = readFileOf('TLS_CERT_FILE', tlsCertFile);
+  const key = readFileOf('TLS_KEY_FILE', tlsKeyFile);
+  if (!isPair(cert, key)) {
+    throw new ConfigError(
+      'TLS_CERT_FILE and TLS_KEY_FILE must name a certificate and its key in PEM',
+    );
+  }
+  return { cert, key };
+}
+
+function isPair(cert: string, key: string): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
+}

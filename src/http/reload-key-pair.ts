@@ -1,0 +1,21 @@
+import type { Server } from 'node:https';
+import { Logger } from '@nestjs/common';
+import type { Config } from '../config/config.js';
+import { reasonOf } from '../reason.js';
+import { readKeyPair } from './key-pair.js';
+
+/**
+ * Reads the certificate and its key anew on SIGHUP, for the connections that come from then on. A bad
+ * pair is logged, and the one in use stays.
+ */
+export function reloadKeyPairOnHangup(server: Server, config: Config): void {
+  const logger = new Logger('TLS');
+  process.on('SIGHUP', () => {
+    try {
+      server.setSecureContext(readKeyPair(config) ?? {});
+      logger.log('the certificate was read anew');
+    } catch (error) {
+      logger.error(`the certificate stays as it was: ${reasonOf(error)}`);
+    }
+  });
+}

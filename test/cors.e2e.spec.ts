@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Service } from './support/service.js';
+
+const ORIGIN = 'https://garden.example';
+const PREFLIGHT = {
+  origin: ORIGIN,
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'authorization,content-type',
+};
+const body = '{"id":1,"name":"n"}';
+const ofCors = (headers: object) =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+
+describe('by default', () => {
+  let service: Service;
+  beforeAll(async () => void (service = await Service.start()));
+  afterAll(() => service.stop());
+
+  it('no page of another origin may call the service', async () => {
+    const preflight = await service.client.send({ method: 'OPTIONS', headers: PREFLIGHT });
+    expect(preflight.status).toBe(405);
+    expect(ofCors(preflight.headers)).toEqual([]);
+    const answer = await service.client.post(body, { ...service.client.headers, origin: ORIGIN });
+    expect(answer.status).toBe(200);
+    expect(ofCors(answer.headers)).toEqual([]);
+  });
+});
+
+describe('with CORS_ORIGINS', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await Service.start({ CORS_ORIGINS: `${ORIGIN},https://field.example` });
+  });
+  afterAll(() => service.stop());
+
+  it('a page of such an origin may', async () => {
+    const { client, port } = service;
+    const url = `http://127.0.0.1:${port}/plants`;
+    const preflight = await fetch(url, { method: 'OPTIONS', headers: PREFLIGHT });
+    expect(preflight.status).toBe(204);
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      'access-control-allow-origin': ORIGIN,
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers':
+        'Authorization,Content-Type,X-Request-Id,traceparent,tracestate',
+      'access-control-max-age': '600',
+      vary: expect.stringContaining('Origin'),
+      'x-request-id': expect.any(String),
+    });
+    for (const headers of [client.headers, {}]) {
+      const answer = await client.post(body, { ...headers, origin: ORIGIN });
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-origin': ORIGIN,
+        vary: 'Origin',
+      });
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+  });
+
+  it.each(['https://elsewhere.example', 'https://garden.example.evil', 'null'])(
+    'a page of %s may not',
+    async (origin) => {
+      const headers = { ...PREFLIGHT, origin };
+      const url = `http://127.0.0.1:${service.port}/plants`;
+      const preflight = await fetch(url, { method: 'OPTIONS', headers });
+      expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
+      const answer = await service.client.post(body, { ...service.client.headers, origin });
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    },
+  );
+});

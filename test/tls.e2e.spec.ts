@@ -1,0 +1,93 @@
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { request, type RequestOptions } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { connect, type TLSSocket } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { generate } from 'selfsigned';
+import { createStore } from './support/engine.js';
+import { ServiceProcess, runMain } from './support/service-process.js';
+import type { TemporaryStore } from './support/temporary-store.js';
+
+let store: TemporaryStore;
+let service: ServiceProcess | undefined;
+beforeEach(async () => {
+  store = await createStore();
+});
+afterEach(async () => {
+  await service?.kill();
+  service = undefined;
+  await store.remove();
+});
+
+const cert = () => join(store.folder, 'cert.pem');
+const key = () => join(store.folder, 'key.pem');
+const env = () => ({ TLS_CERT_FILE: cert(), TLS_KEY_FILE: key() });
+
+/** Writes a certificate for this name, and its key. */
+async function issue(name: string): Promise<void> {
+  const pair = await generate([{ name: 'commonName', value: name }], { keyType: 'ec' });
+  writeFileSync(cert(), pair.cert);
+  writeFileSync(key(), pair.private);
+}
+
+/** The name that the service's certificate has. */
+async function certified(port: number): Promise<string> {
+  const socket = await new Promise<TLSSocket>((resolve, reject) => {
+    const opened = connect({ port, rejectUnauthorized: false }, () => resolve(opened));
+    opened.on('error', reject);
+  });
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return String(subject.CN);
+}
+
+async function post({ port, token }: ServiceProcess, id: number) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const options: RequestOptions = { port, path: '/plants', method: 'POST', headers };
+  return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    const sent = request({ ...options, rejectUnauthorized: false }, (response) => {
+      void text(response).then((body) => resolve({ status: response.statusCode, body }));
+    });
+    sent.on('error', reject).end(`{"id":${id},"name":"n"}`);
+  });
+}
+
+describe('TLS', () => {
+  it('is spoken with the certificate, and nothing else is; SIGHUP reads it anew', async () => {
+    await issue('first');
+    service = await ServiceProcess.start({ store, env: env() });
+    expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}/plants`);
+    expect(await post(service, 1)).toEqual({ status: 200, body: '{"name":"n"}' });
+    await expect(service.client().create({ id: 2n, name: 'n' })).rejects.toThrow();
+    expect(await certified(service.port)).toBe('first');
+
+    await issue('second');
+    service.signal('SIGHUP');
+    while ((await certified(service.port)) !== 'second') await sleep(20);
+    expect(await post(service, 3)).toMatchObject({ status: 200 });
+
+    // A bad pair is no reason to lose the good one.
+    cpSync(cert(), key());
+    service.signal('SIGHUP');
+    for (let i = 0; i < 20; i++) expect(await certified(service.port)).toBe('second');
+    expect((await store.plants()).map(({ id }) => id)).toEqual([1n, 3n]);
+  });
+
+  it.each<[string, () => void, string]>([
+    [
+      'no certificate',
+      () => rmSync(cert()),
+      'TLS_CERT_FILE must name a file that can be read (ENOENT)',
+    ],
+    ['no key', () => rmSync(key()), 'TLS_KEY_FILE must name a file that can be read (ENOENT)'],
+    ['two certificates', () => cpSync(cert(), key()), 'must name a certificate and its key in PEM'],
+    ['empty files', () => [cert(), key()].map((path) => writeFileSync(path, '')), 'in PEM'],
+  ])('stops the start: %s', async (_case, spoil, problem) => {
+    await issue('plants');
+    spoil();
+    const { code, stderr } = await runMain(store, env());
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(problem) });
+  });
+});
