@@ -4,7 +4,7 @@ import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { authenticateBy, type Authenticate } from './passport-attempt.js';
-import type { Token } from './token.entity.js';
+import type { Principal } from './principal.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +(\S.*)$/i;
@@ -16,7 +16,7 @@ const CREDENTIALS = /^bearer +(\S.*)$/i;
  */
 @Injectable()
 export class BearerGuard implements CanActivate {
-  private readonly authenticate: Authenticate<Token>;
+  private readonly authenticate: Authenticate<Principal>;
 
   constructor(strategy: BearerStrategy) {
     this.authenticate = authenticateBy(strategy);
@@ -27,9 +27,9 @@ export class BearerGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<Request>();
     const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) throw new Fault(ERRORS.NO_TOKEN);
-    const user = await this.authenticate(`Bearer ${token}`);
-    if (!user) throw new Fault(ERRORS.INVALID_TOKEN);
-    request.user = user;
+    const principal = await this.authenticate(`Bearer ${token}`);
+    if (!principal) throw new Fault(ERRORS.INVALID_TOKEN);
+    request.user = principal;
     return true;
   }
 }

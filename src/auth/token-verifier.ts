@@ -10,6 +10,7 @@ import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { hashOf, isSecret } from './secret.js';
 import { LastUsed } from './last-used.js';
+import type { Principal } from './principal.js';
 import { holds, Token } from './token.entity.js';
 
 /** Milliseconds that a token is believed without a look at the store: a revoked one lives on so long. */
@@ -18,10 +19,16 @@ const TOKENS = 10_000;
 /** Looks at the store under way at once: strangers with tokens of the right form must not crowd it. */
 const LOOKS = 64;
 
+/** A token and its holder, made once a look, not once a request. */
+interface Known {
+  readonly token: Token;
+  readonly principal: Principal;
+}
+
 /** Tells whether a secret is that of a token that holds: the service's side. */
 @Injectable()
 export class TokenVerifier {
-  private readonly cache: LRUCache<string, Token>;
+  private readonly cache: LRUCache<string, Known>;
   private readonly patience: number;
   private looks = 0;
 
@@ -40,23 +47,23 @@ export class TokenVerifier {
         const token = await this.look(hash);
         // A slow answer is as old as its question.
         options.ttl = Math.max(1, LIFETIME - (Date.now() - asked));
-        return token;
+        return token && { token, principal: { id: `token:${token.id}`, name: token.name } };
       },
     });
   }
 
   /**
-   * The token of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
+   * The holder of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
    *
    * @throws StoreAwayError, or the store's error; Fault OVERLOADED
    */
-  async verify(secret: string): Promise<Token | undefined> {
+  async verify(secret: string): Promise<Principal | undefined> {
     const hash = hashOf(secret);
-    const token =
+    const known =
       this.cache.get(hash) ?? (isSecret(secret) ? await this.cache.fetch(hash) : undefined);
-    if (!token || !holds(token)) return undefined;
-    this.lastUsed.touch(token.id);
-    return token;
+    if (!known || !holds(known.token)) return undefined;
+    this.lastUsed.touch(known.token.id);
+    return known.principal;
   }
 
   private async look(hash: string): Promise<Token | undefined> {
