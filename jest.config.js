@@ -30,7 +30,7 @@ const ANY_ENGINE = [
   '<rootDir>/src/(?!database/|auth/tokens)',
   '<rootDir>/src/database/sqlite',
   '<rootDir>/test/(authentication-first|cli-usage|contract|headers|http-faults|paths|routes)\\.',
-  '<rootDir>/test/(cors|slow-clients|tls)\\.',
+  '<rootDir>/test/(cors|rate-limit|slow-clients|tls)\\.',
   '<rootDir>/test/(docs|sqlite)-',
   '<rootDir>/test/support/',
 ];

@@ -55,7 +55,7 @@ describe('a variable of a command', () => {
     ['copy', { COPY_FROM_FILE: 'none' }, 'COPY_FROM_FILE must name a file that can be read'],
     ['copy', { COPY_TO_FILE: 'x', COPY_TO: 'y' }, 'COPY_TO and COPY_TO_FILE must not both be set'],
   ])('%s %j', async (line, env, problem) => {
-    const { code, stdout, stderr } = await run(line, env as Record<string, string>);
+    const { code, stdout, stderr } = await run(line, env);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(ONE_LINE);
     expect(stderr).toContain(problem);

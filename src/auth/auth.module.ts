@@ -3,12 +3,13 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { BearerStrategy } from './bearer.strategy.js';
 import { LastUsed } from './last-used.js';
 import { Token } from './token.entity.js';
+import { RateLimiter } from './rate-limiter.js';
 import { TokenVerifier } from './token-verifier.js';
 import { TokensService } from './tokens.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [BearerStrategy, LastUsed, TokenVerifier, TokensService],
-  exports: [BearerStrategy, TokensService],
+  providers: [BearerStrategy, LastUsed, RateLimiter, TokenVerifier, TokensService],
+  exports: [BearerStrategy, RateLimiter, TokensService],
 })
 export class AuthModule {}

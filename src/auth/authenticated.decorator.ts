@@ -17,5 +17,25 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
         example: 'Bearer realm="plant-store", error="invalid_token"',
       },
     }),
+    ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
+      'Retry-After': {
+        description: 'Seconds to wait before the request is sent again',
+        required: true,
+        schema: { type: 'integer' },
+        example: 1,
+      },
+      'RateLimit-Policy': {
+        description: 'The limit: `q` requests in `w` seconds',
+        required: true,
+        schema: { type: 'string' },
+        example: '"token";q=200;w=1',
+      },
+      RateLimit: {
+        description: 'What is left of it: `r` requests for the next `t` seconds',
+        required: true,
+        schema: { type: 'string' },
+        example: '"token";r=0;t=1',
+      },
+    }),
   );
 }

@@ -5,6 +5,7 @@ import { Fault } from '../errors/fault.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { authenticateBy, type Authenticate } from './passport-attempt.js';
 import type { Principal } from './principal.js';
+import { RateLimiter } from './rate-limiter.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +(\S.*)$/i;
@@ -18,11 +19,14 @@ const CREDENTIALS = /^bearer +(\S.*)$/i;
 export class BearerGuard implements CanActivate {
   private readonly authenticate: Authenticate<Principal>;
 
-  constructor(strategy: BearerStrategy) {
+  constructor(
+    strategy: BearerStrategy,
+    private readonly rateLimiter: RateLimiter,
+  ) {
     this.authenticate = authenticateBy(strategy);
   }
 
-  /** @throws Fault NO_TOKEN, INVALID_TOKEN; QueryFailedError where the store fails */
+  /** @throws Fault NO_TOKEN, INVALID_TOKEN, RATE_LIMITED; QueryFailedError where the store fails */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1];
@@ -30,6 +34,7 @@ export class BearerGuard implements CanActivate {
     const principal = await this.authenticate(`Bearer ${token}`);
     if (!principal) throw new Fault(ERRORS.INVALID_TOKEN);
     request.user = principal;
+    if (this.rateLimiter.isOn && request.res) await this.rateLimiter.count(principal, request.res);
     return true;
   }
 }

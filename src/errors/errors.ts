@@ -45,6 +45,8 @@ export const ERRORS = {
     headers: { allow: 'POST' },
   },
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
+  // Its Retry-After is that of the token's limit: src/auth/rate-limiter.ts.
+  RATE_LIMITED: { error: 4000, status: 429, message: 'over the rate limit of the token' },
   INTERNAL: { error: 5000, status: 500, message: 'internal fault' },
   STORE_AWAY: {
     error: 5001,
