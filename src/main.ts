@@ -10,7 +10,11 @@ import { readConfig } from './config/read-config.js';
 import type { Config } from './config/config.js';
 import { speaksTls } from './http/key-pair.js';
 import { reloadKeyPairOnHangup } from './http/reload-key-pair.js';
+import { Lifecycle } from './lifecycle.js';
 import { ServiceLogger } from './logger.js';
+import type { Monitored } from './management/monitored.js';
+import { startManagement } from './management/start-management.js';
+import { ThisProcess } from './management/this-process.js';
 import { reasonOf } from './reason.js';
 import { endWithPrimary } from './workers/end-with-primary.js';
 import { Workers } from './workers/workers.js';
@@ -37,8 +41,14 @@ async function start(): Promise<void> {
 async function serve(config: Config, announced = true): Promise<void> {
   // The store may be long in coming, and the first process of a container has no other way to end.
   for (const signal of SIGNALS) process.on(signal, exit);
+  const lifecycle = new Lifecycle();
+  const thisProcess = new ThisProcess(lifecycle);
+  // Where there are several workers, their primary is who is asked.
+  if (cluster.isPrimary) await manage(config, thisProcess);
   const app = await createApp(config);
+  thisProcess.attach(app);
   await app.listen(config.port, config.host);
+  lifecycle.phase = 'serving';
   app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
   for (const signal of SIGNALS) process.off(signal, exit);
   if (config.tlsCertFile !== undefined)
@@ -52,10 +62,8 @@ function exit(): void {
 
 /** Tells the operator where the service is, and in development how to send it a first plant. */
 async function announce(app: NestExpressApplication, config: Config): Promise<void> {
-  const { address, port } = app.getHttpServer().address() as AddressInfo;
-  const scheme = speaksTls(config) ? 'https' : 'http';
-  const url = `${scheme}://${isIPv6(address) ? `[${address}]` : address}:${port}`;
-  const say = config.production ? (line: string) => new Logger('PlantStore').log(line) : print;
+  const url = `${speaksTls(config) ? 'https' : 'http'}://${placeOf(app)}`;
+  const say = sayerOf(config);
   say(`Plant store: ${url}/plants`);
   if (config.docs) say(`Documentation: ${url}/docs`);
   const secret = config.production ? undefined : await createFirstToken(app.get(TokensService));
@@ -66,6 +74,21 @@ async function announce(app: NestExpressApplication, config: Config): Promise<vo
     `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
       `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n`,
   );
+}
+
+/** Starts the management listener, and tells where it is. */
+async function manage(config: Config, monitored: Monitored): Promise<void> {
+  const app = await startManagement(config, monitored);
+  if (app) sayerOf(config)(`Management: http://${placeOf(app)}`);
+}
+
+function sayerOf({ production }: Config): (line: string) => void {
+  return production ? (line) => new Logger('PlantStore').log(line) : print;
+}
+
+function placeOf(app: NestExpressApplication): string {
+  const { address, port } = app.getHttpServer().address() as AddressInfo;
+  return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
 }
 
 function print(line: string): void {

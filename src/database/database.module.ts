@@ -10,6 +10,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { STORE_WRITER, type StoreWriter } from './engine.js';
 import { engineOf } from './engine-of.js';
+import { StoreProbe } from './store-probe.js';
 import { StoreState } from './store-state.js';
 
 /** The store: its engine, its connection, its schema brought up to date, the way to write to it. */
@@ -36,13 +37,14 @@ export class DatabaseModule implements OnApplicationShutdown {
       ],
       providers: [
         StoreState,
+        StoreProbe,
         {
           provide: STORE_WRITER,
           inject: [DataSource],
           useFactory: (store: DataSource) => engineOf(config.databaseUrl).openWriter(store, config),
         },
       ],
-      exports: [STORE_WRITER, StoreState],
+      exports: [STORE_WRITER, StoreState, StoreProbe],
     };
   }
 }

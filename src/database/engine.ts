@@ -42,6 +42,12 @@ export interface StoreWriter {
   findPlants(ids: readonly string[]): Promise<Plant[]>;
   /** Sets when tokens were last used: the ids of tokens, and milliseconds since 1970. */
   noteUses(uses: readonly (readonly [id: number, time: number])[]): Promise<void>;
+  /**
+   * Resolves where a plant would be taken now: does all that an insert does, with no plant.
+   *
+   * @throws StoreAwayError, or the store's error
+   */
+  probe(): Promise<void>;
   /** Waits for what is under way, then lets go of the store. */
   close(): Promise<void>;
 }

@@ -24,3 +24,12 @@ export const NOTE_USES = `
   locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
   UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
   FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`;
+
+/**
+ * An insert of no plants, which needs the right to insert and a server that is not read-only. With the
+ * message to the log it commits, and waits as the commit of a plant does: for stable storage, and for
+ * the synchronous standby. (The message's place in the log is never null.)
+ */
+export const PROBE = `
+  INSERT INTO plants (id, name)
+  SELECT 0, '' FROM pg_logical_emit_message(true, 'plant-store', '') AS place WHERE place IS NULL`;

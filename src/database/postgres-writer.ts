@@ -1,7 +1,7 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import type { Plant } from '../plants/plant.entity.js';
 import type { StoreWriter } from './engine.js';
-import { FIND, INSERT, NOTE_USES } from './postgres-statements.js';
+import { FIND, INSERT, NOTE_USES, PROBE } from './postgres-statements.js';
 import { isAwayCode, StoreAwayError, toStoreAway } from './store-away.js';
 
 /** Writes over the pool, without session state or named statements, so that a pooler may stand between. */
@@ -27,6 +27,10 @@ export class PostgresWriter implements StoreWriter {
 
   async noteUses(uses: readonly (readonly [number, number])[]): Promise<void> {
     await this.run(NOTE_USES, [uses.map(([id]) => id), uses.map(([, time]) => time)]);
+  }
+
+  async probe(): Promise<void> {
+    await this.run(PROBE, []);
   }
 
   /** The pool is TypeORM's, which ends it. */

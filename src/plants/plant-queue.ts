@@ -30,6 +30,11 @@ export class PlantQueue {
     return this.plants.length === 0;
   }
 
+  /** How many wait. */
+  get size(): number {
+    return this.plants.length;
+  }
+
   /** Whether the service is overloaded: nothing more may wait. */
   get isFull(): boolean {
     return this.plants.length >= QUEUE_BOUND || this.length >= LENGTH_BOUND;

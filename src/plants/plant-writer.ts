@@ -34,6 +34,11 @@ export class PlantWriter implements OnApplicationShutdown {
     this.queue = new PlantQueue(lookPatience(config));
   }
 
+  /** How many plants wait for their commit. */
+  get queued(): number {
+    return this.queue.size;
+  }
+
   /** Whether more plants wait than may. */
   get isFull(): boolean {
     return this.queue.isFull;

@@ -1,0 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { STORE_WRITER, type StoreWriter } from './engine.js';
+import { lookPatience } from './patience.js';
+import { StoreState } from './store-state.js';
+import { within } from './within.js';
+
+/** Milliseconds that an outcome stands for: that of a request, or of a probe. */
+const FRESH = 1_000;
+
+/** Finds out whether the store takes writes, without a request and without a probe for each who asks. */
+@Injectable()
+export class StoreProbe {
+  private readonly patience: number;
+  private probe: Promise<void> | undefined;
+
+  constructor(
+    @Inject(STORE_WRITER) private readonly store: StoreWriter,
+    private readonly state: StoreState,
+    config: Config,
+  ) {
+    this.patience = lookPatience(config);
+  }
+
+  /**
+   * Resolves where the store takes writes. Those who ask within a second share one probe; where a
+   * request has found the store away in that time, there is none.
+   *
+   * @throws the error that says why it does not
+   */
+  async check(): Promise<void> {
+    const { lastAway } = this.state;
+    if (lastAway && performance.now() - lastAway.at < FRESH) throw lastAway.error;
+    this.probe ??= this.run();
+    await this.probe;
+  }
+
+  private async run(): Promise<void> {
+    const again = (): void => {
+      this.probe = undefined;
+    };
+    try {
+      await within(this.patience, this.store.probe());
+      this.state.noteThere();
+    } catch (error) {
+      this.state.noteAway(error);
+      throw error;
+    } finally {
+      setTimeout(again, FRESH).unref();
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
+import { MONITORED, type Monitored } from './monitored.js';
+
+/** For those who decide whether to restart this service, or to send it requests. */
+@Controller()
+export class HealthController {
+  constructor(
+    private readonly health: HealthCheckService,
+    @Inject(MONITORED) private readonly monitored: Monitored,
+  ) {}
+
+  /** The process answers; whether the store does is no reason to restart it. */
+  @Get('livez')
+  @HealthCheck({ noCache: true, swaggerDocumentation: false })
+  live() {
+    return this.health.check([]);
+  }
+
+  /** @throws ServiceUnavailableException, 503, where a check fails, with each check in its body */
+  @Get('readyz')
+  @HealthCheck({ noCache: true, swaggerDocumentation: false })
+  ready() {
+    return this.health.check(this.monitored.checks);
+  }
+}

@@ -1,0 +1,48 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+import { describeError } from '../database/describe-error.js';
+import { StoreProbe } from '../database/store-probe.js';
+import type { Lifecycle } from '../lifecycle.js';
+import { QUEUE_BOUND } from '../plants/plant-queue.js';
+import { PlantWriter } from '../plants/plant-writer.js';
+import type { Monitored } from './monitored.js';
+
+/** The process that serves. It is looked at from its start on, when there is no store and no app yet. */
+export class ThisProcess implements Monitored {
+  private readonly indicators = new HealthIndicatorService();
+  private parts: { readonly store: StoreProbe; readonly writer: PlantWriter } | undefined;
+
+  constructor(private readonly lifecycle: Lifecycle) {}
+
+  readonly checks = [() => this.checkLifecycle(), () => this.checkStore(), () => this.checkQueue()];
+
+  /** From here on the app is there to be looked at. */
+  attach(app: INestApplicationContext): void {
+    this.parts = { store: app.get(StoreProbe), writer: app.get(PlantWriter) };
+  }
+
+  private checkLifecycle(): HealthIndicatorResult {
+    const { phase } = this.lifecycle;
+    const indicator = this.indicators.check('lifecycle');
+    return phase === 'serving' ? indicator.up({ phase }) : indicator.down({ phase });
+  }
+
+  /** What the error says may name the store's host, which whoever may ask here may know. */
+  private async checkStore(): Promise<HealthIndicatorResult> {
+    const indicator = this.indicators.check('store');
+    if (!this.parts) return indicator.down('not open yet');
+    try {
+      await this.parts.store.check();
+      return indicator.up();
+    } catch (error) {
+      return indicator.down(describeError(error));
+    }
+  }
+
+  private checkQueue(): HealthIndicatorResult {
+    const { queued = 0, isFull = false } = this.parts?.writer ?? {};
+    const indicator = this.indicators.check('queue');
+    const plants = { plants: queued, bound: QUEUE_BOUND };
+    return isFull ? indicator.down(plants) : indicator.up(plants);
+  }
+}
