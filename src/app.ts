@@ -5,16 +5,21 @@ import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { awaitStore } from './database/open-store.js';
 import { corsOptions } from './http/cors-options.js';
+import { Exchanges } from './http/exchanges.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { ServiceLogger } from './logger.js';
 import { serveDocument } from './openapi/serve.js';
 import { PlantWriter } from './plants/plant-writer.js';
 
+/** Milliseconds that a client has at the most, when the service stops, to send the rest of its request. */
+const LONGEST_PATIENCE = 10_000;
+
 /** The one way to build the application: for main, the tests and the tools. */
 export async function createApp(config: Config): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
-  const adapter = new PlantStoreAdapter();
+  const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
+  const adapter = new PlantStoreAdapter(new Exchanges([]), patience);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, awaitStore),
     adapter,

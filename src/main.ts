@@ -1,11 +1,8 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:https';
-import { isIPv6, type AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import { announce, announceManagement } from './announce.js';
 import { createApp } from './app.js';
-import { createFirstToken } from './auth/first-token.js';
-import { TokensService } from './auth/tokens.service.js';
 import { readConfig } from './config/read-config.js';
 import type { Config } from './config/config.js';
 import { speaksTls } from './http/key-pair.js';
@@ -16,10 +13,9 @@ import type { Monitored } from './management/monitored.js';
 import { startManagement } from './management/start-management.js';
 import { ThisProcess } from './management/this-process.js';
 import { reasonOf } from './reason.js';
+import { Shutdown, SIGNALS } from './shutdown.js';
 import { endWithPrimary } from './workers/end-with-primary.js';
 import { Workers } from './workers/workers.js';
-
-const SIGNALS = ['SIGTERM', 'SIGINT'];
 
 /** Starts the service: in this process, or in several that share a port, and this one keeps going. */
 async function start(): Promise<void> {
@@ -49,10 +45,9 @@ async function serve(config: Config, announced = true): Promise<void> {
   thisProcess.attach(app);
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
-  app.enableShutdownHooks(SIGNALS, { useProcessExit: true });
+  new Shutdown(app, lifecycle, config).listen();
   for (const signal of SIGNALS) process.off(signal, exit);
-  if (config.tlsCertFile !== undefined)
-    reloadKeyPairOnHangup(app.getHttpServer() as Server, config);
+  if (speaksTls(config)) reloadKeyPairOnHangup(app.getHttpServer() as Server, config);
   if (announced) await announce(app, config);
 }
 
@@ -60,39 +55,10 @@ function exit(): void {
   process.exit(0);
 }
 
-/** Tells the operator where the service is, and in development how to send it a first plant. */
-async function announce(app: NestExpressApplication, config: Config): Promise<void> {
-  const url = `${speaksTls(config) ? 'https' : 'http'}://${placeOf(app)}`;
-  const say = sayerOf(config);
-  say(`Plant store: ${url}/plants`);
-  if (config.docs) say(`Documentation: ${url}/docs`);
-  const secret = config.production ? undefined : await createFirstToken(app.get(TokensService));
-  if (secret === undefined) return;
-  print(`\nThe store has no token yet. Here is one; it is shown only now:\n\n  ${secret}\n`);
-  print('Store a plant:\n');
-  print(
-    `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
-      `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n`,
-  );
-}
-
 /** Starts the management listener, and tells where it is. */
 async function manage(config: Config, monitored: Monitored): Promise<void> {
   const app = await startManagement(config, monitored);
-  if (app) sayerOf(config)(`Management: http://${placeOf(app)}`);
-}
-
-function sayerOf({ production }: Config): (line: string) => void {
-  return production ? (line) => new Logger('PlantStore').log(line) : print;
-}
-
-function placeOf(app: NestExpressApplication): string {
-  const { address, port } = app.getHttpServer().address() as AddressInfo;
-  return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  if (app) announceManagement(app, config);
 }
 
 try {

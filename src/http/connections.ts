@@ -1,19 +1,20 @@
 import type { Server, ServerResponse } from 'node:http';
+import https from 'node:https';
 import net, { type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
 const LINGER = 250;
-/** Milliseconds that a client has at a shutdown to send the rest of its request. */
-const GRACE = 10_000;
 
 /** The open connections of a server, and how they come to their end. */
 export class Connections {
   private readonly open = new Set<Socket>();
 
   constructor(private readonly server: Server) {
-    server.on('connection', (socket: Socket) => {
+    // Over TLS, a request is read from another socket than the one that was accepted.
+    const event = server instanceof https.Server ? 'secureConnection' : 'connection';
+    server.on(event, (socket: Socket) => {
       this.open.add(socket);
       socket.once('close', () => this.open.delete(socket));
     });
@@ -26,11 +27,11 @@ export class Connections {
     await sleep(LINGER);
   }
 
-  /** In a while, cuts off every client that has not sent a whole request by then. */
-  cutOffLater(): NodeJS.Timeout {
+  /** After so many milliseconds, cuts off every client that has not sent a whole request. */
+  cutOffAfter(patience: number): NodeJS.Timeout {
     return setTimeout(() => {
       for (const socket of this.open) if (!answerDueOn(socket)) socket.destroy();
-    }, GRACE);
+    }, patience);
   }
 }
 

@@ -7,7 +7,8 @@ import type { ErrorDto } from '../errors/error.dto.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { Connections } from './connections.js';
-import { beginExchange, exchangeOf, type ExchangeObserver } from './exchange.js';
+import { exchangeOf } from './exchange.js';
+import type { Exchanges } from './exchanges.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { malformation } from './malformation.js';
 import { createServer } from './server.js';
@@ -21,8 +22,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
 
-  /** @param observers who is told of each request once it is answered */
-  constructor(private readonly observers: readonly ExchangeObserver[] = []) {
+  /**
+   * @param exchanges the requests under way
+   * @param patience milliseconds that a client has at the end to send the rest of its request
+   */
+  constructor(
+    readonly exchanges: Exchanges,
+    private readonly patience: number,
+  ) {
     const app = express();
     app.disable('x-powered-by');
     app.disable('etag');
@@ -36,15 +43,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
     const app = this.getInstance<Express>();
-    const { observers } = this;
-    function onClose(this: Response): void {
-      for (const observer of observers) observer.onEnd(exchangeOf(this));
-    }
     const listener = (request: Request, response: Response): void => {
-      const { requestId } = beginExchange(request, response);
+      const { requestId } = this.exchanges.begin(request, response);
       // What is not answered by send() below: the document, its UI, a browser's preflight.
       if (request.method !== 'POST') response.setHeader('x-request-id', requestId);
-      response.on('close', onClose);
       const fault = this.refusal(request);
       if (fault) this.send(response, toAnswer(fault));
       else app(request, response);
@@ -69,7 +71,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override async close(): Promise<void> {
     await this.connections?.linger();
     this.refusing = true;
-    const cutOff = this.connections?.cutOffLater();
+    const cutOff = this.connections?.cutOffAfter(this.patience);
     await super.close();
     clearTimeout(cutOff);
   }

@@ -21,6 +21,8 @@ const LIMITS = {
   /** How often Node looks for clients that are too slow. */
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
+/** For a client to agree with us on TLS, in milliseconds. */
+const HANDSHAKE_TIMEOUT = 10 * SECOND;
 /** Connections at once; each costs some 10 KB, and a body on its way up to BODY_LIMIT. */
 const MAX_CONNECTIONS = 10_000;
 
@@ -37,7 +39,10 @@ export function createServer(
     requireHostHeader: false,
   };
   const server = httpsOptions
-    ? https.createServer({ ...httpsOptions, ...options }, listener)
+    ? https.createServer(
+        { ...httpsOptions, ...options, handshakeTimeout: HANDSHAKE_TIMEOUT },
+        listener,
+      )
     : http.createServer(options, listener);
   server.maxConnections = MAX_CONNECTIONS;
   // Without these two Node asks for the body at once, or answers 417 with none. `100 Continue` is

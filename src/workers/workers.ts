@@ -6,6 +6,9 @@ import { speaksTls } from '../http/key-pair.js';
 import { BackOff } from './back-off.js';
 import { closeUntaken } from './hand-over.js';
 
+/** Milliseconds beyond its time after which a worker is one that can no longer end by itself. */
+const MARGIN = 5_000;
+
 /** The primary process: it keeps workers running, which share a port, and serves nothing itself. */
 export class Workers {
   private readonly logger = new Logger('Workers');
@@ -76,6 +79,8 @@ export class Workers {
     this.stopping = true;
     this.signal('SIGTERM');
     if (this.running.size === 0) process.exit();
+    const { shutdownDelay, shutdownTimeout } = this.config;
+    setTimeout(() => this.signal('SIGKILL'), shutdownDelay + shutdownTimeout + MARGIN);
   }
 
   private signal(signal: NodeJS.Signals): void {

@@ -67,6 +67,8 @@ export class ServiceProcess {
     readonly printed: string,
     readonly port: number,
     readonly token: string,
+    /** What it has printed by now. */
+    readonly output: () => string,
   ) {}
 
   /** Resolves once the service answers; rejects where it ends before. */
@@ -91,7 +93,8 @@ export class ServiceProcess {
     });
     const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
     const own = token ?? / (plant_\w+)/.exec(printed)?.[1] ?? '';
-    return new ServiceProcess(store, exited, child, printed, port, own);
+    const output = (): string => printed;
+    return new ServiceProcess(store, exited, child, printed, port, own, output);
   }
 
   /** A client with connections and a token; it is closed with the service. */

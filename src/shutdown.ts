@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Config } from './config/config.js';
+import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import type { Lifecycle } from './lifecycle.js';
+import { PlantWriter } from './plants/plant-writer.js';
+
+/** The signals that end the service. */
+export const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** Ends the process in order: first it is no longer ready, then it serves no more, then it is gone. */
+export class Shutdown {
+  private readonly logger = new Logger('Shutdown');
+
+  constructor(
+    private readonly app: NestExpressApplication,
+    private readonly lifecycle: Lifecycle,
+    private readonly config: Config,
+  ) {}
+
+  /** From here on a signal ends the process; another one changes nothing. */
+  listen(): void {
+    for (const signal of SIGNALS) process.on(signal, () => void this.begin());
+  }
+
+  private async begin(): Promise<void> {
+    const { shutdownDelay, shutdownTimeout } = this.config;
+    if (this.lifecycle.phase === 'stopping') return;
+    this.lifecycle.phase = 'stopping';
+    // Others learn from /readyz, or from whoever sent the signal, that requests go elsewhere now.
+    await sleep(shutdownDelay);
+    setTimeout(() => this.giveUp(), shutdownTimeout);
+    try {
+      await this.app.close();
+      process.exit(0);
+    } catch (error) {
+      this.logger.error(error);
+      process.exit(1);
+    }
+  }
+
+  private giveUp(): void {
+    const seconds = this.config.shutdownTimeout / 1_000;
+    const { exchanges } = this.app.getHttpAdapter() as unknown as PlantStoreAdapter;
+    const { queued } = this.app.get(PlantWriter);
+    this.logger.error(
+      `not done after ${seconds} s: requests without an answer: ${exchanges.underWay}, ` +
+        `plants that still wait for a commit: ${queued}`,
+    );
+    process.exit(1);
+  }
+}
