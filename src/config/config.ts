@@ -8,6 +8,7 @@ import {
   portOrOff,
   proxies,
   rate,
+  scope,
   secureUrl,
   size,
   storeUrl,
@@ -103,7 +104,7 @@ export class Config {
   readonly authJwksUrl?: string;
 
   /** The scope that a JSON Web Token must have. */
-  @Variable('AUTH_SCOPE', text)
+  @Variable('AUTH_SCOPE', scope)
   readonly authScope: string = 'plants:create';
 
   /** Milliseconds at a shutdown in which requests are still served, while others learn of it. */

@@ -90,10 +90,15 @@ export const baseUrl: Kind<string> = {
 export const secureUrl: Kind<string> = {
   parse: (value) => {
     const url = httpUrl(value);
-    const isSafe = url?.protocol === 'https:' || /^(localhost|127\.|\[::1\])/.test(url?.host ?? '');
-    return isSafe ? value : undefined;
+    return url && isSecure(url) ? value : undefined;
   },
   must: 'must be an https URL (http on this machine alone), without credentials, query and fragment',
+};
+
+/** A scope-token (RFC 6749, section 3.3), which may stand in quotes in a header. */
+export const scope: Kind<string> = {
+  parse: (value) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(value) ? value : undefined),
+  must: 'must be one scope: ASCII without blanks, quotes and backslashes',
 };
 
 /** Origins (RFC 6454, section 7), commas between them. */
@@ -107,6 +112,11 @@ export const proxies: Kind<number | readonly string[] | false> = {
   parse: (value) => (value === 'off' ? false : (wholeNumber(value, 1, 16) ?? networks(value))),
   must: 'must be off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
 };
+
+/** Whether what comes from an address is what its owner sent: over TLS, or from this machine. */
+export function isSecure({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
 
 /** A duration in milliseconds within bounds, which are milliseconds too. */
 export function duration(min: number, max: number, example: string): Kind<number> {
