@@ -26,7 +26,10 @@ export class BearerGuard implements CanActivate {
     this.authenticate = authenticateBy(strategy);
   }
 
-  /** @throws Fault NO_TOKEN, INVALID_TOKEN, RATE_LIMITED; QueryFailedError where the store fails */
+  /**
+   * @throws Fault NO_TOKEN, INVALID_TOKEN, INSUFFICIENT_SCOPE, RATE_LIMITED, IDENTITY_PROVIDER_AWAY;
+   * QueryFailedError where the store fails
+   */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1];

@@ -8,6 +8,7 @@ const PAGE = new URL('../../docs/errors.md', import.meta.url);
 /** Headers of the answers with these statuses. */
 const HEADERS: Readonly<Record<number, string[] | undefined>> = {
   401: ['www-authenticate'],
+  403: ['www-authenticate'],
   405: ['allow'],
   503: ['retry-after'],
 };

@@ -37,6 +37,13 @@ export const ERRORS = {
     message: 'the token does not hold',
     headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
   },
+  // RFC 6750, section 3.1; the scope that is lacking is added where it is known.
+  INSUFFICIENT_SCOPE: {
+    error: 2002,
+    status: 403,
+    message: 'the token lacks the scope',
+    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope"` },
+  },
   NO_SUCH_PATH: { error: 3000, status: 404, message: 'no such path' },
   NO_SUCH_METHOD: {
     error: 3001,
@@ -56,4 +63,10 @@ export const ERRORS = {
   },
   OVERLOADED: { error: 5002, status: 503, message: 'overloaded', headers: RETRY },
   SHUTTING_DOWN: { error: 5003, status: 503, message: 'shutting down', headers: RETRY },
+  IDENTITY_PROVIDER_AWAY: {
+    error: 5004,
+    status: 503,
+    message: 'the identity provider is out of reach',
+    headers: RETRY,
+  },
 } as const satisfies Record<string, ErrorKind>;

@@ -6,9 +6,11 @@ const DESCRIPTION = `Keeps a store of plants. A client creates a plant by sendin
 other operation. Every answer other than 200 has an Error body with a number that stays the same for
 ever.`;
 
-const TOKENS = `A token that the operator of the service has issued, sent in the header
-\`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that header alone, never from a query or a
-body. A token that was revoked stops working within 5 seconds.`;
+const TOKENS = `A token, sent in the header \`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that
+header alone, never from a query or a body. It is one of two kinds: a token that the operator of the
+service has issued, which stops working within 5 seconds when it is revoked; or, where the operator
+has set an identity provider, a JSON Web Token from there, which must have the scope that the operator
+demands: the answer is 403 if it has not, and never for the other kind.`;
 
 /** Builds the OpenAPI 3.1.0 document from the decorators: the interface, version 1.0.0. */
 export function buildDocument(app: INestApplication, { publicUrl = '/' }: Config): OpenAPIObject {

@@ -1,0 +1,85 @@
+import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { errors } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../../config/config.js';
+import { ERRORS, type ErrorKind } from '../../errors/errors.js';
+import { Fault } from '../../errors/fault.js';
+import type { Principal } from '../principal.js';
+import { hashOf } from '../secret.js';
+import { readAccessToken, type AccessToken } from './access-token.js';
+import { fetchKeys } from './provider-keys.js';
+import { SigningKeys } from './signing-keys.js';
+
+/** Tokens that were found good are read once, and again when they expire or the keys change. */
+const TOKENS = 10_000;
+
+interface Known extends AccessToken {
+  readonly keys: object | undefined;
+}
+
+/** Tells whether a JSON Web Token of the operator's identity provider holds. */
+export class JwtVerifier implements OnApplicationShutdown {
+  private readonly logger = new Logger('Tokens');
+  private readonly cache = new LRUCache<string, Known>({ max: TOKENS });
+  private readonly keys: SigningKeys;
+  private readonly lacksScope: ErrorKind;
+
+  constructor(private readonly config: Config) {
+    this.keys = new SigningKeys(() => fetchKeys(config));
+    const challenge = ERRORS.INSUFFICIENT_SCOPE.headers['www-authenticate'];
+    this.lacksScope = {
+      ...ERRORS.INSUFFICIENT_SCOPE,
+      headers: { 'www-authenticate': `${challenge}, scope="${config.authScope}"` },
+    };
+  }
+
+  /** Asks for the keys before the first token comes. */
+  prepare(): void {
+    void this.keys.ask();
+  }
+
+  /**
+   * Who a token speaks for, or undefined where it does not hold.
+   *
+   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_AWAY
+   */
+  async verify(token: string): Promise<Principal | undefined> {
+    const hash = hashOf(token);
+    const known = this.cached(hash) ?? (await this.read(token, hash));
+    if (known && !known.hasScope) throw new Fault(this.lacksScope);
+    return known?.principal;
+  }
+
+  onApplicationShutdown(): void {
+    this.keys.stop();
+  }
+
+  private cached(hash: string): Known | undefined {
+    const known = this.cache.get(hash);
+    return known?.keys === this.keys.current && Date.now() < (known?.end ?? 0) ? known : undefined;
+  }
+
+  private async read(token: string, hash: string): Promise<Known | undefined> {
+    // Taken first: should the keys change meanwhile, the token is read again.
+    const keys = this.keys.current;
+    try {
+      const known = { ...(await readAccessToken(token, this.keys.find, this.config)), keys };
+      // Only good ones: a stranger's tokens push none out.
+      this.cache.set(hash, known);
+      return known;
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      this.logger.debug(`a JSON Web Token does not hold: ${flawOf(error)}`);
+      return undefined;
+    }
+  }
+}
+
+/** What is wrong with a token, for the operator; nothing of what stands in it. */
+function flawOf(error: unknown): string {
+  const { JOSEError, JWTClaimValidationFailed, JWTExpired } = errors;
+  if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
+    return `${error.code}, ${error.claim}`;
+  }
+  return error instanceof JOSEError ? error.code : 'its key is of no use';
+}

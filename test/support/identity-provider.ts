@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider, { type AsymmetricSigningAlgorithm } from 'oidc-provider';
+import { SigningKey } from './signing-key.js';
+
+/** What the service calls itself to the provider. */
+export const AUDIENCE = 'https://plants.example';
+
+const CLIENT = { client_id: 'nursery', client_secret: 'of-the-nursery' };
+
+/** A real OpenID provider on this machine, which gives the client `nursery` JSON Web Tokens. */
+export class IdentityProvider {
+  /** Paths that it was asked for. */
+  readonly asked: string[] = [];
+  private server: Server | undefined;
+
+  private constructor(
+    public key: SigningKey,
+    private port = 0,
+  ) {}
+
+  static async start(): Promise<IdentityProvider> {
+    const provider = new IdentityProvider(await SigningKey.create('first'));
+    await provider.listen();
+    return provider;
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** The variables of a service that takes its tokens. */
+  get env(): Readonly<Record<string, string>> {
+    return { AUTH_ISSUER: this.issuer, AUTH_AUDIENCE: AUDIENCE };
+  }
+
+  /** Comes (back) at its address, with the key that it has. */
+  async listen(): Promise<void> {
+    const server = createServer().listen(this.port, '127.0.0.1');
+    await once(server, 'listening');
+    this.port = (server.address() as AddressInfo).port;
+    const answer = this.provider().callback();
+    server.on('request', (request, response) => {
+      this.asked.push(request.url ?? '');
+      void answer(request, response);
+    });
+    this.server = server;
+  }
+
+  /** Goes away. */
+  async stop(): Promise<void> {
+    const { server } = this;
+    if (!server?.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  }
+
+  /** Signs with another key from now on, and shows the old one no more. */
+  async rotate(kid: string): Promise<void> {
+    this.key = await SigningKey.create(kid);
+    await this.stop();
+    await this.listen();
+  }
+
+  /** Gets an access token, as a client does: by its credentials, for a resource (RFC 8707). */
+  async token(scope = 'plants:create'): Promise<string> {
+    const { client_id: id, client_secret: secret } = CLIENT;
+    const response = await fetch(`${this.issuer}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}`, connection: 'close' },
+      body: new URLSearchParams({ grant_type: 'client_credentials', resource: AUDIENCE, scope }),
+    });
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+
+  private provider(): Provider {
+    const alg = this.key.alg as AsymmetricSigningAlgorithm;
+    const server = {
+      scope: 'plants:create plants:water',
+      audience: AUDIENCE,
+      accessTokenFormat: 'jwt',
+      jwt: { sign: { alg } },
+    } as const;
+    return new Provider(this.issuer, {
+      jwks: { keys: [this.key.privateJwk] },
+      clients: [
+        {
+          ...CLIENT,
+          grant_types: ['client_credentials'],
+          redirect_uris: [],
+          response_types: [],
+          id_token_signed_response_alg: alg,
+        },
+      ],
+      scopes: server.scope.split(' '),
+      ttl: { ClientCredentials: 600 },
+      features: {
+        devInteractions: { enabled: false },
+        clientCredentials: { enabled: true },
+        resourceIndicators: { enabled: true, getResourceServerInfo: () => server },
+      },
+    });
+  }
+}
