@@ -1,13 +1,25 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Provider, { type AsymmetricSigningAlgorithm } from 'oidc-provider';
+import Provider, { type Adapter, type AsymmetricSigningAlgorithm } from 'oidc-provider';
 import { SigningKey } from './signing-key.js';
 
 /** What the service calls itself to the provider. */
 export const AUDIENCE = 'https://plants.example';
 
 const CLIENT = { client_id: 'nursery', client_secret: 'of-the-nursery' };
+
+const nothing = (): Promise<undefined> => Promise.resolve(undefined);
+/** JSON Web Tokens and clients' credentials need no store. */
+const NO_STORE: Adapter = {
+  upsert: nothing,
+  find: nothing,
+  findByUserCode: nothing,
+  findByUid: nothing,
+  consume: nothing,
+  destroy: nothing,
+  revokeByGrantId: nothing,
+};
 
 /** A real OpenID provider on this machine, which gives the client `nursery` JSON Web Tokens. */
 export class IdentityProvider {
@@ -16,14 +28,26 @@ export class IdentityProvider {
   private server: Server | undefined;
 
   private constructor(
-    public key: SigningKey,
+    /** It signs with the first, and shows them all. */
+    private keys: readonly SigningKey[],
     private port = 0,
   ) {}
 
-  static async start(): Promise<IdentityProvider> {
-    const provider = new IdentityProvider(await SigningKey.create('first'));
+  /** @param algorithms one for each key; the key's id is the same */
+  static async start(...algorithms: string[]): Promise<IdentityProvider> {
+    const names = algorithms.length > 0 ? algorithms : ['ES256'];
+    const keys = await Promise.all(names.map((alg) => SigningKey.create(alg, alg)));
+    const provider = new IdentityProvider(keys);
     await provider.listen();
     return provider;
+  }
+
+  /** The key of an id; else the first. */
+  key(kid?: string): SigningKey {
+    const [first] = this.keys;
+    const key = kid === undefined ? first : this.keys.find((one) => one.kid === kid);
+    if (!key) throw new Error(`no key ${kid}`);
+    return key;
   }
 
   get issuer(): string {
@@ -59,7 +83,7 @@ export class IdentityProvider {
 
   /** Signs with another key from now on, and shows the old one no more. */
   async rotate(kid: string): Promise<void> {
-    this.key = await SigningKey.create(kid);
+    this.keys = [await SigningKey.create(kid)];
     await this.stop();
     await this.listen();
   }
@@ -76,7 +100,7 @@ export class IdentityProvider {
   }
 
   private provider(): Provider {
-    const alg = this.key.alg as AsymmetricSigningAlgorithm;
+    const alg = this.key().alg as AsymmetricSigningAlgorithm;
     const server = {
       scope: 'plants:create plants:water',
       audience: AUDIENCE,
@@ -84,7 +108,8 @@ export class IdentityProvider {
       jwt: { sign: { alg } },
     } as const;
     return new Provider(this.issuer, {
-      jwks: { keys: [this.key.privateJwk] },
+      adapter: () => NO_STORE,
+      jwks: { keys: this.keys.map(({ privateJwk }) => privateJwk) },
       clients: [
         {
           ...CLIENT,
