@@ -30,8 +30,8 @@ const ANY_ENGINE = [
   '<rootDir>/src/(?!database/|auth/tokens)',
   '<rootDir>/src/database/sqlite',
   '<rootDir>/test/(authentication-first|cli-usage|contract|headers|http-faults|paths|routes)\\.',
-  '<rootDir>/test/(cors|rate-limit|slow-clients|tls)\\.',
-  '<rootDir>/test/(docs|sqlite)-',
+  '<rootDir>/test/(cors|jwt|rate-limit|slow-clients|tls)\\.',
+  '<rootDir>/test/(docs|jwt|sqlite)-',
   '<rootDir>/test/support/',
 ];
 

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { IdentityProvider } from './support/identity-provider.js';
+import { AUDIENCE, IdentityProvider } from './support/identity-provider.js';
 import type { Received } from './support/received.js';
 import { Service } from './support/service.js';
 
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
 const PLANT = '{"id":7,"name":"oak"}';
 
 let provider: IdentityProvider;
@@ -72,6 +76,15 @@ it('is refused without an identity provider, as any other token is', async () =>
   await alone.stop();
 });
 
+it('is read again once it has expired, even if it was used before', async () => {
+  const claims = { iss: provider.issuer, aud: AUDIENCE, sub: 'x', scope: 'plants:create' };
+  // The skew of clocks that is allowed for, but two seconds.
+  const exp = Math.floor(Date.now() / 1000) - 28;
+  const token = await provider.key().sign({ ...claims, exp });
+  expect((await post(token)).status).toBe(200);
+  await postUntil(401, token);
+});
+
 describe('the provider', () => {
   it('is away: known keys go on working, for tokens not seen before too', async () => {
     const seen = await provider.token();
@@ -106,4 +119,24 @@ describe('the provider', () => {
     expect((await postUntil(200, token, early)).status).toBe(200);
     await early.stop();
   });
+});
+
+it('every algorithm with a private key will do, and each key has its own', async () => {
+  const all = await IdentityProvider.start(...ALGORITHMS);
+  const ready = await Service.start(all.env);
+  const exp = Math.floor(Date.now() / 1000) + 60;
+  const claims = { iss: all.issuer, aud: AUDIENCE, sub: 'x', scope: 'plants:create', exp };
+  for (const alg of ALGORITHMS) {
+    const token = await all.key(alg).sign(claims);
+    expect([alg, (await post(token, ready)).status]).toEqual([alg, 200]);
+    const [first, second] = ALGORITHMS.filter((other) => other !== alg);
+    for (const kid of [first, second, undefined]) {
+      // RS256 and RS512, say, fit one another's keys, but for the algorithm that the key set names.
+      const other = await all.key(alg).sign(claims, { kid: kid as string });
+      const fits = kid === undefined;
+      expect([alg, kid, (await post(other, ready)).status]).toEqual([alg, kid, fits ? 200 : 401]);
+    }
+  }
+  await ready.stop();
+  await all.stop();
 });
