@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { bySecret, forge } from './support/forge.js';
 import { AUDIENCE, IdentityProvider } from './support/identity-provider.js';
 import type { Received } from './support/received.js';
 import { Service } from './support/service.js';
@@ -115,6 +116,8 @@ describe('the provider', () => {
     });
     expect((await post(early.token, early)).status).toBe(200);
     expect((await post('no.json.web', early)).status).toBe(401);
+    // No key would make it good: there is nothing to wait for.
+    expect((await post(forge({ alg: 'HS256' }, {}, bySecret('')), early)).status).toBe(401);
     await provider.listen();
     expect((await postUntil(200, token, early)).status).toBe(200);
     await early.stop();
