@@ -17,14 +17,18 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
         example: 'Bearer realm="plant-store", error="invalid_token"',
       },
     }),
-    ApiError(403, 'a JSON Web Token that holds but lacks the scope', {
-      'WWW-Authenticate': {
-        description: 'The challenge of RFC 6750, section 3, with the scope that it takes',
-        required: true,
-        schema: { type: 'string' },
-        example: 'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+    ApiError(
+      403,
+      'a JSON Web Token that holds but lacks the scope; only where the operator takes such tokens',
+      {
+        'WWW-Authenticate': {
+          description: 'The challenge of RFC 6750, section 3, with the scope that it takes',
+          required: true,
+          schema: { type: 'string' },
+          example: 'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+        },
       },
-    }),
+    ),
     ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
       'Retry-After': {
         description: 'Seconds to wait before the request is sent again',
