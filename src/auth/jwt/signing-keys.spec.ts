@@ -77,6 +77,14 @@ describe('the provider is asked', () => {
     expect(server.asked).toHaveLength(1);
   });
 
+  it('again soon while no key is known', async () => {
+    start({ retry: 1 });
+    server.answers = { '/jwks': { status: 500 } };
+    expect(await find('one')).toBe(AWAY);
+    show(one);
+    await until(async () => (await find('one')) === 'one');
+  });
+
   it('for a key that is not known, once the pause is over', async () => {
     start({ pause: 1 });
     expect(await find('two')).toBe(UNKNOWN);
