@@ -6,6 +6,10 @@ export class ProviderState {
   private readonly logger = new Logger('Tokens');
   private awaySince: number | undefined;
 
+  get isAway(): boolean {
+    return this.awaySince !== undefined;
+  }
+
   /** The provider could not be asked for its keys, or its answer was not to be used. */
   noteAway(error: unknown): void {
     if (this.awaySince !== undefined) return;

@@ -104,6 +104,17 @@ describe('the provider is asked', () => {
   });
 });
 
+it('nobody waits for a provider that was away the last time', async () => {
+  start({ retry: 0 });
+  server.answers = { '/jwks': { status: 500 } };
+  expect(await find('one')).toBe(AWAY);
+  server.answers = {};
+  const { length } = server.asked;
+  // The provider is asked, and does not answer.
+  expect(await find('one')).toBe(AWAY);
+  await until(() => server.asked.length > length);
+});
+
 describe('known keys', () => {
   it('go on working while the provider fails, and it is asked on', async () => {
     start({ refresh: 1, pause: 1 });

@@ -54,12 +54,15 @@ export class SigningKeys {
     }
   };
 
-  /** Asks the provider, if it was not asked just now; those who wait share the answer. */
+  /**
+   * Asks the provider, if it was not asked just now; those who wait share the answer. Nobody waits
+   * for one that was away the last time: strangers' requests must not pile up behind it.
+   */
   async ask(): Promise<void> {
     const pause = this.known ? this.rhythm.pause : this.rhythm.retry;
     const isDue = performance.now() >= this.asked + pause;
     if (isDue && !this.isStopped) this.asking ??= this.refresh();
-    await this.asking;
+    if (!this.state.isAway) await this.asking;
   }
 
   /** Asks no more. */
