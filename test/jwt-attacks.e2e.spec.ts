@@ -2,6 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Logger } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { byKey, bySecret, forge, type Part } from './support/forge.js';
@@ -23,9 +24,13 @@ let stranger: SigningKey;
 /** Somebody else's server, which has that key; it counts who asks for it. */
 let trap: Server;
 let asked = 0;
+/** What is logged. */
+const lines: string[] = [];
 beforeAll(async () => {
   provider = await IdentityProvider.start();
   service = await Service.start(provider.env);
+  const add = (line: string): void => void lines.push(line);
+  Logger.overrideLogger({ log: add, warn: add, error: add, debug: add });
   stranger = await SigningKey.create('ES256');
   trap = createServer((_request, response) => {
     asked += 1;
@@ -215,6 +220,12 @@ it('no address in a token was asked, and the provider for its keys alone', () =>
   expect(asked).toBe(0);
   const paths = new Set(provider.asked);
   expect(paths).toEqual(new Set(['/.well-known/openid-configuration', '/jwks']));
+});
+
+it('the log says what is wrong with a token, in words of its own', () => {
+  expect(lines).toContain('a JSON Web Token does not hold: ERR_JWT_CLAIM_VALIDATION_FAILED, aud');
+  const line = /^a JSON Web Token does not hold: (ERR_\w+(, [a-z]+)?|its key is of no use)$/;
+  for (const said of new Set(lines)) expect(said).toMatch(line);
 });
 
 it('a token with any one character changed does not hold', async () => {
