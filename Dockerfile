@@ -1,0 +1,61 @@
+# syntax=docker/dockerfile:1
+
+# better-sqlite3 12 and its users: docs/operating.md says why it is Node.js 22.
+ARG NODE_VERSION=22.23.2
+
+FROM node:${NODE_VERSION}-bookworm AS sources
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+
+FROM sources AS build
+# The compiler needs none of the programs that packages build or fetch when they are installed.
+RUN npm ci --ignore-scripts
+COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
+COPY src ./src
+RUN npm run build
+
+FROM sources AS production
+# SQLite is built from the package's sources and the image's headers: nothing is fetched beside the
+# lock file's packages. TypeScript is an optional peer of @nestjs/swagger, hence --omit=optional.
+RUN npm_config_build_from_source=true npm_config_nodedir=/usr/local \
+    npm ci --omit=dev --omit=optional \
+  && rm -r node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
+  && find node_modules/better-sqlite3/build -type f ! -name better_sqlite3.node -delete
+
+FROM node:${NODE_VERSION}-bookworm-slim
+ARG NODE_VERSION
+ARG VERSION=1.0.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="plant-store" \
+      org.opencontainers.image.description="A service that keeps a store of plants: POST /plants, durable and fast" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.base.name="docker.io/library/node:${NODE_VERSION}-bookworm-slim"
+
+# As process 1, Node.js would not see a SIGTERM that comes before its handler is there: tini is 1.
+# Package managers have nothing to do in production.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends tini \
+  && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /opt/yarn-* \
+    /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
+    /usr/local/bin/yarn /usr/local/bin/yarnpkg
+
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY --from=production /app/node_modules ./node_modules
+COPY --from=build /app/dist/src ./dist/src
+# SQLite's folder, where DATABASE_URL is left at its default; all else belongs to root.
+RUN install --directory --owner=1000 --group=1000 --mode=700 data
+VOLUME /app/data
+
+# Everything of a container is reached from outside it or not at all.
+ENV NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9090
+EXPOSE 3000 9090
+
+# The image's user `node`, by number: Kubernetes cannot tell of a name that it is not root's.
+USER 1000:1000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["tini", "--"]
+CMD ["node", "--max-semi-space-size=8", "dist/src/main.js"]
