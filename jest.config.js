@@ -31,7 +31,7 @@ const ANY_ENGINE = [
   '<rootDir>/src/database/sqlite',
   '<rootDir>/test/(authentication-first|cli-usage|contract|headers|http-faults|paths|routes)\\.',
   '<rootDir>/test/(cors|jwt|rate-limit|slow-clients|tls)\\.',
-  '<rootDir>/test/(docs|jwt|sqlite)-',
+  '<rootDir>/test/(deploy|docs|jwt|sqlite)-',
   '<rootDir>/test/support/',
 ];
 

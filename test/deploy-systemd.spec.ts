@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseDuration } from '../src/duration.js';
+import { deployedConfig, longestStop, variablesOf } from './support/deployed-config.js';
+import { read } from './support/published.js';
+
+type Section = Readonly<Record<string, string | undefined>>;
+
+/** The settings of a unit; of one that is given twice, both values on a line each. */
+function settingsOf(path: string): Section {
+  const settings: Record<string, string> = {};
+  for (const [, name = '', value = ''] of read(path).matchAll(/^(\w+)=(.*)$/gm)) {
+    settings[name] = name in settings ? `${settings[name]}\n${value}` : value;
+  }
+  return settings;
+}
+
+const UNIT = settingsOf('deploy/systemd/plant-store.service');
+const FILE = variablesOf(read('deploy/systemd/plant-store.env'));
+const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FILE });
+
+describe('the systemd unit', () => {
+  it('starts the service as npm start does', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
+    expect(UNIT['ExecStart']).toBe(scripts.start.replace(' dist/', ' /opt/plant-store/dist/'));
+    expect(CONFIG.production).toBe(true);
+  });
+
+  it('gives it the time that it may take to stop', () => {
+    expect(parseDuration(UNIT['TimeoutStopSec'] ?? '')).toBeGreaterThan(longestStop(CONFIG));
+    expect(UNIT).toMatchObject({ KillSignal: 'SIGTERM', KillMode: 'mixed' });
+  });
+
+  it('keeps the default store in its folder, as a user that sysusers makes', () => {
+    expect(UNIT['WorkingDirectory']).toBe(`%S/${UNIT['StateDirectory']}`);
+    expect(CONFIG.databaseUrl).toBe('sqlite:./data/plant-store.sqlite');
+    expect(read('deploy/systemd/plant-store.sysusers')).toMatch(
+      new RegExp(`^u ${UNIT['User']} - "Plant store" /var/lib/${UNIT['StateDirectory']}$`, 'm'),
+    );
+  });
+
+  it('reads the file that it comes with', () => {
+    expect(UNIT['EnvironmentFile']).toBe('-/etc/plant-store/plant-store.env');
+  });
+
+  it('lets V8 write machine code, and little else', () => {
+    expect(UNIT).not.toHaveProperty('MemoryDenyWriteExecute');
+    expect(UNIT).toMatchObject({
+      NoNewPrivileges: 'yes',
+      CapabilityBoundingSet: '',
+      ProtectSystem: 'strict',
+      SystemCallFilter: '@system-service\n~@privileged @resources',
+    });
+  });
+});
+
+describe('its drop-in for PostgreSQL', () => {
+  const drop = settingsOf('deploy/systemd/postgresql.conf');
+
+  it('hands the address over as a credential, and the service takes it', () => {
+    const [name, path] = drop['LoadCredential']?.split(':') ?? [];
+    expect(path).toBe(`/etc/plant-store/${name}`);
+    const env = variablesOf(drop['Environment'] ?? '');
+    expect(env).toEqual({ DATABASE_URL_FILE: `%d/${name}` });
+    expect(deployedConfig({ ...FILE, ...env }).databaseUrl).toMatch(/^postgres:/);
+  });
+});

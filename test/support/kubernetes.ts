@@ -1,0 +1,49 @@
+import { readdirSync } from 'node:fs';
+import { parse } from 'yaml';
+import { read } from './published.js';
+
+/** The folder of the manifests. */
+export const KUBERNETES = 'deploy/kubernetes';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A pod, as far as tests look at it. */
+export interface Pod {
+  readonly metadata: { readonly labels: Labels };
+  readonly spec: {
+    readonly terminationGracePeriodSeconds?: number;
+    readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number };
+    readonly containers: readonly [Container];
+    readonly volumes: readonly [{ readonly name: string; readonly secret: unknown }];
+  };
+}
+
+interface Container {
+  readonly args?: readonly string[];
+  readonly env: readonly [{ readonly name: string; readonly value: string }];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts: readonly [{ readonly name: string; readonly mountPath: string }];
+  readonly [probe: `${string}Probe`]: { readonly httpGet: Readonly<Record<string, string>> };
+}
+
+/** A manifest of the folder, by its path from there. */
+export function manifest(path: string): Record<string, unknown> {
+  return parse(read(`${KUBERNETES}/${path}`), { merge: true }) as Record<string, unknown>;
+}
+
+/** The pod that a Deployment or a Job makes. */
+export function podOf(path: string): Pod {
+  return (manifest(path)['spec'] as { template: Pod }).template;
+}
+
+/** The paths of all manifests. */
+export function manifests(): string[] {
+  const top = new URL(`../../${KUBERNETES}`, import.meta.url);
+  const names = readdirSync(top, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.yaml'));
+}
+
+/** Whether a selector of a manifest takes a pod. */
+export function selects(labels: Labels, pod: Pod): boolean {
+  return Object.entries(labels).every(([name, value]) => pod.metadata.labels[name] === value);
+}
