@@ -53,6 +53,21 @@ describe('the systemd unit', () => {
   });
 });
 
+describe('its drop-in for TLS', () => {
+  const drop = settingsOf('deploy/systemd/tls.conf');
+
+  it('names both files, and only with it a reload is a SIGHUP', () => {
+    // The variables of one line, each on its own.
+    const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
+    expect(deployedConfig({ ...FILE, ...env })).toMatchObject({
+      tlsCertFile: '/etc/plant-store/tls.crt',
+      tlsKeyFile: '/etc/plant-store/tls.key',
+    });
+    expect(drop).toMatchObject({ ExecReload: 'kill -HUP $MAINPID' });
+    expect(UNIT).not.toHaveProperty('ExecReload');
+  });
+});
+
 describe('its drop-in for PostgreSQL', () => {
   const drop = settingsOf('deploy/systemd/postgresql.conf');
 
