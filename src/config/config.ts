@@ -16,6 +16,7 @@ import {
   workers,
   type Rate,
 } from './kinds.js';
+import { headerList } from './header-list.js';
 import { SecretVariable, Variable } from './variable.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -126,6 +127,10 @@ export class Config {
   /** Where traces are sent: the base address of an OpenTelemetry collector (OTLP over HTTP). */
   @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', baseUrl)
   readonly otlpEndpoint?: string;
+
+  /** Headers that the collector demands, its access token most of all. */
+  @SecretVariable('OTEL_EXPORTER_OTLP_HEADERS', headerList)
+  readonly otlpHeaders: Readonly<Record<string, string>> = {};
 
   /** The service's name in traces. */
   @Variable('OTEL_SERVICE_NAME', text)

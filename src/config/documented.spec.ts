@@ -19,7 +19,7 @@ describe('docs/operating.md', () => {
     (name, value) => {
       const { field, kind } = VARIABLES.find((variable) => variable.name === name) ?? {};
       const byDefault = Object.entries(new Config()).find(([key]) => key === field)?.[1] as unknown;
-      if (value === undefined) expect([undefined, false, []]).toContainEqual(byDefault);
+      if (value === undefined) expect([undefined, false, [], {}]).toContainEqual(byDefault);
       else expect(kind?.parse(value)).toEqual(byDefault);
     },
   );

@@ -22,6 +22,7 @@ const DEFAULTS = {
   shutdownTimeout: 25_000,
   logLevel: 'info',
   logRequests: 'errors',
+  otlpHeaders: {},
   otelServiceName: 'plant-store',
   production: false,
 };
@@ -119,6 +120,10 @@ describe('readConfig', () => {
     [{ LOG_LEVEL: 'trace' }, { logLevel: 'trace' }],
     [{ LOG_REQUESTS: 'all' }, { logRequests: 'all' }],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318/' }, { otlpEndpoint: 'http://otel:4318' }],
+    [
+      { OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20a=b, x-team = plants' },
+      { otlpHeaders: { authorization: 'Bearer a=b', 'x-team': 'plants' } },
+    ],
     [{ OTEL_SERVICE_NAME: 'x' }, { otelServiceName: 'x' }],
     [{ NODE_ENV: 'production' }, { production: true }],
     [{ NODE_ENV: 'development' }, { production: false }],
@@ -148,6 +153,7 @@ describe('readConfig', () => {
     ['LOG_LEVEL', ['log', 'INFO', 'x']],
     ['LOG_REQUESTS', ['on', 'ALL', 'x']],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['x', 'grpc://otel:4317']],
+    ['OTEL_EXPORTER_OTLP_HEADERS', ['x', 'x=', '=x', 'x=%', 'a=b,', 'a b=c', 'a=%0d%0Ab']],
   ])('%s is never %j, and the value is not repeated', (name, values) => {
     for (const value of values) {
       const problems = problemsWith({ [name]: value });
