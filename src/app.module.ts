@@ -6,14 +6,21 @@ import { DatabaseModule } from './database/database.module.js';
 import { openStore } from './database/open-store.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { PlantsModule } from './plants/plants.module.js';
+import type { Tracing } from './tracing/tracing.js';
+import { TracingModule } from './tracing/tracing.module.js';
 
 @Module({})
 export class AppModule {
   /** @param open how the store is opened: {@link openStore} or {@link awaitStore} */
-  static forRoot(config: Config, open = openStore): DynamicModule {
+  static forRoot(config: Config, open = openStore, tracing?: Tracing): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, open), PlantsModule],
+      imports: [
+        ConfigModule.forRoot(config),
+        DatabaseModule.forRoot(config, open),
+        TracingModule.forRoot(tracing),
+        PlantsModule,
+      ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }

@@ -1,4 +1,4 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
@@ -11,6 +11,7 @@ import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { ServiceLogger } from './logger.js';
 import { serveDocument } from './openapi/serve.js';
 import { PlantWriter } from './plants/plant-writer.js';
+import { openTracing } from './tracing/tracing.js';
 
 /** Milliseconds that a client has at the most, when the service stops, to send the rest of its request. */
 const LONGEST_PATIENCE = 10_000;
@@ -18,16 +19,20 @@ const LONGEST_PATIENCE = 10_000;
 /** The one way to build the application: for main, the tests and the tools. */
 export async function createApp(config: Config): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
+  const logger = new ServiceLogger(config);
+  // Nest would do so itself, but later.
+  Logger.overrideLogger(logger);
+  const tracing = await openTracing(config);
   const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
-  const adapter = new PlantStoreAdapter(new Exchanges([]), patience);
+  const adapter = new PlantStoreAdapter(new Exchanges([]), patience, tracing);
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(config, awaitStore),
+    AppModule.forRoot(config, awaitStore, tracing),
     adapter,
     {
       // The body is read by a pipe, behind the guard.
       bodyParser: false,
       abortOnError: false,
-      logger: new ServiceLogger(config),
+      logger,
       ...(keyPair && { httpsOptions: keyPair }),
     },
   );

@@ -7,6 +7,8 @@ export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
 
 /** What differs from one database engine to the next: all of it. */
 export interface Engine {
+  /** Its name in traces (OpenTelemetry's `db.system.name`). */
+  readonly system: string;
   /** How TypeORM reaches the database. */
   connect(config: StoreConfig): DataSourceOptions;
   /** The same, to read alone: nothing is made or changed there. */

@@ -26,6 +26,7 @@ const REFUSED = /^(28|3D)/;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
+  system: 'postgresql',
   connect: (config) => connect(config, statementPatience(config)),
   // A copy writes nothing to what it reads.
   connectToRead: (config) => connect(config, statementPatience(config)),

@@ -66,7 +66,7 @@ export class SqliteThread {
     const task = this.pending.shift();
     if ('rows' in answer) task?.resolve(answer.rows);
     else if (isAwayCode(answer.code)) task?.reject(new StoreAwayError(answer.message));
-    else task?.reject(new Error(answer.message));
+    else task?.reject(Object.assign(new Error(answer.message), { code: answer.code }));
   }
 
   /** The thread is gone, and what was under way may be stored or not; the next task starts another. */

@@ -26,6 +26,7 @@ const CACHE = 'cache_size = -32000';
 
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
+  system: 'sqlite',
   connect,
   connectToRead: (config) => {
     // TypeORM would make the file's folder; and the pragmas would change the file of another program.

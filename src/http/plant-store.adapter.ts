@@ -6,6 +6,7 @@ import { toAnswer, type Answer } from '../errors/answer.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
+import type { Tracing } from '../tracing/tracing.js';
 import { Connections } from './connections.js';
 import { exchangeOf } from './exchange.js';
 import type { Exchanges } from './exchanges.js';
@@ -25,10 +26,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /**
    * @param exchanges the requests under way
    * @param patience milliseconds that a client has at the end to send the rest of its request
+   * @param tracing where there are traces
    */
   constructor(
     readonly exchanges: Exchanges,
     private readonly patience: number,
+    private readonly tracing?: Tracing,
   ) {
     const app = express();
     app.disable('x-powered-by');
@@ -51,7 +54,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
       if (fault) this.send(response, toAnswer(fault));
       else app(request, response);
     };
-    const server = createServer(app, listener as RequestListener, options.httpsOptions);
+    const untraced = listener as RequestListener;
+    const traced = this.tracing?.traced(untraced);
+    const server = createServer(app, traced ?? untraced, options.httpsOptions);
     this.connections = new Connections(server);
     this.httpServer = server;
     if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();

@@ -1,13 +1,14 @@
 import { StoreAwayError } from '../database/store-away.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
+import type { RequestSpan } from '../tracing/tracing.js';
 import type { Plant } from './plant.entity.js';
 
 /** Plants that may wait at once, and their characters; past either the service is overloaded. */
 export const QUEUE_BOUND = 2048;
 const LENGTH_BOUND = 2 ** 24;
 /** Plants in one commit at the most. */
-const GROUP_BOUND = 512;
+export const GROUP_BOUND = 512;
 
 /** A plant that waits for its commit, and whoever waits for it, each of whom is told one outcome. */
 export interface QueuedPlant {
@@ -16,6 +17,8 @@ export interface QueuedPlant {
   readonly failed: (fault: unknown) => void;
   /** Gives the plant up in the end. */
   readonly timer: NodeJS.Timeout;
+  /** The span of the request that brought it, where there are traces. */
+  readonly span: RequestSpan | undefined;
 }
 
 /** The plants that wait for a commit, the oldest first. */
@@ -46,11 +49,11 @@ export class PlantQueue {
    * @throws Fault OVERLOADED where the queue is full; rejects with what its commit fails with, or with
    *   a StoreAwayError where that takes too long
    */
-  add(plant: Plant): Promise<void> {
+  add(plant: Plant, span?: RequestSpan): Promise<void> {
     if (this.isFull) throw new Fault(ERRORS.OVERLOADED);
     return new Promise((stored, failed) => {
       const timer = setTimeout(() => this.giveUp(queued), this.patience);
-      const queued: QueuedPlant = { plant, stored, failed, timer };
+      const queued: QueuedPlant = { plant, stored, failed, timer, span };
       this.plants.push(queued);
       this.length += lengthOf(plant);
     });

@@ -7,6 +7,7 @@ import { isStoreAway, StoreAwayError } from '../database/store-away.js';
 import { StoreState } from '../database/store-state.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
+import { TRACING, type Tracing } from '../tracing/tracing.js';
 import type { NewPlantDto } from './new-plant.dto.js';
 import type { Plant } from './plant.entity.js';
 import { PlantQueue, type QueuedPlant } from './plant-queue.js';
@@ -29,6 +30,7 @@ export class PlantWriter implements OnApplicationShutdown {
   constructor(
     @Inject(STORE_WRITER) private readonly store: StoreWriter,
     private readonly state: StoreState,
+    @Inject(TRACING) private readonly tracing: Tracing | undefined,
     config: Config,
   ) {
     this.queue = new PlantQueue(lookPatience(config));
@@ -50,7 +52,8 @@ export class PlantWriter implements OnApplicationShutdown {
    * @throws Fault ID_TAKEN, OVERLOADED; the store's own error where it is not stored, or may not be
    */
   write({ id, name, tag }: NewPlantDto): Promise<void> {
-    const stored = this.queue.add({ id: id.toString(), name, tag: tag ?? null });
+    const plant = { id: id.toString(), name, tag: tag ?? null };
+    const stored = this.queue.add(plant, this.tracing?.requestSpan());
     this.startCommitter();
     return stored;
   }
@@ -81,7 +84,7 @@ export class PlantWriter implements OnApplicationShutdown {
   /** Commits a group; where that fails, its halves, so that a bad plant fails alone. */
   private async commit(group: QueuedPlant[]): Promise<void> {
     try {
-      const owners = await this.insert(group.map(({ plant }) => plant));
+      const owners = await this.insertGroup(group);
       this.state.noteThere();
       for (const { plant, stored, failed, timer } of group) {
         clearTimeout(timer);
@@ -100,6 +103,13 @@ export class PlantWriter implements OnApplicationShutdown {
       await this.commit(group.slice(0, half));
       await this.commit(group.slice(half));
     }
+  }
+
+  private insertGroup(group: QueuedPlant[]): Promise<Map<string, Plant>> {
+    const plants = group.map(({ plant }) => plant);
+    if (!this.tracing) return this.insert(plants);
+    const spans = group.map(({ span }) => span);
+    return this.tracing.commit(spans, () => this.insert(plants));
   }
 
   /** Inserts the plants whose id is free, and answers which plant each id now belongs to. */
