@@ -45,7 +45,7 @@ describe('SHUTDOWN_TIMEOUT', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 1, signal: null });
-    expect(service.output()).toContain('not done after 1 s: requests without an answer: 2, ');
+    expect(service.output).toContain('not done after 1 s: requests without an answer: 2, ');
     await unlock();
   });
 

@@ -63,12 +63,11 @@ export class ServiceProcess {
     readonly store: TemporaryStore,
     readonly exited: Promise<Exit>,
     private readonly child: ChildProcessWithoutNullStreams,
+    private readonly chunks: readonly string[],
     /** What it printed until it was ready. */
     readonly printed: string,
     readonly port: number,
     readonly token: string,
-    /** What it has printed by now. */
-    readonly output: () => string,
   ) {}
 
   /** Resolves once the service answers; rejects where it ends before. */
@@ -80,8 +79,9 @@ export class ServiceProcess {
       signal: signal as NodeJS.Signals,
     }));
     let printed = '';
-    let errors = '';
-    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    const chunks: string[] = [];
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     // Without a token to go by, the printed one is waited for.
     const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants[\n"]/;
     await new Promise<void>((resolve, reject) => {
@@ -89,12 +89,16 @@ export class ServiceProcess {
         printed += chunk.toString();
         if (ready.test(printed)) resolve();
       });
-      void exited.then(() => reject(new Error(`the service ended: ${printed}${errors}`)));
+      void exited.then(() => reject(new Error(`the service ended: ${chunks.join('')}`)));
     });
     const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
     const own = token ?? / (plant_\w+)/.exec(printed)?.[1] ?? '';
-    const output = (): string => printed;
-    return new ServiceProcess(store, exited, child, printed, port, own, output);
+    return new ServiceProcess(store, exited, child, chunks, printed, port, own);
+  }
+
+  /** All that it has printed and logged so far. */
+  get output(): string {
+    return this.chunks.join('');
   }
 
   /** A client with connections and a token; it is closed with the service. */
