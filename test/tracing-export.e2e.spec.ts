@@ -53,6 +53,26 @@ describe('SIGTERM', () => {
     expect(collector.spans.filter(({ name }) => name === 'commit plants')).toHaveLength(2);
   });
 
+  it('waits for the span of a commit that its client has left behind', async () => {
+    await start();
+    const connection = await service.connect();
+    const { headers } = service.client();
+    await connection.write(requestText(headers, '{"id":1,"name":"oak"}')).read();
+    const unlock = await service.store.lock();
+    connection.write(requestText(headers, '{"id":2,"name":"oak"}'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    connection.close();
+    service.signal('SIGTERM');
+    // By then the server is closed, and the commit is all that the process waits for.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await unlock();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const requests = collector.spans.filter(isRequest).map(({ spanId }) => spanId);
+    const commits = collector.spans.filter(({ name }) => name === 'commit plants');
+    expect(commits.flatMap(({ links }) => links.map(({ spanId }) => spanId))).toEqual(requests);
+    expect(requests).toHaveLength(2);
+  });
+
   it('is not held up by a collector that does not answer', async () => {
     collector.answers = false;
     await start();
