@@ -7,7 +7,7 @@ import { isStoreAway, StoreAwayError } from '../database/store-away.js';
 import { StoreState } from '../database/store-state.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
-import { TRACING, type Tracing } from '../tracing/tracing.js';
+import { TRACING, type RequestSpan, type Tracing } from '../tracing/tracing.js';
 import type { NewPlantDto } from './new-plant.dto.js';
 import type { Plant } from './plant.entity.js';
 import { PlantQueue, type QueuedPlant } from './plant-queue.js';
@@ -51,9 +51,8 @@ export class PlantWriter implements OnApplicationShutdown {
    *
    * @throws Fault ID_TAKEN, OVERLOADED; the store's own error where it is not stored, or may not be
    */
-  write({ id, name, tag }: NewPlantDto): Promise<void> {
-    const plant = { id: id.toString(), name, tag: tag ?? null };
-    const stored = this.queue.add(plant, this.tracing?.requestSpan());
+  write({ id, name, tag }: NewPlantDto, span?: RequestSpan): Promise<void> {
+    const stored = this.queue.add({ id: id.toString(), name, tag: tag ?? null }, span);
     this.startCommitter();
     return stored;
   }

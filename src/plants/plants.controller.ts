@@ -1,10 +1,12 @@
 import { All, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { Authenticated } from '../auth/authenticated.decorator.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { Incoming } from '../http/incoming.decorator.js';
 import { JsonTextPipe } from '../http/json-text.pipe.js';
+import { spanOf } from '../tracing/tracing.js';
 import { ApiCreatePlant } from './api-create-plant.decorator.js';
 import { NewPlantDto } from './new-plant.dto.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
@@ -20,8 +22,11 @@ export class PlantsController {
   @HttpCode(200)
   @Authenticated()
   @ApiCreatePlant()
-  create(@Incoming(JsonTextPipe, NewPlantPipe) plant: NewPlantDto): Promise<PlantDto> {
-    return this.plants.create(plant);
+  create(
+    @Incoming(JsonTextPipe, NewPlantPipe) plant: NewPlantDto,
+    @Incoming() request: Request,
+  ): Promise<PlantDto> {
+    return this.plants.create(plant, spanOf(request));
   }
 
   /** The interface has no other method here (RFC 9110, section 15.5.6). */

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener } from 'node:http';
 import { defaultTextMapGetter, ROOT_CONTEXT, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -7,13 +6,12 @@ import { engineOf } from '../database/engine-of.js';
 import { exchangeOf } from '../http/exchange.js';
 import { endRequestSpan, methodOf, schemeOf } from './request-span.js';
 import { Tracers } from './tracers.js';
-import type { RequestSpan, Tracing } from './tracing.js';
+import { setSpan, type RequestSpan, type Tracing } from './tracing.js';
 
 /** {@link Tracing} by OpenTelemetry. */
 export class OpenTelemetry implements Tracing {
   private readonly tracers: Tracers;
   private readonly propagator = new W3CTraceContextPropagator();
-  private readonly current = new AsyncLocalStorage<RequestSpan | undefined>();
   private readonly database: Readonly<Record<string, string>>;
 
   constructor(config: Config, endpoint: string) {
@@ -32,15 +30,12 @@ export class OpenTelemetry implements Tracing {
       const attributes = { 'http.request.method': method, 'url.scheme': schemeOf(request) };
       const options = { kind: SpanKind.SERVER, attributes };
       const span = this.tracers.requests.startSpan(method, options, parent);
-      const isRecorded = span.isRecording();
-      if (isRecorded) response.once('close', () => endRequestSpan(span, exchangeOf(response)));
-      // One that is not recorded is run as well: a request before it may have left its context here.
-      this.current.run(isRecorded ? span : undefined, listener, request, response);
+      if (span.isRecording()) {
+        setSpan(request, span);
+        response.once('close', () => endRequestSpan(span, exchangeOf(response)));
+      }
+      listener(request, response);
     };
-  }
-
-  requestSpan(): RequestSpan | undefined {
-    return this.current.getStore();
   }
 
   async commit<Result>(

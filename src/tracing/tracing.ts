@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import type { Config } from '../config/config.js';
 
@@ -12,8 +12,6 @@ export const TRACING = Symbol('tracing');
 export interface Tracing {
   /** The same listener, with a span around each request. */
   traced(listener: RequestListener): RequestListener;
-  /** The span of the request that is served here; undefined where it is not recorded. */
-  requestSpan(): RequestSpan | undefined;
   /**
    * Commits a group of plants, in a span that is linked with those of the requests that brought them.
    * It settles as the commit does.
@@ -26,6 +24,19 @@ export interface Tracing {
   ): Promise<Result>;
   /** Sends the last spans. It does not reject, and is not held up by a collector that is away. */
   close(): Promise<void>;
+}
+
+const SPAN = Symbol('span');
+type Traced = IncomingMessage & { [SPAN]?: RequestSpan };
+
+/** The span of a request; undefined where it is not recorded, or where there are no traces. */
+export function spanOf(request: IncomingMessage): RequestSpan | undefined {
+  return (request as Traced)[SPAN];
+}
+
+/** From here on {@link spanOf} the request has this span. */
+export function setSpan(request: IncomingMessage, span: RequestSpan): void {
+  (request as Traced)[SPAN] = span;
 }
 
 /** Loads OpenTelemetry where the configuration names a collector, and only there. */
