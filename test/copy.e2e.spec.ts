@@ -29,7 +29,8 @@ const PLANTS: StoredPlant[] = [
 /** Rows that make pages: `{1}` is how many. */
 const MANY = `
   WITH RECURSIVE row (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < {1})
-  INSERT INTO plants SELECT (i - 1000) * 92233720368547 + 3, 'plant ' || i, 't' || i % 7 FROM row`;
+  INSERT INTO plants (id, name, tag)
+  SELECT (i - 1000) * 92233720368547 + 3, 'plant ' || i, 't' || i % 7 FROM row`;
 
 let source: SqliteStore;
 let target: TemporaryStore;
@@ -55,7 +56,7 @@ function copy(from: TemporaryStore, to: TemporaryStore): Promise<Ran> {
 /** Puts plants into the source past the service. */
 function put(plants: readonly StoredPlant[]): void {
   const database = source.open();
-  const insert = database.prepare('INSERT INTO plants VALUES (?, ?, ?)');
+  const insert = database.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?)');
   database.transaction(() => plants.forEach(({ id, name, tag }) => insert.run(id, name, tag)))();
   database.close();
 }
@@ -119,7 +120,7 @@ describe('a copy', () => {
     put(PLANTS.slice(0, 3));
     expect((await copy(source, target)).code).toBe(0);
     put(PLANTS.slice(3));
-    await target.execute("INSERT INTO plants VALUES (77, 'own', NULL)");
+    await target.execute("INSERT INTO plants (id, name, tag) VALUES (77, 'own', NULL)");
     const again = await copy(source, target);
     expect(again).toMatchObject({ code: 0, stderr: '' });
     expect(again.stdout).toMatch(done(PLANTS.length, 0, ', and 1 further'));
@@ -164,10 +165,14 @@ describe('a copy is refused', () => {
   it('where the target holds other plants under the ids, and names the first few', async () => {
     put(Array.from({ length: 9 }, (_, i) => ({ id: BigInt(i), name: 'plant', tag: null })));
     await makeToken(source, 'x');
-    await target.execute("INSERT INTO plants VALUES (0, 'plant', NULL), (1, 'other', NULL)");
-    await target.execute("INSERT INTO plants VALUES (2, 'plant', ''), (8, 'Plant', NULL)");
+    await target.execute(
+      "INSERT INTO plants (id, name, tag) VALUES (0, 'plant', NULL), (1, 'other', NULL)",
+    );
+    await target.execute(
+      "INSERT INTO plants (id, name, tag) VALUES (2, 'plant', ''), (8, 'Plant', NULL)",
+    );
     for (const id of [3, 4, 5])
-      await target.execute(`INSERT INTO plants VALUES (${id}, 'plant', 'x')`);
+      await target.execute(`INSERT INTO plants (id, name, tag) VALUES (${id}, 'plant', 'x')`);
     const before = await target.plants();
     expect(await copy(source, target)).toEqual({
       code: 1,

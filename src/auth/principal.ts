@@ -1,3 +1,5 @@
+import type { Request } from 'express';
+
 /** Who sends a request, as the guard found it out; `request.user` holds it. */
 export interface Principal {
   /**
@@ -8,3 +10,6 @@ export interface Principal {
   /** What an operator calls it, for the log. */
   readonly name: string;
 }
+
+/** A request that the guard has let pass. */
+export type AuthenticatedRequest = Request & { readonly user: Principal };

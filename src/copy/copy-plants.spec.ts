@@ -8,8 +8,8 @@ import { readPlants, readSame } from './read-plants.js';
 import { reportOf } from './report.js';
 import { withStores, type Stores } from './stores.js';
 
-const OAK = { id: '2', name: 'oak', tag: null };
-const OTHER = { id: '2', name: 'other', tag: null };
+const OAK = { id: '2', name: 'oak', tag: null, createdBy: null, createdAt: null };
+const OTHER = { ...OAK, name: 'other' };
 
 let files: SqliteStore[];
 let config: CopyConfig;
@@ -20,7 +20,7 @@ beforeEach(async () => {
   await migrateStore(config.from);
   await files[0]?.execute(`
     WITH RECURSIVE row (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < 2010)
-    INSERT INTO plants SELECT i, CASE WHEN i > 2000 THEN hex(zeroblob(150000)) ELSE 'oak' END, NULL
+    INSERT INTO plants (id, name, tag) SELECT i, CASE WHEN i > 2000 THEN hex(zeroblob(150000)) ELSE 'oak' END, NULL
     FROM row`);
 });
 afterEach(() => Promise.all(files.map((file) => file.remove())));
@@ -47,7 +47,7 @@ it('pages are bounded by their plants and by their bytes', async () => {
   await inStores(async ({ source }) => {
     expect(await lengthsOf(readPlants(source))).toEqual([1_000, 1_000, 4, 4, 2]);
     expect(await lengthsOf(readPlants(source, 1_999n, 2_001n))).toEqual([3]);
-    const ids = ['1', '5', '2009'].map((id) => ({ id, name: '', tag: null }));
+    const ids = ['1', '5', '2009'].map((id) => ({ ...OAK, id }));
     expect((await lengthsOf(readSame(source, ids))).reduce((sum, n) => sum + n)).toBe(3);
   });
 });

@@ -1,6 +1,6 @@
 import type { DataSource, DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { Plant } from '../plants/plant.entity.js';
+import type { Plant, PlantContent } from '../plants/plant.entity.js';
 
 /** What the configuration says of the store. */
 export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
@@ -37,11 +37,11 @@ export interface StoreWriter {
    */
   insertPlants(plants: readonly Plant[]): Promise<string[]>;
   /**
-   * The plants that are stored under these ids, each on stable storage.
+   * What is stored under these ids, each plant on stable storage.
    *
    * @throws StoreAwayError, or the store's error
    */
-  findPlants(ids: readonly string[]): Promise<Plant[]>;
+  findPlants(ids: readonly string[]): Promise<PlantContent[]>;
   /** Sets when tokens were last used: the ids of tokens, and milliseconds since 1970. */
   noteUses(uses: readonly (readonly [id: number, time: number])[]): Promise<void>;
   /**

@@ -49,6 +49,34 @@ describe('the migrations', () => {
     expect(await drift()).toEqual([]);
   });
 
+  it('let a service go on that knows nothing of the columns that it does not name', async () => {
+    await migrateStore(config);
+    await temporary.execute("INSERT INTO plants (id, name, tag) VALUES (1, 'oak', NULL)");
+    expect(await temporary.rows('SELECT * FROM plants')).toEqual([
+      { id: 1n, name: 'oak', tag: null, created_by: null, created_at: null },
+    ]);
+  });
+
+  it('keep what is stored, up and down', async () => {
+    await migrateStore(config);
+    await temporary.execute("INSERT INTO plants (id, name, tag) VALUES (1, 'oak', 't')");
+    await withDatabase((database) => database.undoLastMigration());
+    expect(await temporary.rows('SELECT * FROM plants')).toEqual([
+      { id: 1n, name: 'oak', tag: 't' },
+    ]);
+    await migrateStore(config);
+    expect(await temporary.plants()).toEqual([{ id: 1n, name: 'oak', tag: 't' }]);
+  });
+
+  it('give up where the table is in use for long, and change nothing', async () => {
+    await migrateStore(config);
+    await withDatabase((database) => database.undoLastMigration());
+    const unlock = await temporary.lock();
+    await expect(migrateStore(config)).rejects.toThrow(/lock/);
+    await unlock();
+    expect(await migrateStore(config)).toHaveLength(1);
+  });
+
   it('are run once by ten that start at once', async () => {
     const opened = await Promise.all(Array.from({ length: 10 }, () => openStore(config)));
     const ran = await opened[0]?.query<unknown[]>('SELECT name FROM migrations');

@@ -3,9 +3,10 @@
  * each other one way round only.
  */
 export const INSERT = `
-  INSERT INTO plants (id, name, tag)
-  SELECT id, name, tag
-  FROM unnest($1::bigint[], $2::text[], $3::text[]) AS plant (id, name, tag)
+  INSERT INTO plants (id, name, tag, created_by, created_at)
+  SELECT id, name, tag, created_by, created_at
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+    AS plant (id, name, tag, created_by, created_at)
   ORDER BY id
   ON CONFLICT (id) DO NOTHING RETURNING id`;
 

@@ -1,5 +1,5 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
-import type { Plant } from '../plants/plant.entity.js';
+import type { Plant, PlantContent } from '../plants/plant.entity.js';
 import type { StoreWriter } from './engine.js';
 import { FIND, INSERT, NOTE_USES, PROBE } from './postgres-statements.js';
 import { isAwayCode, StoreAwayError, toStoreAway } from './store-away.js';
@@ -16,11 +16,13 @@ export class PostgresWriter implements StoreWriter {
       plants.map(({ id }) => id),
       plants.map(({ name }) => name),
       plants.map(({ tag }) => tag),
+      plants.map(({ createdBy }) => createdBy),
+      plants.map(({ createdAt }) => createdAt),
     ]);
     return rows.map(([id]) => id);
   }
 
-  async findPlants(ids: readonly string[]): Promise<Plant[]> {
+  async findPlants(ids: readonly string[]): Promise<PlantContent[]> {
     const rows = await this.run<[id: string, name: string, tag: string | null]>(FIND, [ids]);
     return rows.map(([id, name, tag]) => ({ id, name, tag }));
   }

@@ -15,6 +15,12 @@ const CONNECTIONS = 8;
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
+/**
+ * A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It
+ * gives up before their requests do, and nothing is changed.
+ */
+const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
+
 /** What {@link demandDurability} looks at. */
 const SETTINGS = `
   SELECT current_setting('synchronous_commit') AS commit,
@@ -75,6 +81,7 @@ async function migrate(config: StoreConfig): Promise<string[]> {
   try {
     return await store.transaction(async ({ queryRunner }) => {
       await queryRunner?.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      await queryRunner?.query(LOCK_TIMEOUT);
       const executor = new MigrationExecutor(store, queryRunner);
       return (await executor.executePendingMigrations()).map(({ name }) => name);
     });

@@ -8,6 +8,8 @@ import { openStore } from './open-store.js';
 import { sqlite } from './sqlite.js';
 import { StoreAwayError } from './store-away.js';
 
+const OAK = { id: '1', name: 'oak', tag: null, createdBy: 'token:1', createdAt: '1763700000000' };
+
 let file: SqliteStore;
 let store: DataSource;
 let writer: StoreWriter;
@@ -26,10 +28,10 @@ afterEach(async () => {
 describe('SqliteWriter', () => {
   it('returns the ids that it inserted, to their last digit', async () => {
     const plants = ['9223372036854775807', '9007199254740993', '-9223372036854775808'].map(
-      (id) => ({ id, name: 'oak', tag: null }),
+      (id) => ({ ...OAK, id }),
     );
     expect((await writer.insertPlants(plants)).sort()).toEqual(plants.map(({ id }) => id).sort());
-    const again = [...plants, { id: '1', name: '', tag: '' }];
+    const again = [...plants, { ...OAK, id: '1', tag: '' }];
     expect(await writer.insertPlants(again)).toEqual(['1']);
     expect(await file.count()).toBe(4);
   });
@@ -38,14 +40,14 @@ describe('SqliteWriter', () => {
     const MB = 2 ** 20;
     const name = 'x'.repeat(MB);
     for (let id = 0; id < 200; id++) {
-      await writer.insertPlants([{ id: String(id), name, tag: null }]);
+      await writer.insertPlants([{ ...OAK, id: String(id), name }]);
     }
     expect(statSync(`${file.path}-wal`).size).toBeLessThan(100 * MB);
     expect(await file.count()).toBe(200);
   });
 
   it('fails while the file is gone, and goes on once it is back', async () => {
-    const plants = [{ id: '1', name: 'oak', tag: null }];
+    const plants = [OAK];
     renameSync(file.path, `${file.path}.elsewhere`);
     await expect(writer.insertPlants(plants)).rejects.toThrow(StoreAwayError);
     renameSync(`${file.path}.elsewhere`, file.path);

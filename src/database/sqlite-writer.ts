@@ -1,16 +1,17 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { Plant } from '../plants/plant.entity.js';
+import type { Plant, PlantContent } from '../plants/plant.entity.js';
 import type { StoreWriter } from './engine.js';
 import { SqliteThread, type SqliteThreadOptions } from './sqlite-thread.js';
 
 /**
  * Ids travel as text both ways, since a double cannot hold them, and a group as one JSON text of
- * `[id, name, tag]` rows, since that is one statement for any number of plants.
+ * `[id, name, tag, created_by, created_at]` rows, since that is one statement for any number of plants.
  */
 const INSERT = `
-  INSERT INTO plants (id, name, tag)
-  SELECT CAST(value->>0 AS INTEGER), value->>1, value->>2 FROM json_each(?) WHERE true
+  INSERT INTO plants (id, name, tag, created_by, created_at)
+  SELECT CAST(value->>0 AS INTEGER), value->>1, value->>2, value->>3, CAST(value->>4 AS INTEGER)
+  FROM json_each(?) WHERE true
   ON CONFLICT (id) DO NOTHING RETURNING CAST(id AS TEXT)`;
 
 const FIND = `
@@ -54,13 +55,13 @@ export class SqliteWriter implements StoreWriter {
   }
 
   async insertPlants(plants: readonly Plant[]): Promise<string[]> {
-    const rows = JSON.stringify(plants.map(({ id, name, tag }) => [id, name, tag]));
+    const rows = JSON.stringify(plants.map(rowOf));
     const inserted = await this.writer.run(INSERT, rows);
     this.noteWritten(plants.length + rows.length / PAGE);
     return inserted;
   }
 
-  findPlants(ids: readonly string[]): Promise<Plant[]> {
+  findPlants(ids: readonly string[]): Promise<PlantContent[]> {
     return this.store.query(FIND, [JSON.stringify(ids)]);
   }
 
@@ -99,4 +100,8 @@ export class SqliteWriter implements StoreWriter {
     }
     this.checkpoint = undefined;
   }
+}
+
+function rowOf({ id, name, tag, createdBy, createdAt }: Plant): readonly (string | null)[] {
+  return [id, name, tag, createdBy, createdAt];
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
 import { Config } from '../config/config.js';
 import { STORE_WRITER, type StoreWriter } from '../database/engine.js';
 import { lookPatience } from '../database/patience.js';
@@ -9,7 +10,7 @@ import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { TRACING, type RequestSpan, type Tracing } from '../tracing/tracing.js';
 import type { NewPlantDto } from './new-plant.dto.js';
-import type { Plant } from './plant.entity.js';
+import type { Plant, PlantContent } from './plant.entity.js';
 import { PlantQueue, type QueuedPlant } from './plant-queue.js';
 
 /**
@@ -51,8 +52,13 @@ export class PlantWriter implements OnApplicationShutdown {
    *
    * @throws Fault ID_TAKEN, OVERLOADED; the store's own error where it is not stored, or may not be
    */
-  write({ id, name, tag }: NewPlantDto, span?: RequestSpan): Promise<void> {
-    const stored = this.queue.add({ id: id.toString(), name, tag: tag ?? null }, span);
+  write(
+    { id, name, tag }: NewPlantDto,
+    { id: createdBy }: Principal,
+    span?: RequestSpan,
+  ): Promise<void> {
+    const plant = { id: id.toString(), name, tag: tag ?? null, createdBy, createdAt: null };
+    const stored = this.queue.add(plant, span);
     this.startCommitter();
     return stored;
   }
@@ -104,7 +110,7 @@ export class PlantWriter implements OnApplicationShutdown {
     }
   }
 
-  private insertGroup(group: QueuedPlant[]): Promise<Map<string, Plant>> {
+  private insertGroup(group: QueuedPlant[]): Promise<Map<string, PlantContent>> {
     const plants = group.map(({ plant }) => plant);
     if (!this.tracing) return this.insert(plants);
     const spans = group.map(({ span }) => span);
@@ -112,10 +118,17 @@ export class PlantWriter implements OnApplicationShutdown {
   }
 
   /** Inserts the plants whose id is free, and answers which plant each id now belongs to. */
-  private async insert(plants: Plant[]): Promise<Map<string, Plant>> {
-    const owners = new Map<string, Plant>();
-    for (const plant of plants) if (!owners.has(plant.id)) owners.set(plant.id, plant);
-    const inserted = await this.store.insertPlants([...owners.values()]);
+  private async insert(plants: Plant[]): Promise<Map<string, PlantContent>> {
+    const owners = new Map<string, PlantContent>();
+    const first: Plant[] = [];
+    const createdAt = String(Date.now());
+    for (const plant of plants) {
+      if (owners.has(plant.id)) continue;
+      plant.createdAt = createdAt;
+      owners.set(plant.id, plant);
+      first.push(plant);
+    }
+    const inserted = await this.store.insertPlants(first);
     if (inserted.length === owners.size) return owners;
     const taken = new Set(owners.keys());
     for (const id of inserted) taken.delete(id);
@@ -127,6 +140,6 @@ export class PlantWriter implements OnApplicationShutdown {
   }
 }
 
-function isSame(a: Plant | undefined, b: Plant): boolean {
+function isSame(a: PlantContent | undefined, b: PlantContent): boolean {
   return a === b || (a?.name === b.name && a.tag === b.tag);
 }

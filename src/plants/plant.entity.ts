@@ -15,4 +15,15 @@ export class Plant {
 
   @Column({ type: 'text', nullable: true })
   tag!: string | null;
+
+  /** The id of the principal that created it; null where nobody knows any more. */
+  @Column({ name: 'created_by', type: 'text', nullable: true })
+  createdBy!: string | null;
+
+  /** When it was committed: milliseconds since 1970, in decimal digits as the id is. */
+  @Column({ name: 'created_at', type: 'bigint', nullable: true })
+  createdAt!: string | null;
 }
+
+/** What makes two plants the same; who created one, and when, does not. */
+export type PlantContent = Pick<Plant, 'id' | 'name' | 'tag'>;

@@ -1,7 +1,7 @@
 import { All, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { Authenticated } from '../auth/authenticated.decorator.js';
+import type { AuthenticatedRequest } from '../auth/principal.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { Incoming } from '../http/incoming.decorator.js';
@@ -24,9 +24,9 @@ export class PlantsController {
   @ApiCreatePlant()
   create(
     @Incoming(JsonTextPipe, NewPlantPipe) plant: NewPlantDto,
-    @Incoming() request: Request,
+    @Incoming() request: AuthenticatedRequest,
   ): Promise<PlantDto> {
-    return this.plants.create(plant, spanOf(request));
+    return this.plants.create(plant, request.user, spanOf(request));
   }
 
   /** The interface has no other method here (RFC 9110, section 15.5.6). */

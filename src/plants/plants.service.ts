@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
 import type { RequestSpan } from '../tracing/tracing.js';
 import type { NewPlantDto } from './new-plant.dto.js';
 import type { PlantDto } from './plant.dto.js';
@@ -16,8 +17,8 @@ export class PlantsService {
    * @param span the span of the request, where it is recorded
    * @throws Fault ID_TAKEN, OVERLOADED; StoreAwayError where it may not be stored; the store's error
    */
-  async create(plant: NewPlantDto, span?: RequestSpan): Promise<PlantDto> {
-    await this.writer.write(plant, span);
+  async create(plant: NewPlantDto, principal: Principal, span?: RequestSpan): Promise<PlantDto> {
+    await this.writer.write(plant, principal, span);
     const { name, tag } = plant;
     return tag === undefined ? { name } : { name, tag };
   }
