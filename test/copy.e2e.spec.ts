@@ -72,11 +72,11 @@ function tokens(store: TemporaryStore): Promise<Record<string, unknown>[]> {
 }
 
 /** What a copy says in the end where all is well. */
-function done(plants: number, tokenCount: number, further = ''): RegExp {
+function done(plants: number, tokenCount: number, further = '', tokensToo = ''): RegExp {
   const digest = 'sha256 ([0-9a-f]{64})';
   return new RegExp(
     `^plants in the source: ${plants}, ${digest}\nplants in the target: ${plants}, sha256 \\1${further}\n` +
-      `tokens in the source: ${tokenCount}, ${digest}\ntokens in the target: ${tokenCount}, sha256 \\2\n$`,
+      `tokens in the source: ${tokenCount}, ${digest}\ntokens in the target: ${tokenCount}, sha256 \\2${tokensToo}\n$`,
   );
 }
 
@@ -144,6 +144,19 @@ describe('a copy', () => {
     expect(copyOfB).toEqual({ ...b, revoked_at: expect.anything() });
   });
 
+  it('takes over an end that a rotation has brought nearer, and never the other way round', async () => {
+    for (const name of ['a', 'b', 'c']) await makeToken(source, name);
+    await source.execute("UPDATE tokens SET expires_at = NULL WHERE name = 'c'");
+    expect((await copy(source, target)).code).toBe(0);
+    await source.execute("UPDATE tokens SET expires_at = 1000 WHERE name <> 'b'");
+    await target.execute("UPDATE tokens SET expires_at = 2000 WHERE name = 'b'");
+    const { code, stdout } = await copy(source, target);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(done(0, 3));
+    const ends = (await tokens(target)).map(({ expires_at }) => expires_at);
+    expect(ends).toEqual([1000n, 2000n, 1000n]);
+  });
+
   it('that was killed is complete when it is run again', async () => {
     const total = 100_000;
     await source.execute(MANY.replace('{1}', String(total)));
@@ -158,6 +171,57 @@ describe('a copy', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(done(total, 0));
     expect(await target.plants()).toEqual(await source.plants());
+  });
+});
+
+describe('the audit trail', () => {
+  const CREATED = 'INSERT INTO plants (id, name, created_by, created_at) VALUES';
+
+  /** Who created each plant, a token by its name, and when; in the order of the ids. */
+  function trail(store: TemporaryStore): Promise<unknown[]> {
+    return store.rows(`
+      SELECT plants.id, COALESCE(tokens.name, created_by) AS creator, plants.created_at
+      FROM plants LEFT JOIN tokens ON created_by = 'token:' || tokens.id ORDER BY plants.id`);
+  }
+
+  it('comes along, under the ids that the tokens have in the target', async () => {
+    for (const name of ['own', 'gone']) await makeToken(target, name);
+    for (const name of ['a', 'b']) await makeToken(source, name);
+    const others = `(3, 'x', 'jwt:token:1', ${END - 1n}), (4, 'x', NULL, NULL)`;
+    await source.execute(`${CREATED} (1, 'x', 'token:1', 5), (2, 'x', 'token:2', 6), ${others}`);
+    const first = await copy(source, target);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).not.toContain('otherwise');
+    expect(await trail(target)).toEqual(await trail(source));
+    expect(await target.rows('SELECT created_by FROM plants WHERE id = 1')).toEqual([
+      { created_by: 'token:3' },
+    ]);
+    expect(await copy(source, target)).toEqual(first);
+
+    const back = new SqliteStore();
+    expect((await copy(target, back)).code).toBe(0);
+    expect(await trail(back)).toEqual(await trail(source));
+    await back.remove();
+  });
+
+  it('names nobody for a token that the source has no more', async () => {
+    await makeToken(target, 'innocent');
+    await source.execute(`${CREATED} (1, 'x', 'token:1', 5)`);
+    expect((await copy(source, target)).code).toBe(0);
+    expect(await trail(target)).toEqual([{ id: 1n, creator: null, created_at: 5n }]);
+  });
+
+  it('of plants that the target has already stays, and they are counted', async () => {
+    for (const store of [source, target]) {
+      await makeToken(store, 'a');
+      await store.execute(`${CREATED} (1, 'x', 'token:1', 5)`);
+    }
+    await target.execute(`${CREATED} (2, 'y', 'jwt:b', 5)`);
+    const before = await trail(target);
+    const { code, stdout } = await copy(source, target);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(done(1, 1, ', 1 created otherwise, and 1 further', ', and 1 further'));
+    expect(await trail(target)).toEqual(before);
   });
 });
 

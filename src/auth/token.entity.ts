@@ -33,6 +33,11 @@ export class Token {
   lastUsedAt!: Date | null;
 }
 
+/** Whether one end comes before another; null is no end. */
+export function isBefore(end: Date | null, other: Date | null): boolean {
+  return end !== null && (other === null || end.getTime() < other.getTime());
+}
+
 /** Whether a token may be used now: neither revoked nor past its end. */
 export function holds({ revokedAt, expiresAt }: Token, now = Date.now()): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt.getTime());

@@ -1,10 +1,10 @@
-import { Token } from '../auth/token.entity.js';
+import { isBefore, Token } from '../auth/token.entity.js';
 import { Conflicts } from './conflicts.js';
 import { Digest, type Check } from './digest.js';
 import type { Stores } from './stores.js';
 import { readPairs } from './token-pairs.js';
 
-/** @throws CopyError where the target has a token of the source with another name or other times */
+/** @throws CopyError where the target has a token of the source with another name or time of creation */
 export async function refuseTokenConflicts(stores: Stores): Promise<void> {
   const conflicts = new Conflicts();
   for await (const pairs of readPairs(stores)) {
@@ -17,8 +17,8 @@ export async function refuseTokenConflicts(stores: Stores): Promise<void> {
 
 /**
  * Reads both sides and digests the tokens of the source, in its order: their hashes, names and times
- * but the last use. Both digests are the same only if the target has revoked what the source has;
- * what the target alone has revoked makes no difference.
+ * but the last use. Both digests are the same only if the target has revoked or ended what the source
+ * has; what the target alone has revoked, or ended earlier, makes no difference.
  */
 export async function checkTokens(stores: Stores): Promise<Check> {
   const source = new Digest();
@@ -26,8 +26,10 @@ export async function checkTokens(stores: Stores): Promise<Check> {
   for await (const pairs of readPairs(stores)) {
     for (const { token, same } of pairs) {
       const isRevoked = token.revokedAt !== null;
-      source.add([[...fieldsOf(token), isRevoked]]);
-      if (same) target.add([[...fieldsOf(same), isRevoked && same.revokedAt !== null]]);
+      source.add([[...fieldsOf(token), token.expiresAt, isRevoked]]);
+      if (!same) continue;
+      const end = isBefore(same.expiresAt, token.expiresAt) ? token.expiresAt : same.expiresAt;
+      target.add([[...fieldsOf(same), end, isRevoked && same.revokedAt !== null]]);
     }
   }
   const all = await stores.target.getRepository(Token).count();
@@ -35,6 +37,6 @@ export async function checkTokens(stores: Stores): Promise<Check> {
 }
 
 /** What never changes of a token. */
-function fieldsOf({ hash, name, createdAt, expiresAt }: Token): (string | number | null)[] {
-  return [hash, name, createdAt.getTime(), expiresAt?.getTime() ?? null];
+function fieldsOf({ hash, name, createdAt }: Token): (string | number)[] {
+  return [hash, name, createdAt.getTime()];
 }

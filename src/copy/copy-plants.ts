@@ -1,8 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Plant } from '../plants/plant.entity.js';
 import { Conflicts } from './conflicts.js';
-import { Digest, type Check } from './digest.js';
-import { countPlants } from './count-plants.js';
+import { Creators } from './creators.js';
 import { readPlants, readSame } from './read-plants.js';
 import type { Stores } from './stores.js';
 
@@ -28,22 +27,11 @@ export async function refuseConflicts(stores: Stores, advance: Advance): Promise
  * @throws CopyError where something else took an id meanwhile; the target's error
  */
 export async function copyPlants(stores: Stores, advance: Advance): Promise<void> {
+  const creators = new Creators(stores);
   for await (const page of readPlants(stores.source)) {
-    await copyPage(page, stores);
+    await copyPage(await creators.translate(page), stores);
     advance(page.length);
   }
-}
-
-/** Reads both sides and digests the plants of the source's ids: their ids, names and tags. */
-export async function checkPlants(stores: Stores, advance: Advance): Promise<Check> {
-  const source = new Digest();
-  const target = new Digest();
-  for await (const page of readPlants(stores.source)) {
-    source.add(page.map(fieldsOf));
-    for await (const there of readSame(stores.target, page)) target.add(there.map(fieldsOf));
-    advance(page.length);
-  }
-  return { source, target, further: (await countPlants(stores.target)) - target.count };
 }
 
 async function copyPage(page: readonly Plant[], { target, writer }: Stores): Promise<void> {
@@ -71,8 +59,4 @@ async function compare(page: readonly Plant[], store: DataSource) {
     }
   }
   return { lacking: [...lacking.values()], different };
-}
-
-function fieldsOf({ id, name, tag }: Plant): readonly (string | null)[] {
-  return [id, name, tag];
 }

@@ -1,17 +1,17 @@
-import { IsNull, type DataSource } from 'typeorm';
-import { Token } from '../auth/token.entity.js';
+import { IsNull, MoreThan, type DataSource } from 'typeorm';
+import { isBefore, Token } from '../auth/token.entity.js';
 import type { Stores } from './stores.js';
 import { readPairs, type Pair } from './token-pairs.js';
 
 /**
  * Stores in the target the tokens that it lacks, under ids of its own. Of those that it has, it takes
- * over a revocation and a later use; none holds again that it has revoked.
+ * over a revocation, an earlier end and a later use; none holds again that it has revoked or ended.
  */
 export async function copyTokens(stores: Stores): Promise<void> {
   for await (const pairs of readPairs(stores)) {
     const lacking = pairs.filter(({ same }) => !same).map(({ token }) => token);
     await insert(stores.target, lacking);
-    for (const { token, same } of pairs) if (same) await revoke(stores.target, token, same);
+    for (const { token, same } of pairs) if (same) await end(stores.target, token, same);
     const uses = pairs.flatMap(laterUse);
     if (uses.length > 0) await stores.writer.noteUses(uses);
   }
@@ -32,9 +32,14 @@ async function insert(store: DataSource, tokens: readonly Token[]): Promise<void
   await insertion.orIgnore().updateEntity(false).execute();
 }
 
-async function revoke(store: DataSource, { revokedAt }: Token, same: Token): Promise<void> {
-  if (revokedAt === null || same.revokedAt !== null) return;
-  await store.getRepository(Token).update({ id: same.id, revokedAt: IsNull() }, { revokedAt });
+async function end(store: DataSource, token: Token, { id, ...same }: Token): Promise<void> {
+  const tokens = store.getRepository(Token);
+  const { revokedAt, expiresAt } = token;
+  if (revokedAt && !same.revokedAt) await tokens.update({ id, revokedAt: IsNull() }, { revokedAt });
+  if (expiresAt && isBefore(expiresAt, same.expiresAt)) {
+    const later = [IsNull(), MoreThan(expiresAt)].map((end) => ({ id, expiresAt: end }));
+    await tokens.update(later, { expiresAt });
+  }
 }
 
 /** The target's id and the source's time where the source saw the token later. */

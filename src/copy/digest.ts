@@ -23,4 +23,6 @@ export interface Check {
   readonly target: Digest;
   /** Rows of the target that the source has not. */
   readonly further: number;
+  /** Rows of both that the target says to be created by someone else, or at another time. */
+  readonly otherwise?: number;
 }

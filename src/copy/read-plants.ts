@@ -42,7 +42,7 @@ export async function* readSame(
 }
 
 /**
- * Ids travel as text, since a double cannot hold them. The page is cut by its lengths first, which
+ * Ids and times travel as text, since a double cannot hold them. The page is cut by its lengths first, which
  * both engines know without reading the texts. The upper end stands outside: with both ends inside,
  * PostgreSQL without statistics sorts the whole range for every page.
  */
@@ -50,7 +50,9 @@ async function readPage(store: DataSource, from: bigint, to: bigint): Promise<Pl
   // SQLite answers at once, and the progress bar would never have its turn.
   await setImmediate();
   return store.sql<Plant[]>`
-    SELECT CAST(plants.id AS TEXT) AS id, name, tag FROM (
+    SELECT CAST(plants.id AS TEXT) AS id, name, tag,
+      created_by AS "createdBy", CAST(created_at AS TEXT) AS "createdAt"
+    FROM (
       SELECT id, SUM(OCTET_LENGTH(name) + COALESCE(OCTET_LENGTH(tag), 0)) OVER (
         ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
       ) AS bytes_before

@@ -7,9 +7,11 @@ export interface Report {
 }
 
 /** @param kind what was counted and digested, such as plants */
-export function reportOf(kind: string, { source, target, further }: Check): Report {
+export function reportOf(kind: string, { source, target, further, otherwise = 0 }: Check): Report {
   const ends = { source: source.end(), target: target.end() };
-  const beyond = further > 0 ? `, and ${further} further` : '';
+  const beyond =
+    (otherwise > 0 ? `, ${otherwise} created otherwise` : '') +
+    (further > 0 ? `, and ${further} further` : '');
   return {
     lines: [
       `${kind} in the source: ${source.count}, sha256 ${ends.source}`,

@@ -1,10 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { describeError } from '../database/describe-error.js';
 import { Plant } from '../plants/plant.entity.js';
+import { checkPlants } from './check-plants.js';
 import { checkTokens, refuseTokenConflicts } from './check-tokens.js';
 import { CopyError } from './conflicts.js';
 import type { CopyConfig } from './copy-config.js';
-import { checkPlants, copyPlants, refuseConflicts } from './copy-plants.js';
+import { copyPlants, refuseConflicts } from './copy-plants.js';
 import { copyTokens } from './copy-tokens.js';
 import { countPlants } from './count-plants.js';
 import { reportOf, type Report } from './report.js';
@@ -36,6 +37,7 @@ async function copy(stores: Stores): Promise<void> {
     await inStage('comparing', total, (advance) => refuseConflicts(stores, advance));
   }
   await inStage('copying', total, (advance) => copyPlants(stores, advance));
+  // Those that plants name are there by now; this is for the others, and for what became of any since.
   await copyTokens(stores);
   const plants = await inStage('checking', total, (advance) => checkPlants(stores, advance));
   print(reportOf('plants', plants), reportOf('tokens', await checkTokens(stores)));
