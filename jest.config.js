@@ -27,7 +27,7 @@ const project = {
 
 /** Tests whose subject is not the store: one engine will do. */
 const ANY_ENGINE = [
-  '<rootDir>/src/(?!database/|auth/tokens)',
+  '<rootDir>/src/(?!database/|auth/token)',
   '<rootDir>/src/database/sqlite',
   '<rootDir>/test/(authentication-first|cli-usage|contract|headers|http-faults|paths|routes)\\.',
   '<rootDir>/test/(cors|jwt|rate-limit|slow-clients|tls)\\.',

@@ -12,7 +12,7 @@ export class Token {
   @PrimaryGeneratedColumn({ type: 'integer' })
   id!: number;
 
-  /** Who holds it, in the operator's words. The service issues no second one that holds. */
+  /** Who holds it, in the operator's words. No second one that holds is issued, but by a rotation. */
   @Column({ type: 'text' })
   name!: string;
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, Repository } from 'typeorm';
-import { hashOf, newSecret } from './secret.js';
+import { IsNull, LessThan, MoreThan, Repository } from 'typeorm';
+import { issue } from './issue.js';
 import { holds, Token } from './token.entity.js';
 
 /** A name starts with a letter, so that it is never taken for an id. */
@@ -32,12 +32,12 @@ export class TokensService {
     }
     const same = await this.tokens.findBy({ name, revokedAt: IsNull() });
     if (same.some((token) => holds(token))) {
-      throw new TokenError(`a token named ${name} exists: revoke it first, or choose another name`);
+      throw new TokenError(
+        `a token named ${name} exists: rotate or revoke it, or choose another name`,
+      );
     }
-    const secret = newSecret();
-    const createdAt = new Date();
-    const expiresAt = lifetime === undefined ? null : new Date(createdAt.getTime() + lifetime);
-    await this.tokens.insert({ name, hash: hashOf(secret), createdAt, expiresAt });
+    const { secret, row } = issue(name, lifetime);
+    await this.tokens.insert(row);
     return secret;
   }
 
@@ -58,5 +58,30 @@ export class TokensService {
       { revokedAt: new Date() },
     );
     if (affected === 0) throw new TokenError(`no token ${nameOrId} that could be revoked`);
+  }
+
+  /**
+   * Revokes every token that holds and was created before an instant. They stop working within 5 seconds.
+   *
+   * @returns their names, in the order of creation
+   */
+  revokeCreatedBefore(instant: Date): Promise<string[]> {
+    return this.tokens.manager.transaction(async (manager) => {
+      const tokens = manager.getRepository(Token);
+      const revokedAt = new Date();
+      // The change first, since it is what locks: a look before would be of the past by then.
+      const ends = [IsNull(), MoreThan(revokedAt)];
+      const which = ends.map((expiresAt) => ({
+        createdAt: LessThan(instant),
+        revokedAt: IsNull(),
+        expiresAt,
+      }));
+      await tokens.update(which, { revokedAt });
+      const revoked = await tokens.find({
+        where: { createdAt: LessThan(instant), revokedAt },
+        order: { id: 'ASC' },
+      });
+      return revoked.map(({ name }) => name);
+    });
   }
 }

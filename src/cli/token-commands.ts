@@ -1,13 +1,15 @@
-import { InvalidArgumentError, type Command } from 'commander';
-import type { TokensService } from '../auth/tokens.service.js';
-import { parseDuration } from '../duration.js';
+import type { Command } from 'commander';
+import { duration } from './arguments.js';
+import { addRevokeCommand } from './revoke-command.js';
+import { addRotateCommand } from './rotate-command.js';
+import { withTokens } from './with-tokens.js';
 
-/** `token create`, `token list` and `token revoke`. */
+/** `token create`, `token list`, `token rotate` and `token revoke`. */
 export function addTokenCommands(program: Command): void {
   const token = program
     .command('token')
-    .summary('create, list and revoke tokens')
-    .description('Create, list and revoke the bearer tokens that the service accepts');
+    .summary('create, list, rotate and revoke tokens')
+    .description('Create, list, rotate and revoke the bearer tokens that the service accepts');
 
   token
     .command('create')
@@ -26,44 +28,22 @@ export function addTokenCommands(program: Command): void {
   token
     .command('list')
     .summary('list the tokens')
-    .description('List every token that is or was, without secrets; times are UTC')
+    .description(
+      'List every token that is or was, without secrets; times are UTC. On stderr is a line for each ' +
+        'that expires within 14 days and was not rotated yet',
+    )
     .option('--json', 'print a JSON array')
     .addHelpText('after', '\nExample:\n  $ plant-store token list --json')
     .action(async ({ json }: { json?: true }) => {
-      const { asJson, asTable } = await import('./token-list.js');
+      const { asJson, asTable, warningsOf } = await import('./token-list.js');
       const all = await withTokens((tokens) => tokens.list());
-      print(json ? asJson(all) : asTable(all));
+      const now = Date.now();
+      print(json ? asJson(all, now) : asTable(all, now));
+      for (const warning of warningsOf(all, now)) process.stderr.write(`${warning}\n`);
     });
 
-  token
-    .command('revoke')
-    .summary('revoke a token')
-    .description('Revoke a token; it stops working within 5 seconds')
-    .argument('<name-or-id>', 'its name or its number, as list shows them')
-    .addHelpText('after', '\nExample:\n  $ plant-store token revoke nursery')
-    .action(async (nameOrId: string) => {
-      await withTokens((tokens) => tokens.revoke(nameOrId));
-      print(`revoked ${nameOrId}`);
-    });
-}
-
-/** What needs the store is loaded here alone: it takes most of a second, which help need not wait. */
-async function withTokens<Result>(
-  work: (tokens: TokensService) => Promise<Result>,
-): Promise<Result> {
-  const { withStore } = await import('./store.js');
-  const { TokensService } = await import('../auth/tokens.service.js');
-  return withStore((app) => work(app.get(TokensService)));
-}
-
-function duration(text: string): number {
-  const milliseconds = parseDuration(text);
-  if (milliseconds === undefined) {
-    throw new InvalidArgumentError(
-      'A duration is a whole number and s, m, h, d or w, such as 90d.',
-    );
-  }
-  return milliseconds;
+  addRotateCommand(token);
+  addRevokeCommand(token);
 }
 
 function print(text: string): void {

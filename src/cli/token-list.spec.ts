@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Token } from '../auth/token.entity.js';
-import { asJson, asTable } from './token-list.js';
+import { Token } from '../auth/token.entity.js';
+import { asJson, asTable, warningsOf } from './token-list.js';
 
 const NEVER = { expiresAt: null, revokedAt: null, lastUsedAt: null };
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
 const expiresAt = new Date('2026-04-02T03:04:05.678Z');
+const end = expiresAt.getTime();
+const DAYS = 86_400_000;
 const TOKENS: Token[] = [
   { ...NEVER, id: 1, name: 'first', hash: 'h1', createdAt, lastUsedAt: expiresAt },
   { ...NEVER, id: 2, name: 'a-nursery', hash: 'h2', createdAt, expiresAt },
@@ -13,7 +15,7 @@ const TOKENS: Token[] = [
 
 describe('asTable', () => {
   it('aligns the columns and tells the state at a time', () => {
-    expect(asTable(TOKENS, expiresAt.getTime() - 1)).toBe(
+    expect(asTable(TOKENS, end - 15 * DAYS)).toBe(
       [
         'ID  NAME       STATE    CREATED           EXPIRES           LAST USED',
         '1   first      holds    2026-01-02 03:04  -                 2026-04-02 03:04',
@@ -23,26 +25,59 @@ describe('asTable', () => {
     );
   });
 
-  it('tells an expired token from its very end', () => {
-    expect(asTable(TOKENS.slice(1, 2), expiresAt.getTime())).toMatch(/^2 .* expired /m);
+  it.each([
+    [end - 14 * DAYS, 'holds'],
+    [end - 14 * DAYS + 1, 'expires soon'],
+    [end - 1, 'expires soon'],
+    [end, 'expired'],
+  ])('tells at %i that a token %s', (now, state) => {
+    expect(asTable(TOKENS.slice(1, 2), now).split(/ {2,}|\n/)).toContain(state);
   });
 
   it('is a head alone where no token is', () => {
-    expect(asTable([])).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
+    expect(asTable([], 0)).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
   });
 });
 
 describe('asJson', () => {
   it('has ISO times and no hash', () => {
-    expect(JSON.parse(asJson(TOKENS.slice(1, 2)))).toEqual([
+    expect(JSON.parse(asJson(TOKENS.slice(1, 2), end - 1))).toEqual([
       {
         id: 2,
         name: 'a-nursery',
+        state: 'expires soon',
         createdAt: '2026-01-02T03:04:05.678Z',
         expiresAt: '2026-04-02T03:04:05.678Z',
         revokedAt: null,
         lastUsedAt: null,
       },
     ]);
+  });
+});
+
+describe('warningsOf', () => {
+  const [, ending] = TOKENS as [Token, Token];
+  const at = (days: number) => new Date(end + days * DAYS);
+  const but = (changes: Partial<Token>) => Object.assign(new Token(), ending, changes);
+  const OF_2 =
+    'warning: a-nursery (2) expires 2026-04-02 03:04 UTC: run plant-store token rotate a-nursery';
+
+  it.each<[string, Token[], string[]]>([
+    ['one that expires soon', [ending], [OF_2]],
+    ['none that has longer', [but({ expiresAt: at(14) })], []],
+    ['none that has no end', [but({ expiresAt: null })], []],
+    ['none that is revoked', [but({ revokedAt: createdAt })], []],
+    ['none that has expired', [but({ expiresAt: at(-1) })], []],
+    ['none whose successor holds', [ending, but({ id: 3, expiresAt: at(60) })], []],
+    ['none whose successor holds for ever', [ending, but({ id: 3, expiresAt: null })], []],
+    [
+      'one whose successor is revoked',
+      [ending, but({ id: 3, expiresAt: null, revokedAt: createdAt })],
+      [OF_2],
+    ],
+    ['one beside another name', [ending, but({ id: 3, name: 'b', expiresAt: null })], [OF_2]],
+    ['a successor that expires soon, alone', [but({ id: 3, expiresAt: at(-0.5) }), ending], [OF_2]],
+  ])('warns of %s', (_what, tokens, warnings) => {
+    expect(warningsOf(tokens, end - DAYS + 1)).toEqual(warnings);
   });
 });

@@ -1,20 +1,22 @@
-import { holds, type Token } from '../auth/token.entity.js';
+import type { Token } from '../auth/token.entity.js';
+import { endingOf, stateOf } from './token-state.js';
 
 /** Tokens as a JSON array: times in ISO 8601, null where there is none; never a hash. */
-export function asJson(tokens: readonly Token[]): string {
-  const rows = tokens.map(({ id, name, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
-    id,
-    name,
-    createdAt,
-    expiresAt,
-    revokedAt,
-    lastUsedAt,
+export function asJson(tokens: readonly Token[], now: number): string {
+  const rows = tokens.map((token) => ({
+    id: token.id,
+    name: token.name,
+    state: stateOf(token, now),
+    createdAt: token.createdAt,
+    expiresAt: token.expiresAt,
+    revokedAt: token.revokedAt,
+    lastUsedAt: token.lastUsedAt,
   }));
   return JSON.stringify(rows, null, 2);
 }
 
 /** Tokens as a table to read, one a line under a head; times in UTC to the minute. */
-export function asTable(tokens: readonly Token[], now = Date.now()): string {
+export function asTable(tokens: readonly Token[], now: number): string {
   const rows = tokens.map((token) => [
     String(token.id),
     token.name,
@@ -26,9 +28,12 @@ export function asTable(tokens: readonly Token[], now = Date.now()): string {
   return align([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
 }
 
-function stateOf(token: Token, now: number): string {
-  if (holds(token, now)) return 'holds';
-  return token.revokedAt ? 'revoked' : 'expired';
+/** What an operator should do about tokens that expire soon, one line each. */
+export function warningsOf(tokens: readonly Token[], now: number): string[] {
+  return endingOf(tokens, now).map(
+    ({ id, name, expiresAt }) =>
+      `warning: ${name} (${id}) expires ${minute(expiresAt)} UTC: run plant-store token rotate ${name}`,
+  );
 }
 
 function minute(time: Date | null): string {

@@ -1,0 +1,24 @@
+import { holds, isBefore, type Token } from '../auth/token.entity.js';
+
+/** Milliseconds before its end from which on a token expires soon: 14 days. */
+const SOON = 14 * 86_400_000;
+
+/** How a token stands; `expires soon` is one that holds. */
+export type TokenState = 'holds' | 'expires soon' | 'expired' | 'revoked';
+
+export function stateOf(token: Token, now: number): TokenState {
+  if (!holds(token, now)) return token.revokedAt ? 'revoked' : 'expired';
+  return isBefore(token.expiresAt, new Date(now + SOON)) ? 'expires soon' : 'holds';
+}
+
+/** Those that expire soon and have no successor: another of the name that holds, and for longer. */
+export function endingOf(tokens: readonly Token[], now: number): Token[] {
+  const held = tokens.filter((token) => holds(token, now));
+  return held.filter(
+    (token) =>
+      stateOf(token, now) === 'expires soon' &&
+      !held.some(
+        ({ name, expiresAt }) => name === token.name && isBefore(token.expiresAt, expiresAt),
+      ),
+  );
+}
