@@ -40,8 +40,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
 export async function fill(url: string, plants: number): Promise<void> {
   await query(
     url,
-    `INSERT INTO plants (id, name, tag)
-    SELECT random(-9223372036854775808, 9223372036854775807), 'Black alder', 'Alnus glutinosa'
+    `INSERT INTO plants (id, name, tag, created_by, created_at)
+    SELECT random(-9223372036854775808, 9223372036854775807), 'Black alder', 'Alnus glutinosa',
+      'token:1', 1763700000000
     FROM generate_series(1, ${plants}) ON CONFLICT DO NOTHING`,
   );
   await query(url, 'VACUUM (ANALYZE) plants');

@@ -10,7 +10,8 @@ export function fill(file: string, plants: number): void {
   database.pragma('synchronous = OFF');
   database.pragma('cache_size = -1000000');
   const insert = database.prepare(
-    "INSERT OR IGNORE INTO plants (id, name, tag) VALUES (?, 'Black alder', 'Alnus glutinosa')",
+    `INSERT OR IGNORE INTO plants (id, name, tag, created_by, created_at)
+    VALUES (?, 'Black alder', 'Alnus glutinosa', 'token:1', 1763700000000)`,
   );
   database.transaction(() => {
     for (const id of randomFillSync(new BigInt64Array(plants))) insert.run(id);
