@@ -9,6 +9,7 @@ import { Exchanges } from './http/exchanges.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { ServiceLogger } from './logger.js';
+import type { Metrics } from './metrics/metrics.js';
 import { serveDocument } from './openapi/serve.js';
 import { PlantWriter } from './plants/plant-writer.js';
 import { openTracing } from './tracing/tracing.js';
@@ -16,17 +17,24 @@ import { openTracing } from './tracing/tracing.js';
 /** Milliseconds that a client has at the most, when the service stops, to send the rest of its request. */
 const LONGEST_PATIENCE = 10_000;
 
-/** The one way to build the application: for main, the tests and the tools. */
-export async function createApp(config: Config): Promise<NestExpressApplication> {
+/**
+ * The one way to build the application: for main, the tests and the tools.
+ *
+ * @param metrics who counts; nobody does if left out
+ */
+export async function createApp(
+  config: Config,
+  metrics?: Metrics,
+): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
   const logger = new ServiceLogger(config);
   // Nest would do so itself, but later.
   Logger.overrideLogger(logger);
   const tracing = await openTracing(config);
   const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
-  const adapter = new PlantStoreAdapter(new Exchanges([]), patience, tracing);
+  const adapter = new PlantStoreAdapter(new Exchanges(metrics ? [metrics.requests] : []), patience, tracing);
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(config, awaitStore, tracing),
+    AppModule.forRoot(config, awaitStore, tracing, metrics),
     adapter,
     {
       // The body is read by a pipe, behind the guard.

@@ -14,6 +14,8 @@ import { startManagement } from './management/start-management.js';
 import { ThisProcess } from './management/this-process.js';
 import { reasonOf } from './reason.js';
 import { Shutdown, SIGNALS } from './shutdown.js';
+import { AllWorkers } from './workers/all-workers.js';
+import { answerPrimary } from './workers/answer-primary.js';
 import { endWithPrimary } from './workers/end-with-primary.js';
 import { Workers } from './workers/workers.js';
 
@@ -26,6 +28,7 @@ async function start(): Promise<void> {
     return serve(config, cluster.worker.id === 1);
   }
   Logger.overrideLogger(new ServiceLogger(config));
+  await manage(config, new AllWorkers(config.workers));
   new Workers(config).start();
 }
 
@@ -38,11 +41,14 @@ async function serve(config: Config, announced = true): Promise<void> {
   // The store may be long in coming, and the first process of a container has no other way to end.
   for (const signal of SIGNALS) process.on(signal, exit);
   const lifecycle = new Lifecycle();
-  const thisProcess = new ThisProcess(lifecycle);
-  // Where there are several workers, their primary is who is asked.
-  if (cluster.isPrimary) await manage(config, thisProcess);
-  const app = await createApp(config);
-  thisProcess.attach(app);
+  const thisProcess =
+    config.managementPort === 'off' ? undefined : new ThisProcess(config, lifecycle);
+  if (thisProcess) {
+    if (cluster.isPrimary) await manage(config, thisProcess);
+    else answerPrimary(thisProcess);
+  }
+  const app = await createApp(config, thisProcess?.counted);
+  thisProcess?.attach(app);
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
   new Shutdown(app, lifecycle, config).listen();

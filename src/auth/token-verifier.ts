@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { QueryFailedError, Repository } from 'typeorm';
@@ -8,6 +8,7 @@ import { toStoreAway } from '../database/store-away.js';
 import { within } from '../database/within.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
+import { Metrics } from '../metrics/metrics.js';
 import { hashOf, isSecret } from './secret.js';
 import { LastUsed } from './last-used.js';
 import type { Principal } from './principal.js';
@@ -36,6 +37,7 @@ export class TokenVerifier {
     @InjectRepository(Token) private readonly tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
     config: Config,
+    @Optional() private readonly metrics?: Metrics,
   ) {
     this.patience = lookPatience(config);
     this.cache = new LRUCache({
@@ -59,8 +61,9 @@ export class TokenVerifier {
    */
   async verify(secret: string): Promise<Principal | undefined> {
     const hash = hashOf(secret);
-    const known =
-      this.cache.get(hash) ?? (isSecret(secret) ? await this.cache.fetch(hash) : undefined);
+    let known = this.cache.get(hash);
+    this.metrics?.onTokenLookup(known ? 'hit' : 'miss');
+    if (!known && isSecret(secret)) known = await this.cache.fetch(hash);
     if (!known || !holds(known.token)) return undefined;
     this.lastUsed.touch(known.token.id);
     return known.principal;

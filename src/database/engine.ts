@@ -7,7 +7,7 @@ export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
 
 /** What differs from one database engine to the next: all of it. */
 export interface Engine {
-  /** Its name in traces (OpenTelemetry's `db.system.name`). */
+  /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
   readonly system: string;
   /** How TypeORM reaches the database. */
   connect(config: StoreConfig): DataSourceOptions;

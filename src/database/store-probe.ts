@@ -7,19 +7,23 @@ import { within } from './within.js';
 
 /** Milliseconds that an outcome stands for: that of a request, or of a probe. */
 const FRESH = 1_000;
+/** The longest wait for a probe, in milliseconds: those who ask have little patience themselves. */
+const LONGEST = 2_000;
 
 /** Finds out whether the store takes writes, without a request and without a probe for each who asks. */
 @Injectable()
 export class StoreProbe {
   private readonly patience: number;
   private probe: Promise<void> | undefined;
+  /** What the store is at, perhaps for longer than anyone waits: there is never a second one. */
+  private underWay: Promise<void> | undefined;
 
   constructor(
     @Inject(STORE_WRITER) private readonly store: StoreWriter,
     private readonly state: StoreState,
     config: Config,
   ) {
-    this.patience = lookPatience(config);
+    this.patience = Math.min(lookPatience(config), LONGEST);
   }
 
   /**
@@ -40,7 +44,8 @@ export class StoreProbe {
       this.probe = undefined;
     };
     try {
-      await within(this.patience, this.store.probe());
+      this.underWay ??= this.store.probe().finally(() => (this.underWay = undefined));
+      await within(this.patience, this.underWay);
       this.state.noteThere();
     } catch (error) {
       this.state.noteAway(error);

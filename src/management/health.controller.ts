@@ -21,6 +21,6 @@ export class HealthController {
   @Get('readyz')
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   ready() {
-    return this.health.check(this.monitored.checks);
+    return this.health.check([() => this.monitored.health()]);
   }
 }

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { HealthController } from './health.controller.js';
+import { MetricsController } from './metrics.controller.js';
 import { MONITORED, type Monitored } from './monitored.js';
 
 /** Health and metrics, in an application of its own: never on the public port. */
@@ -11,7 +12,7 @@ export class ManagementModule {
       module: ManagementModule,
       // A check that fails is told to those who ask, and the log has the store's comings and goings.
       imports: [TerminusModule.forRoot({ logger: false })],
-      controllers: [HealthController],
+      controllers: [HealthController, MetricsController],
       providers: [{ provide: MONITORED, useValue: monitored }],
     };
   }

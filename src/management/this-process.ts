@@ -1,8 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+import type { Config } from '../config/config.js';
 import { describeError } from '../database/describe-error.js';
 import { StoreProbe } from '../database/store-probe.js';
 import type { Lifecycle } from '../lifecycle.js';
+import { Metrics } from '../metrics/metrics.js';
 import { QUEUE_BOUND } from '../plants/plant-queue.js';
 import { PlantWriter } from '../plants/plant-writer.js';
 import type { Monitored } from './monitored.js';
@@ -10,15 +12,36 @@ import type { Monitored } from './monitored.js';
 /** The process that serves. It is looked at from its start on, when there is no store and no app yet. */
 export class ThisProcess implements Monitored {
   private readonly indicators = new HealthIndicatorService();
+  /** What the app counts. */
+  readonly counted: Metrics;
   private parts: { readonly store: StoreProbe; readonly writer: PlantWriter } | undefined;
 
-  constructor(private readonly lifecycle: Lifecycle) {}
+  constructor(
+    config: Config,
+    private readonly lifecycle: Lifecycle,
+  ) {
+    this.counted = new Metrics(config, {
+      queued: () => this.parts?.writer.queued ?? 0,
+      isStoreUp: () => this.isStoreUp(),
+    });
+  }
 
-  readonly checks = [() => this.checkLifecycle(), () => this.checkStore(), () => this.checkQueue()];
+  async health(): Promise<HealthIndicatorResult> {
+    return { ...this.checkLifecycle(), ...(await this.checkStore()), ...this.checkQueue() };
+  }
 
   /** From here on the app is there to be looked at. */
   attach(app: INestApplicationContext): void {
     this.parts = { store: app.get(StoreProbe), writer: app.get(PlantWriter) };
+  }
+
+  metrics(): Promise<string> {
+    return this.counted.registry.metrics();
+  }
+
+  private async isStoreUp(): Promise<boolean> {
+    const { store } = await this.checkStore();
+    return store.status === 'up';
   }
 
   private checkLifecycle(): HealthIndicatorResult {
@@ -28,7 +51,7 @@ export class ThisProcess implements Monitored {
   }
 
   /** What the error says may name the store's host, which whoever may ask here may know. */
-  private async checkStore(): Promise<HealthIndicatorResult> {
+  private async checkStore(): Promise<HealthIndicatorResult<'store'>> {
     const indicator = this.indicators.check('store');
     if (!this.parts) return indicator.down('not open yet');
     try {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Optional, type OnApplicationShutdown } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { Config } from '../config/config.js';
 import { STORE_WRITER, type StoreWriter } from '../database/engine.js';
@@ -8,6 +8,7 @@ import { isStoreAway, StoreAwayError } from '../database/store-away.js';
 import { StoreState } from '../database/store-state.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
+import { Metrics } from '../metrics/metrics.js';
 import { TRACING, type RequestSpan, type Tracing } from '../tracing/tracing.js';
 import type { NewPlantDto } from './new-plant.dto.js';
 import type { Plant, PlantContent } from './plant.entity.js';
@@ -33,6 +34,7 @@ export class PlantWriter implements OnApplicationShutdown {
     private readonly state: StoreState,
     @Inject(TRACING) private readonly tracing: Tracing | undefined,
     config: Config,
+    @Optional() private readonly metrics?: Metrics,
   ) {
     this.queue = new PlantQueue(lookPatience(config));
   }
@@ -89,7 +91,9 @@ export class PlantWriter implements OnApplicationShutdown {
   /** Commits a group; where that fails, its halves, so that a bad plant fails alone. */
   private async commit(group: QueuedPlant[]): Promise<void> {
     try {
+      const started = performance.now();
       const owners = await this.insertGroup(group);
+      this.metrics?.onCommit(group.length, performance.now() - started);
       this.state.noteThere();
       for (const { plant, stored, failed, timer } of group) {
         clearTimeout(timer);
@@ -97,6 +101,7 @@ export class PlantWriter implements OnApplicationShutdown {
         else failed(new Fault(ERRORS.ID_TAKEN));
       }
     } catch (error) {
+      this.metrics?.onCommitFailure();
       if (group.length === 1 || isStoreAway(error)) {
         for (const { failed, timer } of group) {
           clearTimeout(timer);
@@ -129,6 +134,7 @@ export class PlantWriter implements OnApplicationShutdown {
       first.push(plant);
     }
     const inserted = await this.store.insertPlants(first);
+    this.metrics?.onStored(inserted.length);
     if (inserted.length === owners.size) return owners;
     const taken = new Set(owners.keys());
     for (const id of inserted) taken.delete(id);

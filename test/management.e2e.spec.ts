@@ -1,0 +1,147 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
+import { valueOf } from './support/exposition.js';
+import { Monitor } from './support/monitor.js';
+import { requestText } from './support/raw-connection.js';
+import { runMain, ServiceProcess } from './support/service-process.js';
+
+let service: ServiceProcess;
+let monitor: Monitor;
+beforeAll(async () => {
+  // What waits for a lock here must not be given up.
+  const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
+  service = await ServiceProcess.start({ env });
+  monitor = Monitor.of(service);
+});
+afterAll(() => service.remove());
+
+let next = 1n;
+const plant = () => ({ id: next++, name: 'oak' });
+
+/** The bytes of so many requests, each with a plant of its own. */
+function requests(count: number): string {
+  const { headers } = service.client();
+  const body = () => `{"id":${next++},"name":"oak"}`;
+  return Array.from({ length: count }, () => requestText(headers, body())).join('');
+}
+
+describe('the management port', () => {
+  it('says that the process lives, and nothing of the store', async () => {
+    const { status, headers, text } = await monitor.send('GET', '/livez');
+    expect({ status, body: JSON.parse(text) as unknown }).toEqual({
+      status: 200,
+      body: { status: 'ok', info: {}, error: {}, details: {} },
+    });
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect(headers['cache-control']).toContain('no-store');
+  });
+
+  it('says that the service is ready, check by check', async () => {
+    expect(await monitor.ready()).toEqual({
+      status: 200,
+      failed: [],
+      details: {
+        lifecycle: { status: 'up', phase: 'serving' },
+        store: { status: 'up' },
+        queue: { status: 'up', plants: 0, bound: QUEUE_BOUND },
+      },
+    });
+  });
+
+  it.each(['/livez', '/readyz', '/metrics'])('answers HEAD %s, without a body', async (path) => {
+    expect(await monitor.send('HEAD', path)).toMatchObject({ status: 200, text: '' });
+  });
+
+  it.each([
+    ['POST', '/livez'],
+    ['PUT', '/readyz'],
+    ['DELETE', '/metrics'],
+    ['GET', '/'],
+    ['GET', '/%zz'],
+    ['GET', '/docs'],
+    ['POST', '/plants'],
+  ])('has nothing else: %s %s is 404, in JSON', async (method, path) => {
+    const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
+    expect({ status, statusCode: 404 }).toMatchObject(JSON.parse(text) as object);
+    expect(headers).not.toHaveProperty('x-powered-by');
+  });
+
+  it.each(['/livez', '/readyz', '/metrics'])(
+    'is not the public one: %s is 404 there',
+    async (path) => {
+      const { status } = await service.client().send({ method: 'GET', path, headers: {} });
+      expect(status).toBe(404);
+    },
+  );
+});
+
+describe('a service is not ready', () => {
+  it('while its store takes no writes, as another process holds the lock, and lives all the same', async () => {
+    const unlock = await service.store.lock();
+    const { details } = await monitor.until(503, 'store');
+    expect(details.lifecycle).toMatchObject({ status: 'up' });
+    expect(details.store?.message).toEqual(expect.any(String));
+    expect(await monitor.live()).toBe(200);
+    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
+    await unlock();
+    await monitor.until(200);
+    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(1);
+  });
+
+  it('while its queue is full', async () => {
+    const unlock = await service.store.lock();
+    const connections = await Promise.all(Array.from({ length: 16 }, () => service.connect()));
+    // More than the queue holds and the groups that are on their way to the store.
+    const each = (4 * QUEUE_BOUND) / connections.length;
+    for (const connection of connections) connection.write(requests(each));
+    const { details } = await monitor.until(503, 'queue');
+    expect(details.queue).toMatchObject({ status: 'down', plants: QUEUE_BOUND });
+    expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(QUEUE_BOUND);
+    await unlock();
+    for (const connection of connections) for (let i = 0; i < each; i++) await connection.read();
+    const ready = await monitor.until(200);
+    expect(ready.details.queue).toMatchObject({ plants: 0 });
+    for (const connection of connections) connection.close();
+  });
+});
+
+it('many who ask at once, during load, are all answered, and share a look at the store', async () => {
+  const client = service.client();
+  let loading = true;
+  const load = (async () => {
+    while (loading) expect((await client.create(plant())).status).toBe(200);
+  })();
+  const asked = Array.from({ length: 50 }, () => Promise.all([monitor.ready(), monitor.metrics()]));
+  for (const [{ status }] of await Promise.all(asked)) expect(status).toBe(200);
+  loading = false;
+  await load;
+});
+
+describe('MANAGEMENT_PORT', () => {
+  it('off: nothing listens, and nothing is said of it', async () => {
+    const off = await ServiceProcess.start();
+    await off.remove();
+    expect(off.printed).not.toContain('Management');
+  });
+
+  it('that another process has: exit 1, and the reason', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'fatal' };
+    const { code, stdout, stderr } = await runMain(service.store, env);
+    other.close();
+    const reason = 'MANAGEMENT_PORT: another process listens on it already.\n';
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: reason });
+  });
+
+  it('at an address that is not of this machine: exit 1, and the reason', async () => {
+    const env = { MANAGEMENT_PORT: '0', MANAGEMENT_HOST: '192.0.2.1', LOG_LEVEL: 'fatal' };
+    const { code, stderr } = await runMain(service.store, env);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^MANAGEMENT_HOST and MANAGEMENT_PORT: .*EADDRNOTAVAIL/),
+    });
+  });
+});
