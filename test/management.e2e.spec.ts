@@ -1,9 +1,14 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readConfig } from '../src/config/read-config.js';
+import { Lifecycle } from '../src/lifecycle.js';
+import { startManagement } from '../src/management/start-management.js';
+import { ThisProcess } from '../src/management/this-process.js';
 import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
 import { requestText } from './support/raw-connection.js';
+import { Service } from './support/service.js';
 import { runMain, ServiceProcess } from './support/service-process.js';
 
 let service: ServiceProcess;
@@ -63,7 +68,8 @@ describe('the management port', () => {
     ['POST', '/plants'],
   ])('has nothing else: %s %s is 404, in JSON', async (method, path) => {
     const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
-    expect({ status, statusCode: 404 }).toMatchObject(JSON.parse(text) as object);
+    const body: unknown = JSON.parse(text);
+    expect({ status, body }).toMatchObject({ status: 404, body: { statusCode: 404 } });
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
@@ -92,10 +98,14 @@ describe('a service is not ready', () => {
   it('while its queue is full', async () => {
     const unlock = await service.store.lock();
     const connections = await Promise.all(Array.from({ length: 16 }, () => service.connect()));
-    // More than the queue holds and the groups that are on their way to the store.
-    const each = (4 * QUEUE_BOUND) / connections.length;
-    for (const connection of connections) connection.write(requests(each));
-    const { details } = await monitor.until(503, 'queue');
+    let each = 0;
+    // What is refused, and what is on its way to the store, leaves room for others.
+    for (let failed: string[] = []; !failed.includes('queue');) {
+      for (const connection of connections) connection.write(requests(64));
+      each += 64;
+      ({ failed } = await monitor.ready());
+    }
+    const { details } = await monitor.ready();
     expect(details.queue).toMatchObject({ status: 'down', plants: QUEUE_BOUND });
     expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(QUEUE_BOUND);
     await unlock();
@@ -106,16 +116,37 @@ describe('a service is not ready', () => {
   });
 });
 
-it('many who ask at once, during load, are all answered, and share a look at the store', async () => {
+it('many who ask at once, during load, are all answered', async () => {
   const client = service.client();
-  let loading = true;
-  const load = (async () => {
-    while (loading) expect((await client.create(plant())).status).toBe(200);
-  })();
+  const load = Promise.all(Array.from({ length: 500 }, () => client.create(plant())));
   const asked = Array.from({ length: 50 }, () => Promise.all([monitor.ready(), monitor.metrics()]));
   for (const [{ status }] of await Promise.all(asked)) expect(status).toBe(200);
-  loading = false;
-  await load;
+  for (const { status } of await load) expect(status).toBe(200);
+});
+
+it('a service is ready from its start until it stops', async () => {
+  const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
+  const lifecycle = new Lifecycle();
+  const thisProcess = new ThisProcess(config, lifecycle);
+  const management = await startManagement(config, thisProcess);
+  const { port } = management?.getHttpServer().address() as AddressInfo;
+  const other = new Monitor(port);
+  expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle', 'store'] });
+  expect(valueOf(await other.metrics(), 'plant_store_store_up')).toBe(0);
+  const serving = await Service.start();
+  thisProcess.attach(serving.app);
+  expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle'] });
+  lifecycle.phase = 'serving';
+  expect(await other.ready()).toMatchObject({ status: 200, failed: [] });
+  lifecycle.phase = 'stopping';
+  const { failed, details } = await other.ready();
+  expect({ failed, of: details.lifecycle }).toEqual({
+    failed: ['lifecycle'],
+    of: { status: 'down', phase: 'stopping' },
+  });
+  expect(await other.live()).toBe(200);
+  await management?.close();
+  await serving.stop();
 });
 
 describe('MANAGEMENT_PORT', () => {

@@ -11,8 +11,8 @@ export function closeUntaken(child: ChildProcess): void {
   const send = child.send.bind(child) as (...message: unknown[]) => boolean;
   let connection: { close(): void } | undefined;
   child.send = (...message: unknown[]) => {
-    // Node's own messages alone carry one; to close it once it is taken does nothing.
-    if (message[1]) connection = message[1] as { close(): void };
+    // Node's own messages alone carry one, others a callback; to close it once it is taken does nothing.
+    if (typeof message[1] === 'object' && message[1]) connection = message[1] as { close(): void };
     return send(...message);
   };
   child.once('close', (exitCode) => {
