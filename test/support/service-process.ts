@@ -57,8 +57,6 @@ export async function runMain(store: TemporaryStore, env: Readonly<Record<string
 
 /** The service as it was built, in a process of its own. */
 export class ServiceProcess {
-  /** What it has printed by now. */
-  output: string;
   private readonly clients: Client[] = [];
 
   private constructor(
@@ -70,10 +68,7 @@ export class ServiceProcess {
     readonly printed: string,
     readonly port: number,
     readonly token: string,
-  ) {
-    this.output = printed;
-    child.stdout.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
-  }
+  ) {}
 
   /** Resolves once the service answers; rejects where it ends before. */
   static async start({ store: given, token, env, under }: Start = {}) {
