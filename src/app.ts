@@ -32,7 +32,11 @@ export async function createApp(
   Logger.overrideLogger(logger);
   const tracing = await openTracing(config);
   const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
-  const adapter = new PlantStoreAdapter(new Exchanges(metrics ? [metrics.requests] : []), patience, tracing);
+  const adapter = new PlantStoreAdapter(
+    new Exchanges(metrics ? [metrics.requests] : []),
+    patience,
+    tracing,
+  );
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, awaitStore, tracing, metrics),
     adapter,

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { read } from './support/published.js';
+
+describe('SECURITY.md', () => {
+  const rows = read('SECURITY.md').match(/^\| API\d+ .*$/gm) ?? [];
+  const tests = rows.flatMap((row) => row.match(/`(src|test)\/[\w./-]+`/g) ?? []);
+
+  it('has each of the ten risks, with the tests that show what is done', () => {
+    expect(rows.map((row) => /API\d+/.exec(row)?.[0])).toEqual(
+      Array.from({ length: 10 }, (_, i) => `API${i + 1}`),
+    );
+    for (const row of rows) expect(row).toMatch(/`(src|test)\//);
+  });
+
+  it.each([...new Set(tests)])('%s is there', (quoted) => {
+    const path = `${quoted.slice(1, -1)}.spec.ts`;
+    expect(existsSync(new URL(`../${path}`, import.meta.url))).toBe(true);
+  });
+});
