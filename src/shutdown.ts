@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from './config/config.js';
+import { STORE_WRITER, type StoreWriter } from './database/engine.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import type { Lifecycle } from './lifecycle.js';
 import { PlantWriter } from './plants/plant-writer.js';
@@ -30,7 +31,7 @@ export class Shutdown {
     this.lifecycle.phase = 'stopping';
     // Others learn from /readyz, or from whoever sent the signal, that requests go elsewhere now.
     await sleep(shutdownDelay);
-    setTimeout(() => this.giveUp(), shutdownTimeout);
+    setTimeout(() => void this.giveUp(), shutdownTimeout);
     try {
       await this.app.close();
       process.exit(0);
@@ -40,7 +41,7 @@ export class Shutdown {
     }
   }
 
-  private giveUp(): void {
+  private async giveUp(): Promise<void> {
     const seconds = this.config.shutdownTimeout / 1_000;
     const { exchanges } = this.app.getHttpAdapter() as unknown as PlantStoreAdapter;
     const { queued } = this.app.get(PlantWriter);
@@ -48,6 +49,7 @@ export class Shutdown {
       `not done after ${seconds} s: requests without an answer: ${exchanges.underWay}, ` +
         `plants that still wait for a commit: ${queued}`,
     );
+    await this.app.get<StoreWriter>(STORE_WRITER).breakOff();
     process.exit(1);
   }
 }

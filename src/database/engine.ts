@@ -50,6 +50,8 @@ export interface StoreWriter {
    * @throws StoreAwayError, or the store's error
    */
   probe(): Promise<void>;
+  /** Breaks off what is under way, as far as it can be, for a process that is about to exit. */
+  breakOff(): Promise<void>;
   /** Waits for what is under way, then lets go of the store. */
   close(): Promise<void>;
 }

@@ -35,6 +35,11 @@ export class PostgresWriter implements StoreWriter {
     await this.run(PROBE, []);
   }
 
+  /** A process may exit while it waits for a server. */
+  breakOff(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** The pool is TypeORM's, which ends it. */
   close(): Promise<void> {
     return Promise.resolve();

@@ -11,6 +11,9 @@ export interface SqliteThreadOptions {
   readonly pragmas: readonly string[];
 }
 
+/** What the thread is given: besides, a 32-bit integer that becomes 1 where it is to wait no more. */
+export type SqliteThreadData = SqliteThreadOptions & { readonly abandoned: SharedArrayBuffer };
+
 /** A statement and its parameters; null asks the thread to end. */
 export type SqliteThreadTask = readonly [sql: string, ...parameters: string[]] | null;
 
@@ -27,6 +30,8 @@ export class SqliteThread {
   private worker: Worker | undefined;
   /** Tasks under way, the oldest first: the thread answers in order. */
   private pending: Pending[] = [];
+
+  private readonly abandoned = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
 
   constructor(private readonly options: SqliteThreadOptions) {}
 
@@ -49,9 +54,15 @@ export class SqliteThread {
     await once(this.worker, 'exit');
   }
 
+  /** Waits for no lock any more; resolves once every task under way has come to its end. */
+  async breakOff(): Promise<void> {
+    Atomics.store(new Int32Array(this.abandoned), 0, 1);
+    await this.close();
+  }
+
   private start(): Worker {
     const worker = new Worker(new URL('./sqlite-thread.worker.js', import.meta.url), {
-      workerData: this.options,
+      workerData: { ...this.options, abandoned: this.abandoned } satisfies SqliteThreadData,
       // It holds a task at a time, so little is young there; the default would take 48 MB.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });

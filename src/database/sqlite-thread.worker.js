@@ -3,13 +3,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
-/** @typedef {import('./sqlite-thread.js').SqliteThreadOptions} Options */
+/** @typedef {import('./sqlite-thread.js').SqliteThreadData} Options */
 /** @typedef {import('./sqlite-thread.js').SqliteThreadTask} Task */
 /** @typedef {import('./sqlite-thread.js').SqliteThreadAnswer} Answer */
 /** @typedef {import('better-sqlite3').Statement<string[], string>} Statement */
 
-const { file, timeout, pragmas } = /** @type {Options} */ (workerData);
-const database = new Database(file, { timeout, fileMustExist: true });
+/** Milliseconds of one wait for a lock: SQLite's own cannot be broken off, and a process that exits meanwhile aborts. */
+const WAIT = 100;
+
+const { file, timeout, pragmas, abandoned } = /** @type {Options} */ (workerData);
+const isAbandoned = new Int32Array(abandoned);
+const database = new Database(file, { timeout: WAIT, fileMustExist: true });
 for (const pragma of pragmas) database.pragma(pragma);
 
 /** @type {Map<string, Statement>} The few statements that there are, by their text. */
@@ -28,21 +32,36 @@ function prepare(sql) {
 
 /**
  * @param {NonNullable<Task>} task
- * @returns {Answer}
+ * @returns {string[]}
  */
 function run([sql, ...parameters]) {
-  try {
-    const statement = statements.get(sql) ?? prepare(sql);
-    if (statement.reader) return { rows: statement.all(...parameters) };
-    statement.run(...parameters);
-    return { rows: [] };
-  } catch (error) {
-    return { message: String(error), code: Object(error).code };
+  const statement = statements.get(sql) ?? prepare(sql);
+  if (statement.reader) return statement.all(...parameters);
+  statement.run(...parameters);
+  return [];
+}
+
+/**
+ * Runs a task, and waits while another connection holds the lock.
+ *
+ * @param {NonNullable<Task>} task
+ * @returns {Answer}
+ */
+function answer(task) {
+  const until = Date.now() + timeout;
+  for (;;) {
+    try {
+      return { rows: run(task) };
+    } catch (error) {
+      const { code } = Object(error);
+      const isOver = Date.now() >= until || Atomics.load(isAbandoned, 0) === 1;
+      if (code !== 'SQLITE_BUSY' || isOver) return { message: String(error), code };
+    }
   }
 }
 
 parentPort?.on('message', (/** @type {Task} */ task) => {
-  if (task) return parentPort?.postMessage(run(task));
+  if (task) return parentPort?.postMessage(answer(task));
   database.close();
   parentPort?.close();
 });

@@ -74,6 +74,11 @@ export class SqliteWriter implements StoreWriter {
     this.noteWritten(1);
   }
 
+  async breakOff(): Promise<void> {
+    await this.checkpointer.breakOff();
+    await this.writer.breakOff();
+  }
+
   async close(): Promise<void> {
     await this.checkpoint;
     await this.checkpointer.close();
