@@ -1,14 +1,17 @@
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { DestinationStream } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { awaitStore } from './database/open-store.js';
 import { corsOptions } from './http/cors-options.js';
+import type { ExchangeObserver } from './http/exchange.js';
 import { Exchanges } from './http/exchanges.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { ServiceLogger } from './logger.js';
+import { RequestLog } from './logging/request-log.js';
+import { ServiceLogger } from './logging/service-logger.js';
 import type { Metrics } from './metrics/metrics.js';
 import { serveDocument } from './openapi/serve.js';
 import { PlantWriter } from './plants/plant-writer.js';
@@ -21,19 +24,21 @@ const LONGEST_PATIENCE = 10_000;
  * The one way to build the application: for main, the tests and the tools.
  *
  * @param metrics who counts; nobody does if left out
+ * @param log where the lines of the log go: stdout if left out
  */
 export async function createApp(
   config: Config,
   metrics?: Metrics,
+  log?: DestinationStream,
 ): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
-  const logger = new ServiceLogger(config);
+  const logger = new ServiceLogger(config, log);
   // Nest would do so itself, but later.
   Logger.overrideLogger(logger);
   const tracing = await openTracing(config);
   const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
   const adapter = new PlantStoreAdapter(
-    new Exchanges(metrics ? [metrics.requests] : []),
+    new Exchanges([...requestLog(config, logger), ...(metrics ? [metrics.requests] : [])]),
     patience,
     tracing,
   );
@@ -54,6 +59,10 @@ export async function createApp(
   adapter.refuseWhile(() => writer.isFull);
   if (config.docs) serveDocument(app, config);
   return app;
+}
+
+function requestLog({ logRequests }: Config, { pino }: ServiceLogger): ExchangeObserver[] {
+  return logRequests === 'none' ? [] : [new RequestLog(pino, logRequests === 'all')];
 }
 
 /** The application without its HTTP interface: for the operator's commands. */

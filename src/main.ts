@@ -8,7 +8,7 @@ import type { Config } from './config/config.js';
 import { speaksTls } from './http/key-pair.js';
 import { reloadKeyPairOnHangup } from './http/reload-key-pair.js';
 import { Lifecycle } from './lifecycle.js';
-import { ServiceLogger } from './logger.js';
+import { ServiceLogger } from './logging/service-logger.js';
 import type { Monitored } from './management/monitored.js';
 import { startManagement } from './management/start-management.js';
 import { ThisProcess } from './management/this-process.js';

@@ -3,6 +3,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { isStoreAway } from '../database/store-away.js';
 import { StoreState } from '../database/store-state.js';
+import { exchangeOf } from '../http/exchange.js';
+import { pathOf } from '../logging/request-log.js';
+import { stackOf } from '../logging/stack-of.js';
 import { toAnswer } from './answer.js';
 import { Fault } from './fault.js';
 
@@ -19,10 +22,10 @@ export class ErrorFilter implements ExceptionFilter {
 
   catch(fault: unknown, context: ArgumentsHost): void {
     const http = context.switchToHttp();
+    const response = http.getResponse<Response>();
     const answer = toAnswer(fault);
     if (isStoreAway(fault)) this.store.noteAway(fault);
-    else if (answer.status >= 500) this.log(http.getRequest<Request>(), fault);
-    const response = http.getResponse<Response>();
+    else if (answer.status >= 500) this.log(http.getRequest<Request>(), response, fault);
     if (response.headersSent) return;
     for (const [name, value] of Object.entries(answer.headers ?? {}))
       response.setHeader(name, value);
@@ -30,16 +33,10 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   /** A fault that a whole group of plants shares is logged once; a {@link Fault} has no cause. */
-  private log({ method, path }: Request, fault: unknown): void {
+  private log(request: Request, response: Response, fault: unknown): void {
     if (fault instanceof Fault || (fault instanceof Error && this.logged.has(fault))) return;
     if (fault instanceof Error) this.logged.add(fault);
-    this.logger.error(`${method} ${path}: ${stackOf(fault)}`);
+    const { requestId } = exchangeOf(response);
+    this.logger.error(`${request.method} ${pathOf(request)} failed`, stackOf(fault), { requestId });
   }
-}
-
-/** The stack of a fault and of what caused it. Not util.inspect(), which shows a query's plants. */
-function stackOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault);
-  const stack = fault.stack ?? fault.message;
-  return fault.cause === undefined ? stack : `${stack}\ncaused by ${stackOf(fault.cause)}`;
 }

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from '../config/config.js';
-import { ServiceLogger } from '../logger.js';
+import { ServiceLogger } from '../logging/service-logger.js';
 import { reasonOf } from '../reason.js';
 import { ManagementModule } from './management.module.js';
 import type { Monitored } from './monitored.js';

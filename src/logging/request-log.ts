@@ -1,0 +1,55 @@
+import type { Request } from 'express';
+import type { Logger } from 'pino';
+import type { Principal } from '../auth/principal.js';
+import type { Exchange, ExchangeObserver } from '../http/exchange.js';
+
+/** Characters of what a client or its identity provider has chosen. */
+const LONGEST = 256;
+
+/** A request that was refused at once has not been Express's, and lacks what Express adds. */
+type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
+
+/** Writes a line for a request: for each, or only for those that were not answered with success. */
+export class RequestLog implements ExchangeObserver {
+  /** @param all whether requests that went well have a line too */
+  constructor(
+    private readonly logger: Logger,
+    private readonly all: boolean,
+  ) {}
+
+  onEnd(exchange: Exchange): void {
+    const { status } = exchange;
+    if (!this.all && status !== undefined && status < 400) return;
+    const level = status !== undefined && status >= 500 ? 'error' : 'info';
+    if (!this.logger.isLevelEnabled(level)) return;
+    const line = requestLine(exchange);
+    this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
+  }
+}
+
+/** The members of a request's line, as docs/logging.md has them; those that are undefined are left out. */
+function requestLine({ request, requestId, status, error, startedAt }: Exchange) {
+  const principal = request.user as Principal | undefined;
+  return {
+    context: 'Request',
+    requestId,
+    method: request.method,
+    path: pathOf(request),
+    status,
+    error,
+    durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
+    tokenId: principal?.id.slice(0, LONGEST),
+    tokenName: principal?.name.slice(0, LONGEST),
+    client: clientOf(request),
+  };
+}
+
+/** The path without its query, which may hold what is not for the log. */
+export function pathOf({ url, originalUrl = url }: Sent): string {
+  return (originalUrl.split('?', 1)[0] ?? '').slice(0, LONGEST);
+}
+
+/** The client's address, as the proxies that are trusted tell it. */
+function clientOf({ socket, ip = socket.remoteAddress }: Request): string | undefined {
+  return ip?.slice(0, LONGEST);
+}
