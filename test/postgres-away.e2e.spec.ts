@@ -138,7 +138,7 @@ describe('a commit that the synchronous standby has not got', () => {
 describe('a start', () => {
   it('waits for a server that is away, and says so', async () => {
     await server.kill();
-    const child = spawnMain(store, { DATABASE_URL: url });
+    const child = spawnMain(store, { DATABASE_URL: url, LOG_LEVEL: 'info' });
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const { port } = new URL(url);
     expect((await lines.next()).value).toContain(

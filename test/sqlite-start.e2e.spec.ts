@@ -16,7 +16,7 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
     ['a file that is no database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
   ])('a store that is %s', async (_name, spoil) => {
     spoil();
-    const { code, stdout, stderr } = await runMain(store, {});
+    const { code, stdout, stderr } = await runMain(store, { LOG_LEVEL: 'info' });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
   });

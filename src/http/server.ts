@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
@@ -47,6 +48,11 @@ export function createServer(
       )
     : http.createServer(options, listener);
   server.maxConnections = MAX_CONNECTIONS;
+  // Node keeps the address once it was asked for, and cannot tell it of a client that has left.
+  server.on(
+    httpsOptions ? 'secureConnection' : 'connection',
+    (socket: Socket) => socket.remoteAddress,
+  );
   // Without these two Node asks for the body at once, or answers 417 with none. `100 Continue` is
   // sent by the one who reads the body, so a client without a token is told before it sends one.
   server.on('checkContinue', listener);

@@ -10,5 +10,5 @@ const SECRET =
  * its token for a part of the path, or for the id of a request.
  */
 export function redact(line: string): string {
-  return line.replace(SECRET, '[secret]');
+  return line.replace(SECRET, '[redacted]');
 }

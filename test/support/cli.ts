@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { demandSecrecy, Log, noteSecrets } from './secrecy.js';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 
@@ -34,5 +35,8 @@ export async function runCli(
   const texts = Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await once(child, 'close')) as [number | null];
   const [stdout, stderr] = await texts;
+  noteSecrets([...args, ...Object.values(env)].join('\n'));
+  new Log().write(stderr);
+  demandSecrecy();
   return { code, stdout, stderr };
 }

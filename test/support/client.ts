@@ -1,6 +1,7 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { receive, type Received, type Sent } from './received.js';
+import { noteSecrets } from './secrecy.js';
 
 /** A client of the service over keep-alive connections. */
 export class Client {
@@ -21,6 +22,7 @@ export class Client {
   /** Sends a request; rejects where the connection breaks before the whole answer is there. */
   async send({ method = 'POST', path = '/plants', headers = this.headers, body }: Sent = {}) {
     const { agent, port } = this;
+    noteSecrets([path, ...Object.values(headers).flat()].join('\n'));
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const options = { agent, host: '127.0.0.1', port, method, path, headers };
       request(options, resolve).on('error', reject).end(body);

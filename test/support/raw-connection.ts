@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { receive, type Received } from './received.js';
+import { noteSecrets } from './secrecy.js';
 
 /** A bare TCP connection: for what no HTTP client would send. */
 export class RawConnection {
@@ -28,6 +29,7 @@ export class RawConnection {
   }
 
   write(bytes: string | Buffer): this {
+    if (typeof bytes === 'string') noteSecrets(bytes);
     this.socket.write(bytes);
     return this;
   }

@@ -1,10 +1,12 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
+import { demandSecrecy, Log, LOG_ALL, noteSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
@@ -33,17 +35,16 @@ export function spawnMain(
   under: readonly string[] = [],
 ): ChildProcessWithoutNullStreams {
   const [command, ...args] = [...under, process.execPath, MAIN];
-  return spawn(command, args, {
-    // No file `.env` of a developer is there.
-    cwd: store.folder,
-    env: {
-      PATH: process.env.PATH,
-      PORT: '0',
-      MANAGEMENT_PORT: 'off',
-      DATABASE_URL: store.url,
-      ...env,
-    },
-  });
+  const own = { PORT: '0', MANAGEMENT_PORT: 'off', DATABASE_URL: store.url, ...LOG_ALL };
+  const variables = { PATH: process.env.PATH, ...own, ...env };
+  noteSecrets(Object.values(variables).join('\n'));
+  // No file `.env` of a developer is there.
+  const child = spawn(command, args, { cwd: store.folder, env: variables });
+  for (const stream of [child.stdout, child.stderr]) {
+    const log = new Log();
+    stream.on('data', (chunk: Buffer) => log.write(chunk));
+  }
+  return child;
 }
 
 /** Runs the service in the hope that it ends by itself. */
@@ -52,6 +53,7 @@ export async function runMain(store: TemporaryStore, env: Readonly<Record<string
   const texts = Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await once(child, 'exit')) as [number | null];
   const [stdout, stderr] = await texts;
+  demandSecrecy();
   return { code, stdout, stderr };
 }
 
@@ -108,6 +110,11 @@ export class ServiceProcess {
     return client;
   }
 
+  /** Where it logs, for tests that do not read it. */
+  get stdout(): Readable {
+    return this.child.stdout;
+  }
+
   connect(): Promise<RawConnection> {
     return RawConnection.open(this.port);
   }
@@ -121,6 +128,7 @@ export class ServiceProcess {
     this.signal('SIGKILL');
     const exit = await this.exited;
     for (const client of this.clients) client.close();
+    demandSecrecy();
     return exit;
   }
 

@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config/read-config.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
+import { demandSecrecy, Log, LOG_ALL, noteSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
 /** The real application in this process, on a free port, over a store and with a token of its own. */
@@ -16,18 +17,21 @@ export class Service {
     readonly port: number,
     readonly token: string,
     readonly client: Client,
+    /** What it has logged. */
+    readonly log: Log,
   ) {}
 
   /** @param env variables of the configuration, over those that a test needs */
   static async start(env: Readonly<Record<string, string>> = {}): Promise<Service> {
     const store = await createStore();
-    const app = await createApp(
-      readConfig({ DATABASE_URL: store.url, LOG_LEVEL: 'fatal', PORT: '0', ...env }),
-    );
+    const variables = { DATABASE_URL: store.url, PORT: '0', ...LOG_ALL, ...env };
+    noteSecrets(Object.values(variables).join('\n'));
+    const log = new Log();
+    const app = await createApp(readConfig(variables), log);
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const token = await app.get(TokensService).create('test');
-    return new Service(app, store, port, token, new Client(port, token));
+    return new Service(app, store, port, token, new Client(port, token), log);
   }
 
   /** Opens a bare connection; the caller closes it. */
@@ -40,5 +44,6 @@ export class Service {
     this.client.close();
     await this.app.close();
     await this.store.remove();
+    demandSecrecy();
   }
 }

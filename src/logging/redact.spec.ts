@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import { newSecret } from '../auth/secret.js';
+import { redact } from './redact.js';
+
+const SECRET = newSecret();
+const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl-_x';
+
+describe('redact', () => {
+  it.each([
+    [`{"path":"/plants/${SECRET}"}`, '{"path":"/plants/[redacted]"}'],
+    [`{"path":"/${SECRET.slice(0, 25)}"}`, '{"path":"/[redacted]"}'],
+    [`{"a":"${SECRET}","b":"${SECRET.toUpperCase()}"}`, '{"a":"[redacted]","b":"[redacted]"}'],
+    [`{"path":"/${JWT}/x"}`, '{"path":"/[redacted]/x"}'],
+    [`{"path":"/${JWT.slice(0, 30)}"}`, '{"path":"/[redacted]"}'],
+    ['{"msg":"Authorization: BEARER  abc~d"}', '{"msg":"Authorization: BEARER  [redacted]"}'],
+    ['{"path":"/x;access_token=abc&y"}', '{"path":"/x;access_token=[redacted]&y"}'],
+    ['{"msg":"at postgres://u:p%40w@h:1/d"}', '{"msg":"at postgres://u:[redacted]@h:1/d"}'],
+  ])('%s', (line, redacted) => {
+    expect(redact(line)).toBe(redacted);
+    if (line.startsWith('{')) expect(() => JSON.parse(redacted) as unknown).not.toThrow();
+  });
+
+  it.each([
+    '{"msg":"Plant store: http://127.0.0.1:3000/plants","time":"2026-01-01T10:00:00.000Z"}',
+    '{"msg":"connect ECONNREFUSED 127.0.0.1:5432","database":"plant_store_0123456789abcdef"}',
+    '{"requestId":"0dfb33d6-f934-4c0a-9829-ec9e96d30951","tokenId":"token:3"}',
+  ])('lets %s be', (line) => {
+    expect(redact(line)).toBe(line);
+  });
+});

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Client } from './support/client.js';
+import { ServiceProcess } from './support/service-process.js';
+
+/** Their lines fill every pipe, and are more than wait for their reader. */
+const REQUESTS = 2_500;
+const PATH = `/${'x'.repeat(255)}`;
+const ENDED = { code: 0, signal: null };
+
+let service: ServiceProcess;
+let client: Client;
+let logged: string;
+beforeEach(async () => {
+  service = await ServiceProcess.start({ token: 'none', env: { NODE_ENV: 'production' } });
+  client = service.client();
+  logged = '';
+  service.stdout.on('data', (chunk: Buffer) => (logged += chunk.toString()));
+});
+afterEach(() => service.remove());
+
+/** Sends requests that are answered with 404, each with a line in the log. */
+async function send(count: number): Promise<void> {
+  const answers = Array.from({ length: count }, () => client.send({ path: PATH }));
+  for (const { status } of await Promise.all(answers)) expect(status).toBe(404);
+}
+
+it('every answer has its line, to the last one before the end', async () => {
+  const closed = once(service.stdout, 'close');
+  await send(500);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual(ENDED);
+  await closed;
+  expect(logged.match(/"msg":"POST \/x+ 404"\}\n/g)).toHaveLength(500);
+});
+
+it('a reader that stops does not stop the service, and is told what it has missed', async () => {
+  service.stdout.pause();
+  await send(REQUESTS);
+  service.stdout.resume();
+  while (!logged.includes('lines were dropped')) await once(service.stdout, 'data');
+  await send(1);
+  while (!logged.endsWith('404"}\n')) await once(service.stdout, 'data');
+  const dropped = Number(/"dropped":(\d+)/.exec(logged)?.[1]);
+  expect(logged.match(/ 404"\}\n/g)).toHaveLength(REQUESTS + 1 - dropped);
+});
+
+it('a reader that stops for ever does not hold up the end', async () => {
+  service.stdout.pause();
+  await send(REQUESTS);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual(ENDED);
+});
+
+it('a reader that has left takes nothing with it', async () => {
+  service.stdout.destroy();
+  await send(REQUESTS);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual(ENDED);
+});

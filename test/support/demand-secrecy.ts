@@ -1,0 +1,5 @@
+import { afterAll, afterEach } from '@jest/globals';
+import { demandSecrecy } from './secrecy.js';
+
+afterEach(demandSecrecy);
+afterAll(demandSecrecy);
