@@ -20,16 +20,18 @@ import { openTracing } from './tracing/tracing.js';
 /** Milliseconds that a client has at the most, when the service stops, to send the rest of its request. */
 const LONGEST_PATIENCE = 10_000;
 
-/**
- * The one way to build the application: for main, the tests and the tools.
- *
- * @param metrics who counts; nobody does if left out
- * @param log where the lines of the log go: stdout if left out
- */
+/** Who looks on at the application's work. */
+export interface Watchers {
+  /** Who counts; nobody does if left out. */
+  readonly metrics?: Metrics | undefined;
+  /** Where the lines of the log go: stdout if left out. */
+  readonly log?: DestinationStream;
+}
+
+/** The one way to build the application: for main, the tests and the tools. */
 export async function createApp(
   config: Config,
-  metrics?: Metrics,
-  log?: DestinationStream,
+  { metrics, log }: Watchers = {},
 ): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
   const logger = new ServiceLogger(config, log);

@@ -47,7 +47,7 @@ async function serve(config: Config, announced = true): Promise<void> {
     if (cluster.isPrimary) await manage(config, thisProcess);
     else answerPrimary(thisProcess);
   }
-  const app = await createApp(config, thisProcess?.counted);
+  const app = await createApp(config, { metrics: thisProcess?.counted });
   thisProcess?.attach(app);
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';

@@ -101,7 +101,7 @@ it('plants, groups, commits and looks for tokens are counted', async () => {
       'token_cache_lookups_total{result="hit"}',
       'token_cache_lookups_total{result="miss"}',
       'queue_plants',
-      `build_info{version="1.0.0",node="${process.version}",engine="${ENGINE}"}`,
+      `build_info{version="1.0.0",node="${process.version}",engine="${ENGINE === 'sqlite' ? ENGINE : 'postgresql'}"}`,
     ].map((name) => [name, valueOf(metrics, `plant_store_${name}`)]),
   );
   expect(Object.values(values)).toEqual([4, 6, 6, 6, 6, 0, 7, 2, 0, 1]);
