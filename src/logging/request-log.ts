@@ -1,7 +1,9 @@
 import type { Request } from 'express';
 import type { Logger } from 'pino';
 import type { Principal } from '../auth/principal.js';
+import { ERRORS } from '../errors/errors.js';
 import type { Exchange, ExchangeObserver } from '../http/exchange.js';
+import { RefusalLog } from './refusal-log.js';
 
 /** Characters of what a client or its identity provider has chosen. */
 const LONGEST = 256;
@@ -11,15 +13,23 @@ type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
 /** Writes a line for a request: for each, or only for those that were not answered with success. */
 export class RequestLog implements ExchangeObserver {
+  private readonly refusals: RefusalLog;
+
   /** @param all whether requests that went well have a line too */
   constructor(
     private readonly logger: Logger,
     private readonly all: boolean,
-  ) {}
+  ) {
+    this.refusals = new RefusalLog(logger);
+  }
 
   onEnd(exchange: Exchange): void {
-    const { status } = exchange;
+    const { status, error } = exchange;
     if (!this.all && status !== undefined && status < 400) return;
+    if (error === ERRORS.OVERLOADED.error) {
+      this.refusals.note();
+      return;
+    }
     const level = status !== undefined && status >= 500 ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
     const line = requestLine(exchange);
