@@ -7,6 +7,9 @@ import { Monitor } from './support/monitor.js';
 import { requestText } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
 
+/** What OpenTelemetry calls the engine. */
+const SYSTEM = ENGINE === 'sqlite' ? 'sqlite' : 'postgresql';
+
 let service: ServiceProcess;
 let monitor: Monitor;
 beforeAll(async () => {
@@ -101,7 +104,7 @@ it('plants, groups, commits and looks for tokens are counted', async () => {
       'token_cache_lookups_total{result="hit"}',
       'token_cache_lookups_total{result="miss"}',
       'queue_plants',
-      `build_info{version="1.0.0",node="${process.version}",engine="${ENGINE === 'sqlite' ? ENGINE : 'postgresql'}"}`,
+      `build_info{version="1.0.0",node="${process.version}",engine="${SYSTEM}"}`,
     ].map((name) => [name, valueOf(metrics, `plant_store_${name}`)]),
   );
   expect(Object.values(values)).toEqual([4, 6, 6, 6, 6, 0, 7, 2, 0, 1]);

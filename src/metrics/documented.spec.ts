@@ -3,7 +3,6 @@ import { parse } from 'yaml';
 import { parseMetrics } from '../../test/support/exposition.js';
 import { read } from '../../test/support/published.js';
 import { Config } from '../config/config.js';
-import { VERSION } from '../version.js';
 import { Metrics } from './metrics.js';
 import { METRICS, PRIMARY_METRICS, type MetricKind } from './table.js';
 
@@ -53,10 +52,6 @@ it('names are as Prometheus has them', () => {
     expect(name).toMatch(/^(plant_store|process)_[a-z_]+$/);
     expect(name.endsWith('_total')).toBe(type === 'counter');
   }
-});
-
-it('the version is that of the package', () => {
-  expect(VERSION).toBe((JSON.parse(read('package.json')) as { version: string }).version);
 });
 
 describe.each([
