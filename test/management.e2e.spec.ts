@@ -145,8 +145,13 @@ it('a service is ready from its start until it stops', async () => {
     of: { status: 'down', phase: 'stopping' },
   });
   expect(await other.live()).toBe(200);
-  await management?.close();
   await serving.stop();
+  const { failed: all, details: last } = await other.ready();
+  expect({ all, store: last.store }).toEqual({
+    all: ['lifecycle', 'store'],
+    store: { status: 'down', message: 'closed' },
+  });
+  await management?.close();
 });
 
 describe('MANAGEMENT_PORT', () => {

@@ -1,7 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { STORE_WRITER, type StoreWriter } from './engine.js';
 import { lookPatience } from './patience.js';
+import { StoreAwayError } from './store-away.js';
 import { StoreState } from './store-state.js';
 import { within } from './within.js';
 
@@ -12,11 +13,12 @@ const LONGEST = 2_000;
 
 /** Finds out whether the store takes writes, without a request and without a probe for each who asks. */
 @Injectable()
-export class StoreProbe {
+export class StoreProbe implements OnApplicationShutdown {
   private readonly patience: number;
   private probe: Promise<void> | undefined;
   /** What the store is at, perhaps for longer than anyone waits: there is never a second one. */
   private underWay: Promise<void> | undefined;
+  private closed = false;
 
   constructor(
     @Inject(STORE_WRITER) private readonly store: StoreWriter,
@@ -33,10 +35,16 @@ export class StoreProbe {
    * @throws the error that says why it does not
    */
   async check(): Promise<void> {
+    if (this.closed) throw new StoreAwayError('closed');
     const { lastAway } = this.state;
     if (lastAway && performance.now() - lastAway.at < FRESH) throw lastAway.error;
     this.probe ??= this.run();
     await this.probe;
+  }
+
+  /** The store is closed next; a probe would open it anew. */
+  onApplicationShutdown(): void {
+    this.closed = true;
   }
 
   private async run(): Promise<void> {
