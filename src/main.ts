@@ -22,6 +22,8 @@ import { Workers } from './workers/workers.js';
 /** Starts the service: in this process, or in several that share a port, and this one keeps going. */
 async function start(): Promise<void> {
   const config = readConfig();
+  // Who starts reads the certificate anyway; unhandled, the signal would end the process.
+  if (speaksTls(config)) process.on('SIGHUP', () => undefined);
   if (config.workers === 1) return serve(config);
   if (cluster.worker) {
     endWithPrimary();

@@ -43,13 +43,17 @@ export function ApiCreatePlant(): MethodDecorator {
     }),
     ApiError(400, 'unexpected error'),
     ApiError(500, 'a fault of the service'),
-    ApiError(503, 'overloaded, shutting down, or the store out of reach: try again later', {
-      'Retry-After': {
-        description: 'Seconds to wait before the request is sent again',
-        required: true,
-        schema: { type: 'integer' },
-        example: 1,
+    ApiError(
+      503,
+      'overloaded, shutting down, or the store or the identity provider out of reach: try again later',
+      {
+        'Retry-After': {
+          description: 'Seconds to wait before the request is sent again',
+          required: true,
+          schema: { type: 'integer' },
+          example: 1,
+        },
       },
-    }),
+    ),
   );
 }
