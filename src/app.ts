@@ -15,7 +15,7 @@ import { ServiceLogger } from './logging/service-logger.js';
 import type { Metrics } from './metrics/metrics.js';
 import { serveDocument } from './openapi/serve.js';
 import { PlantWriter } from './plants/plant-writer.js';
-import { openTracing } from './tracing/tracing.js';
+import { openTracing } from './tracing/open-tracing.js';
 
 /** Milliseconds that a client has at the most, when the service stops, to send the rest of its request. */
 const LONGEST_PATIENCE = 10_000;

@@ -1,15 +1,12 @@
+import { baseUrl, origins, proxies, secureUrl } from './address-kinds.js';
 import {
-  baseUrl,
   duration,
   oneOf,
   onOff,
-  origins,
   port,
   portOrOff,
-  proxies,
   rate,
   scope,
-  secureUrl,
   size,
   storeUrl,
   text,

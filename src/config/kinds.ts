@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { parseDuration } from '../duration.js';
 
@@ -22,9 +21,6 @@ const SECOND = 1_000;
 const MOST_WORKERS = 256;
 /** The unit of a rate in seconds. */
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
-/** What Express calls the networks that no packet of the internet comes from. */
-const NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
-
 export const text: Kind<string> = { parse: (value) => value, must: 'must be a text' };
 
 export const onOff: Kind<boolean> = {
@@ -80,43 +76,11 @@ export const rate: Kind<Rate> = {
   must: 'must be a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
 };
 
-/** An address that paths are put behind, so it has no slash at its end. */
-export const baseUrl: Kind<string> = {
-  parse: (value) => (httpUrl(value) ? value.replace(/\/$/, '') : undefined),
-  must: 'must be an http or https URL, without credentials, query and fragment',
-};
-
-/** An address that secrets or keys come from: with TLS, but on this machine. */
-export const secureUrl: Kind<string> = {
-  parse: (value) => {
-    const url = httpUrl(value);
-    return url && isSecure(url) ? value : undefined;
-  },
-  must: 'must be an https URL (http on this machine alone), without credentials, query and fragment',
-};
-
 /** A scope-token (RFC 6749, section 3.3), which may stand in quotes in a header. */
 export const scope: Kind<string> = {
   parse: (value) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(value) ? value : undefined),
   must: 'must be one scope: ASCII without blanks, quotes and backslashes',
 };
-
-/** Origins (RFC 6454, section 7), commas between them. */
-export const origins: Kind<readonly string[]> = {
-  parse: listOf((origin) => httpUrl(origin)?.origin === origin),
-  must: 'must be origins with commas between them, such as https://plants.example,https://a.example:8443',
-};
-
-/** The proxies in front: how many, or their addresses and networks, as Express takes them. */
-export const proxies: Kind<number | readonly string[] | false> = {
-  parse: (value) => (value === 'off' ? false : (wholeNumber(value, 1, 16) ?? networks(value))),
-  must: 'must be off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
-};
-
-/** Whether what comes from an address is what its owner sent: over TLS, or from this machine. */
-export function isSecure({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-}
 
 /** A duration in milliseconds within bounds, which are milliseconds too. */
 export function duration(min: number, max: number, example: string): Kind<number> {
@@ -137,27 +101,8 @@ export function oneOf<Word extends string>(...words: readonly Word[]): Kind<Word
   };
 }
 
-function wholeNumber(digits: string, min: number, max: number): number | undefined {
+/** Decimal digits within bounds. */
+export function wholeNumber(digits: string, min: number, max: number): number | undefined {
   const number = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
   return number >= min && number <= max ? number : undefined;
 }
-
-function httpUrl(value: string): URL | undefined {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  const isPlain = url && !url.username && !url.password && !/[?#\s]/.test(value);
-  return isPlain && /^https?:$/.test(url.protocol) ? url : undefined;
-}
-
-function listOf(isItem: (item: string) => boolean): Kind<readonly string[]>['parse'] {
-  return (value) => {
-    const items = value.split(',').map((item) => item.trim());
-    return items.every(isItem) ? items : undefined;
-  };
-}
-
-const networks = listOf((item) => {
-  const [address = '', prefix, ...more] = item.split('/');
-  const bits = { 4: 32, 6: 128 }[isIP(address)];
-  if (bits === undefined) return NETWORKS.includes(item);
-  return more.length === 0 && (prefix === undefined || wholeNumber(prefix, 1, bits) !== undefined);
-});

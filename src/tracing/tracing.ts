@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Span } from '@opentelemetry/api';
-import type { Config } from '../config/config.js';
 
 /** The span of a request. It is a type alone: nothing of OpenTelemetry is loaded for it. */
 export type RequestSpan = Span;
@@ -37,11 +36,4 @@ export function spanOf(request: IncomingMessage): RequestSpan | undefined {
 /** From here on {@link spanOf} the request has this span. */
 export function setSpan(request: IncomingMessage, span: RequestSpan): void {
   (request as Traced)[SPAN] = span;
-}
-
-/** Loads OpenTelemetry where the configuration names a collector, and only there. */
-export async function openTracing(config: Config): Promise<Tracing | undefined> {
-  if (config.otlpEndpoint === undefined) return undefined;
-  const { OpenTelemetry } = await import('./open-telemetry.js');
-  return new OpenTelemetry(config, config.otlpEndpoint);
 }

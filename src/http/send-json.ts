@@ -1,0 +1,30 @@
+import type { ServerResponse } from 'node:http';
+import type { Answer } from '../errors/answer.js';
+import type { ErrorDto } from '../errors/error.dto.js';
+import { exchangeOf } from './exchange.js';
+import { JSON_HEADERS } from './json-headers.js';
+
+/**
+ * Sends a JSON body in one piece; res.json() costs a fifth of the throughput.
+ *
+ * @param closing whether the client is told to close its connection
+ */
+export function sendJson(
+  response: ServerResponse,
+  { status, body, headers = {} }: Answer,
+  closing: boolean,
+): void {
+  const text = JSON.stringify(body);
+  const exchange = exchangeOf(response);
+  if (status >= 400) exchange.error = (body as ErrorDto).error;
+  response.writeHead(status, [
+    ...JSON_HEADERS,
+    'x-request-id',
+    exchange.requestId,
+    'content-length',
+    String(Buffer.byteLength(text)),
+    ...Object.entries(headers).flat(),
+    ...(closing ? ['connection', 'close'] : []),
+  ]);
+  response.end(text);
+}
