@@ -8,6 +8,7 @@ import type { Config } from './config/config.js';
 import { speaksTls } from './http/key-pair.js';
 import { reloadKeyPairOnHangup } from './http/reload-key-pair.js';
 import { Lifecycle } from './lifecycle.js';
+import { logCrashes } from './logging/log-crashes.js';
 import { ServiceLogger } from './logging/service-logger.js';
 import type { Monitored } from './management/monitored.js';
 import { startManagement } from './management/start-management.js';
@@ -24,12 +25,13 @@ async function start(): Promise<void> {
   const config = readConfig();
   // Who starts reads the certificate anyway; unhandled, the signal would end the process.
   if (speaksTls(config)) process.on('SIGHUP', () => undefined);
+  Logger.overrideLogger(new ServiceLogger(config));
+  logCrashes();
   if (config.workers === 1) return serve(config);
   if (cluster.worker) {
     endWithPrimary();
     return serve(config, cluster.worker.id === 1);
   }
-  Logger.overrideLogger(new ServiceLogger(config));
   await manage(config, new AllWorkers(config.workers));
   new Workers(config).start();
 }

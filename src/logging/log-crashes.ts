@@ -1,0 +1,12 @@
+import { Logger } from '@nestjs/common';
+
+/**
+ * Logs an error that nothing caught, and ends the process with 1. Node itself would print all members
+ * of the error, and with them the plants of a query.
+ */
+export function logCrashes(): void {
+  process.on('uncaughtException', (error: unknown) => {
+    new Logger('PlantStore').fatal('nothing caught an error', error);
+    process.exit(1);
+  });
+}
