@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { TokensService } from '../src/auth/tokens.service.js';
+import { read } from './support/published.js';
 import type { Sent } from './support/received.js';
 import { Service } from './support/service.js';
 
@@ -171,5 +172,19 @@ describe('TRUST_PROXY', () => {
       'x-forwarded-for': '198.51.100.1, 192.0.2.7',
     });
     expect(await lines(1)).toMatchObject([{ client }]);
+  });
+});
+
+describe('docs/logging.md', () => {
+  const rows = [...read('docs/logging.md').matchAll(/^\| `(\w+)` +\| (.+?) +\|/gm)];
+  const members = rows.flatMap(([, name = '', lines = '']) =>
+    /every line|requests/.test(lines) ? [name] : [],
+  );
+
+  it('has every member of the line of a request, and no other', async () => {
+    await start();
+    await service.client.post('{');
+    const [line] = await lines(1);
+    expect(Object.keys(line ?? {}).sort()).toEqual([...members].sort());
   });
 });
