@@ -54,7 +54,8 @@ async function addressIn(output: Readable): Promise<string | undefined> {
   const lines = createInterface(output);
   for await (const line of lines) {
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-    if (url === undefined) continue;
+    // The service tells where its management is, too.
+    if (url === undefined || line.includes('Management')) continue;
     output.resume();
     return url;
   }

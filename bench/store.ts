@@ -35,7 +35,7 @@ export function serviceOver(
   return {
     name,
     args: [...startFlags(), join(root, 'dist/src/main.js')],
-    env: { PORT: '0', DATABASE_URL: url },
+    env: { PORT: '0', MANAGEMENT_PORT: '0', DATABASE_URL: url },
     cwd,
     token,
     store: url,

@@ -51,14 +51,14 @@ export class Service {
   }
 
   private get env(): NodeJS.ProcessEnv {
-    return { PATH: process.env.PATH, DATABASE_URL: this.databaseUrl };
+    return { PATH: process.env.PATH, DATABASE_URL: this.databaseUrl, MANAGEMENT_PORT: 'off' };
   }
 }
 
 /** @throws Error where the service ends before it has told its address */
 async function addressIn(output: Readable): Promise<string> {
   for await (const line of createInterface(output)) {
-    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    const [url] = /http:\/\/127\.0\.0\.1:\d+(?=\/plants)/.exec(line) ?? [];
     if (url === undefined) continue;
     output.resume();
     return url;
