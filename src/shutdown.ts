@@ -10,6 +10,9 @@ import { PlantWriter } from './plants/plant-writer.js';
 /** The signals that end the service. */
 export const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
+/** Milliseconds that the store has to break off what is under way. */
+const LAST_WAIT = 1_000;
+
 /** Ends the process in order: first it is no longer ready, then it serves no more, then it is gone. */
 export class Shutdown {
   private readonly logger = new Logger('Shutdown');
@@ -41,15 +44,18 @@ export class Shutdown {
     }
   }
 
+  /** Exits without an order, but not without a word. */
   private async giveUp(): Promise<void> {
     const seconds = this.config.shutdownTimeout / 1_000;
     const { exchanges } = this.app.getHttpAdapter() as unknown as PlantStoreAdapter;
-    const { queued } = this.app.get(PlantWriter);
+    const { unsettled } = this.app.get(PlantWriter);
     this.logger.error(
       `not done after ${seconds} s: requests without an answer: ${exchanges.underWay}, ` +
-        `plants that still wait for a commit: ${queued}`,
+        `plants without the end of their commit: ${unsettled}`,
     );
-    await this.app.get<StoreWriter>(STORE_WRITER).breakOff();
-    process.exit(1);
+    const brokeOff = this.app.get<StoreWriter>(STORE_WRITER).breakOff();
+    await Promise.race([brokeOff.then(() => process.exit(1)), sleep(LAST_WAIT)]);
+    // A thread that a disk does not answer cannot be ended, and exit() would wait for it.
+    process.kill(process.pid, 'SIGKILL');
   }
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { TokensService } from '../src/auth/tokens.service.js';
 import { read } from './support/published.js';
+import { requestText } from './support/raw-connection.js';
 import type { Sent } from './support/received.js';
 import { Service } from './support/service.js';
 
@@ -95,6 +96,24 @@ describe('LOG_REQUESTS=all: a line for', () => {
       client: '127.0.0.1',
     });
     expect(left).not.toHaveProperty('status');
+  });
+
+  it('clients that leave with answers in line behind one another: a line for each', async () => {
+    await start();
+    const unlock = await service.store.lock();
+    const connection = await service.connect();
+    const headers = { ...service.client.headers, connection: 'keep-alive' };
+    for (const id of [1, 2, 3]) {
+      const named = { ...headers, 'x-request-id': `left-${id}` };
+      connection.write(requestText(named, `{"id":${id},"name":"oak"}`));
+    }
+    await service.client.send({ path: '/x' });
+    connection.close();
+    await unlock();
+    const left = (await lines(4)).filter(({ path }) => path === '/plants');
+    expect(left.map(({ requestId, msg }) => [requestId, msg]).sort()).toEqual(
+      [1, 2, 3].map((id) => [`left-${id}`, 'POST /plants no answer']),
+    );
   });
 
   it('a fault of the service, and its cause under the same id', async () => {

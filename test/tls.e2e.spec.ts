@@ -75,6 +75,16 @@ describe('TLS', () => {
     expect((await store.plants()).map(({ id }) => id)).toEqual([1n, 3n]);
   });
 
+  it('a client that does not agree on it does not hold up the end', async () => {
+    await issue('plants');
+    service = await ServiceProcess.start({ store, env: { ...env(), SHUTDOWN_TIMEOUT: '4s' } });
+    const silent = await service.connect();
+    expect(await post(service, 1)).toMatchObject({ status: 200 });
+    service.signal('SIGTERM');
+    await silent.closed();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
   it.each<[string, () => void, string]>([
     [
       'no certificate',

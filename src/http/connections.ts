@@ -10,13 +10,23 @@ const LINGER = 250;
 /** The open connections of a server, and how they come to their end. */
 export class Connections {
   private readonly open = new Set<Socket>();
+  /** Those that have not agreed on TLS yet, by their clients' addresses. */
+  private readonly handshaking = new Map<string, Socket>();
 
   constructor(private readonly server: Server) {
-    // Over TLS, a request is read from another socket than the one that was accepted.
-    const event = server instanceof https.Server ? 'secureConnection' : 'connection';
-    server.on(event, (socket: Socket) => {
-      this.open.add(socket);
-      socket.once('close', () => this.open.delete(socket));
+    if (!(server instanceof https.Server)) {
+      server.on('connection', (socket: Socket) => this.keep(socket));
+      return;
+    }
+    // Requests are read from another socket than the one that was accepted.
+    server.on('connection', (socket: Socket) => {
+      const client = clientOf(socket);
+      this.handshaking.set(client, socket);
+      socket.once('close', () => this.handshaking.delete(client));
+    });
+    server.on('secureConnection', (socket: Socket) => {
+      this.handshaking.delete(clientOf(socket));
+      this.keep(socket);
     });
   }
 
@@ -25,6 +35,7 @@ export class Connections {
     // http.Server's own close() ends idle connections at once, and with them requests on their way.
     net.Server.prototype.close.call(this.server);
     await sleep(LINGER);
+    for (const socket of this.handshaking.values()) socket.destroy();
   }
 
   /** After so many milliseconds, cuts off every client that has not sent a whole request. */
@@ -33,6 +44,15 @@ export class Connections {
       for (const socket of this.open) if (!answerDueOn(socket)) socket.destroy();
     }, patience);
   }
+
+  private keep(socket: Socket): void {
+    this.open.add(socket);
+    socket.once('close', () => this.open.delete(socket));
+  }
+}
+
+function clientOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** The answer that a connection's whole request still waits for, if there is one. */

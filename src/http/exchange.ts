@@ -10,12 +10,22 @@ export class Exchange {
   readonly requestId: string;
   /** The `error` member of the answer's body, where it is an Error. */
   error: number | undefined = undefined;
+  private isOver = false;
 
+  /** @param onEnd is told of the end, once */
   constructor(
     readonly request: Request,
     readonly response: Response,
+    private readonly onEnd: (exchange: Exchange) => void,
   ) {
     this.requestId = requestIdOf(request.headers['x-request-id']);
+  }
+
+  /** The answer is sent, or nobody is there any more to read it. */
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.onEnd(this);
   }
 
   /** The status of the answer; undefined where the connection was gone before there was one. */
@@ -33,9 +43,9 @@ export interface ExchangeObserver {
 const EXCHANGE = Symbol('exchange');
 type Observed = ServerResponse & { [EXCHANGE]: Exchange };
 
-/** Begins the exchange of a request that has just come in; {@link exchangeOf} has it from then on. */
-export function beginExchange(request: Request, response: Response): Exchange {
-  return ((response as Response & Observed)[EXCHANGE] = new Exchange(request, response));
+/** From here on {@link exchangeOf} an exchange's answer is this. */
+export function tie(exchange: Exchange): void {
+  (exchange.response as Response & Observed)[EXCHANGE] = exchange;
 }
 
 /** The exchange that an answer belongs to. */

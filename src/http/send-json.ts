@@ -14,8 +14,13 @@ export function sendJson(
   { status, body, headers = {} }: Answer,
   closing: boolean,
 ): void {
-  const text = JSON.stringify(body);
   const exchange = exchangeOf(response);
+  // Of answers that stood in line behind another one, Node does not say that their client has left.
+  if (response.req.socket.destroyed) {
+    exchange.end();
+    return;
+  }
+  const text = JSON.stringify(body);
   if (status >= 400) exchange.error = (body as ErrorDto).error;
   response.writeHead(status, [
     ...JSON_HEADERS,

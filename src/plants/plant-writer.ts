@@ -21,6 +21,8 @@ export class PlantWriter implements OnApplicationShutdown {
    */
   private committers = 0;
   private gathering = false;
+  /** Plants in the groups that they commit. */
+  private underWay = 0;
   private readonly running = new Set<Promise<void>>();
 
   constructor(
@@ -33,6 +35,11 @@ export class PlantWriter implements OnApplicationShutdown {
   /** How many plants wait for their commit. */
   get queued(): number {
     return this.queue.size;
+  }
+
+  /** How many plants wait for a commit, or are in one. */
+  get unsettled(): number {
+    return this.queue.size + this.underWay;
   }
 
   /** Whether more plants wait than may. */
@@ -75,7 +82,12 @@ export class PlantWriter implements OnApplicationShutdown {
     this.gathering = true;
     await setImmediate();
     this.gathering = false;
-    while (!this.queue.isEmpty) await this.committer.commit(this.queue.takeGroup());
+    while (!this.queue.isEmpty) {
+      const group = this.queue.takeGroup();
+      this.underWay += group.length;
+      await this.committer.commit(group);
+      this.underWay -= group.length;
+    }
     this.committers -= 1;
   }
 }
