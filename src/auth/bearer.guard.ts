@@ -27,8 +27,8 @@ export class BearerGuard implements CanActivate {
   }
 
   /**
-   * @throws Fault NO_TOKEN, INVALID_TOKEN, INSUFFICIENT_SCOPE, RATE_LIMITED, IDENTITY_PROVIDER_AWAY;
-   * QueryFailedError where the store fails
+   * @throws Fault NO_TOKEN, INVALID_TOKEN, INSUFFICIENT_SCOPE, RATE_LIMITED, OVERLOADED,
+   * IDENTITY_PROVIDER_AWAY; QueryFailedError where the store fails
    */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();

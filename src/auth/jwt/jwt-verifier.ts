@@ -1,5 +1,4 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { errors } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
 import { ERRORS, type ErrorKind } from '../../errors/errors.js';
@@ -7,7 +6,9 @@ import { Fault } from '../../errors/fault.js';
 import type { Principal } from '../principal.js';
 import { hashOf } from '../secret.js';
 import { readAccessToken, type AccessToken } from './access-token.js';
+import { flawOf } from './flaw-of.js';
 import { fetchKeys } from './provider-keys.js';
+import { SignatureChecks } from './signature-checks.js';
 import { SigningKeys } from './signing-keys.js';
 
 /** Tokens that were found good are read once, and again when they expire or the keys change. */
@@ -21,6 +22,7 @@ interface Known extends AccessToken {
 export class JwtVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
   private readonly cache = new LRUCache<string, Known>({ max: TOKENS });
+  private readonly checks = new SignatureChecks();
   private readonly keys: SigningKeys;
   private readonly lacksScope: ErrorKind;
 
@@ -41,7 +43,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   /**
    * Who a token speaks for, or undefined where it does not hold.
    *
-   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_AWAY
+   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_AWAY, OVERLOADED
    */
   async verify(token: string): Promise<Principal | undefined> {
     const hash = hashOf(token);
@@ -63,7 +65,10 @@ export class JwtVerifier implements OnApplicationShutdown {
     // Taken first: should the keys change meanwhile, the token is read again.
     const keys = this.keys.current;
     try {
-      const known = { ...(await readAccessToken(token, this.keys.find, this.config)), keys };
+      const read = await this.checks.run(this.keys.find, (find) =>
+        readAccessToken(token, find, this.config),
+      );
+      const known = { ...read, keys };
       // Only good ones: a stranger's tokens push none out.
       this.cache.set(hash, known);
       return known;
@@ -73,13 +78,4 @@ export class JwtVerifier implements OnApplicationShutdown {
       return undefined;
     }
   }
-}
-
-/** What is wrong with a token, for the operator; nothing of what stands in it. */
-function flawOf(error: unknown): string {
-  const { JOSEError, JWTClaimValidationFailed, JWTExpired } = errors;
-  if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
-    return `${error.code}, ${error.claim}`;
-  }
-  return error instanceof JOSEError ? error.code : 'its key is of no use';
 }

@@ -1,0 +1,100 @@
+import { Logger } from '@nestjs/common';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KeyServer } from '../../../test/support/key-server.js';
+import { SigningKey } from '../../../test/support/signing-key.js';
+import { readConfig } from '../../config/read-config.js';
+import { Fault } from '../../errors/fault.js';
+import { JwtVerifier } from './jwt-verifier.js';
+import { CHECKS } from './signature-checks.js';
+
+const AUDIENCE = 'https://plants.example';
+const key = await SigningKey.create('one');
+/** Somebody else's, under the id of the provider's. */
+const stranger = await SigningKey.create('one');
+const OVERLOADED = 5002;
+
+let server: KeyServer;
+let verifier: JwtVerifier;
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  server = await KeyServer.start();
+  server.answers = { '/jwks': { body: { keys: [key.publicJwk] } } };
+  verifier = new JwtVerifier(
+    readConfig({
+      AUTH_ISSUER: server.url,
+      AUTH_AUDIENCE: AUDIENCE,
+      AUTH_JWKS_URL: `${server.url}/jwks`,
+    }),
+  );
+});
+afterEach(async () => {
+  verifier.onApplicationShutdown();
+  await server.stop();
+});
+
+/** A token that holds, where the provider's key has signed it. */
+function sign(by: SigningKey, sub: string, kid = 'one'): Promise<string> {
+  const exp = Math.floor(Date.now() / 1000) + 600;
+  const claims = { iss: server.url, aud: AUDIENCE, sub, scope: 'plants:create', exp };
+  return by.sign(claims, { kid });
+}
+
+/** So many different tokens. */
+function signMany(by: SigningKey, count: number, kid = 'one'): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, (_, i) => sign(by, `n${i}`, kid)));
+}
+
+/** The name of a token's holder, undefined where it does not hold, or the number of the error. */
+async function verify(token: string): Promise<string | number | undefined> {
+  try {
+    return (await verifier.verify(token))?.name;
+  } catch (error) {
+    if (error instanceof Fault) return error.kind.error;
+    throw error;
+  }
+}
+
+/** The keys are there from now on: a check waits for nothing else. */
+async function learnKeys(): Promise<void> {
+  expect(await verify(await sign(key, 'first'))).toBe('first');
+}
+
+const verifyAll = (tokens: string[]) => Promise.all(tokens.map(verify));
+
+describe('strangers’ tokens past the bound', () => {
+  it('are refused, those of the bound are checked, and then there is room again', async () => {
+    const strange = await signMany(stranger, 2 * CHECKS);
+    await learnKeys();
+    for (let time = 0; time < 2; time++) {
+      const refused = (await verifyAll(strange)).filter((answer) => answer === OVERLOADED);
+      expect(refused).toHaveLength(CHECKS);
+    }
+    expect(await verify(await sign(key, 'second'))).toBe('second');
+  });
+
+  it('do not touch tokens that are known', async () => {
+    await learnKeys();
+    const known = await sign(key, 'known');
+    const unknown = await sign(key, 'unknown');
+    expect(await verify(known)).toBe('known');
+    const strange = await signMany(stranger, CHECKS);
+    const answers = await verifyAll([...strange, known, unknown]);
+    expect(answers.slice(CHECKS)).toEqual(['known', OVERLOADED]);
+  });
+
+  it('do not count while they wait for the provider, nor without a key', async () => {
+    const strange = await signMany(stranger, 2 * CHECKS, 'unknown');
+    const good = await sign(key, 'good');
+    const answers = await verifyAll([...strange, good]);
+    expect(new Set(answers)).toEqual(new Set([undefined, 'good']));
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('a token that was refused is checked when it comes again', async () => {
+    await learnKeys();
+    const strange = await signMany(stranger, CHECKS);
+    const late = await sign(key, 'late');
+    expect((await verifyAll([...strange, late])).at(-1)).toBe(OVERLOADED);
+    expect(await verify(late)).toBe('late');
+  });
+});
