@@ -98,3 +98,16 @@ describe('strangers’ tokens past the bound', () => {
     expect(await verify(late)).toBe('late');
   });
 });
+
+describe('one new token many times at once is checked once', () => {
+  it.each<[string, SigningKey, string | undefined]>([
+    ['a good one', key, 'burst'],
+    ['a stranger’s', stranger, undefined],
+  ])('%s', async (_name, by, name) => {
+    await learnKeys();
+    const token = await sign(by, 'burst');
+    const answers = await verifyAll(Array.from({ length: 2 * CHECKS }, () => token));
+    expect(new Set(answers)).toEqual(new Set([name]));
+    expect(await verify(token)).toBe(name);
+  });
+});

@@ -22,6 +22,8 @@ interface Known extends AccessToken {
 export class JwtVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
   private readonly cache = new LRUCache<string, Known>({ max: TOKENS });
+  /** Not in the cache, by its fetch(): there each stranger's token would push out a good one. */
+  private readonly reads = new Map<string, Promise<Known | undefined>>();
   private readonly checks = new SignatureChecks();
   private readonly keys: SigningKeys;
   private readonly lacksScope: ErrorKind;
@@ -47,7 +49,7 @@ export class JwtVerifier implements OnApplicationShutdown {
    */
   async verify(token: string): Promise<Principal | undefined> {
     const hash = hashOf(token);
-    const known = this.cached(hash) ?? (await this.read(token, hash));
+    const known = this.cached(hash) ?? (await this.readOnce(token, hash));
     if (known && !known.hasScope) throw new Fault(this.lacksScope);
     return known?.principal;
   }
@@ -59,6 +61,16 @@ export class JwtVerifier implements OnApplicationShutdown {
   private cached(hash: string): Known | undefined {
     const known = this.cache.get(hash);
     return known?.keys === this.keys.current && Date.now() < (known?.end ?? 0) ? known : undefined;
+  }
+
+  /** Requests that bring one new token at once share one check of it. */
+  private readOnce(token: string, hash: string): Promise<Known | undefined> {
+    let read = this.reads.get(hash);
+    if (!read) {
+      read = this.read(token, hash).finally(() => this.reads.delete(hash));
+      this.reads.set(hash, read);
+    }
+    return read;
   }
 
   private async read(token: string, hash: string): Promise<Known | undefined> {
