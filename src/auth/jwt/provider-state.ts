@@ -14,7 +14,7 @@ export class ProviderState {
   noteAway(error: unknown): void {
     if (this.awaySince !== undefined) return;
     this.awaySince = Date.now();
-    this.logger.warn(`the identity provider is away: ${reasonOf(error)}`);
+    this.logger.warn(`the identity provider is away: ${describeWithCause(error)}`);
   }
 
   /** The provider has just told its keys. */
@@ -26,8 +26,8 @@ export class ProviderState {
   }
 }
 
-/** What failed, and why: fetch() says the latter in the cause alone. */
-function reasonOf(error: unknown): string {
+/** An error and its cause in words: fetch() says why it failed in the cause alone. */
+function describeWithCause(error: unknown): string {
   const { cause } = Object(error) as Error;
   return cause === undefined
     ? describeError(error)
