@@ -137,7 +137,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     await service.client.send({ path: `/${'x'.repeat(220)}${other}`, headers });
     for (const line of await lines(2)) {
       expect(line).toMatchObject({
-        requestId: '[redacted]',
+        requestId: expect.stringMatching(UUID),
         path: expect.stringMatching(/\[redacted\]$/),
       });
     }

@@ -155,6 +155,13 @@ describe('the span of a request', () => {
     ]);
   });
 
+  it('has an id of its own where the client took its token for one', async () => {
+    const { headers } = await service.client().send(withHeaders({ 'x-request-id': service.token }));
+    const id = headers['x-request-id'];
+    expect(id).toMatch(/^[\da-f-]{36}$/);
+    await collector.received(1, attribute('plant_store.request_id', id));
+  });
+
   it('has no status where its client left before the answer; its commit is linked', async () => {
     const connection = await service.connect();
     const unlock = await service.store.lock();
