@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../auth/principal.js';
 import { ERRORS } from '../errors/errors.js';
 import type { Exchange, ExchangeObserver } from '../http/exchange.js';
-import { RefusalLog } from './refusal-log.js';
+import { FailureLimit } from './failure-limit.js';
 
 /** Characters of what a client or its identity provider has chosen. */
 const LONGEST = 256;
@@ -11,27 +11,27 @@ const LONGEST = 256;
 /** A request that was refused at once has not been Express's, and lacks what Express adds. */
 type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
-/** Writes a line for a request: for each, or only for those that were not answered with success. */
+/** Writes lines for requests: for each, or only for those that were not answered with success. */
 export class RequestLog implements ExchangeObserver {
-  private readonly refusals: RefusalLog;
+  private readonly failures: FailureLimit;
 
   /** @param all whether requests that went well have a line too */
   constructor(
     private readonly logger: Logger,
     private readonly all: boolean,
   ) {
-    this.refusals = new RefusalLog(logger);
+    this.failures = new FailureLimit(logger);
   }
 
   onEnd(exchange: Exchange): void {
     const { status, error } = exchange;
-    if (!this.all && status !== undefined && status < 400) return;
-    if (error === ERRORS.OVERLOADED.error) {
-      this.refusals.note();
-      return;
-    }
+    const hasFailed = status === undefined || status >= 400;
+    if (!hasFailed && !this.all) return;
     const level = status !== undefined && status >= 500 ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
+    // A fault of the service's own always has its line.
+    const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
+    if (isBounded && !this.failures.admits(level, error)) return;
     const line = requestLine(exchange);
     this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
   }
