@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { ERRORS } from '../src/errors/errors.js';
 import { parseMetrics, valueOf, type Metrics } from './support/exposition.js';
 import { ENGINE } from './support/engine.js';
 import { Monitor } from './support/monitor.js';
@@ -28,9 +29,20 @@ async function metricsAfter(requests: number): Promise<Metrics> {
   }
 }
 
+const outcome = (status: number | string, error: number | string) =>
+  `plant_store_requests_total{status="${status}",error="${error}"}`;
+
 it('before any request there is nothing but zeros', async () => {
   const metrics = await monitor.metrics();
-  expect(metrics.get('plant_store_requests_total')?.samples.size).toBe(0);
+  const rows = Object.values(ERRORS).map(({ status, error }) => outcome(status, error));
+  const outcomes = [outcome(200, 'none'), ...rows, outcome('none', 'none')];
+  expect([...(metrics.get('plant_store_requests_total')?.samples ?? [])]).toEqual(
+    outcomes.map((sample) => [sample, 0]),
+  );
+  for (const status of new Set(['none', 200, ...Object.values(ERRORS).map((row) => row.status)])) {
+    const buckets = `plant_store_request_duration_seconds_bucket{le="+Inf",status="${status}"}`;
+    expect(metrics.get('plant_store_request_duration_seconds')?.samples.get(buckets)).toBe(0);
+  }
   expect(valueOf(metrics, 'plant_store_commit_group_plants_count')).toBe(0);
   expect(valueOf(metrics, 'plant_store_plants_stored_total')).toBe(0);
   expect(valueOf(metrics, 'plant_store_store_up')).toBe(1);
@@ -69,19 +81,18 @@ it('every request is counted once, by its status and error number', async () => 
   const metrics = await metricsAfter(13);
   await unlock();
 
-  const counts = Object.fromEntries(metrics.get('plant_store_requests_total')?.samples ?? []);
-  const of = (status: number | string, error: number | string) =>
-    `plant_store_requests_total{status="${status}",error="${error}"}`;
+  const samples = [...(metrics.get('plant_store_requests_total')?.samples ?? [])];
+  const counts = Object.fromEntries(samples.filter(([, count]) => count > 0));
   expect(counts).toEqual({
-    [of(200, 'none')]: 5,
-    [of(400, 1000)]: 1,
-    [of(400, 1003)]: 1,
-    [of(400, 1004)]: 1,
-    [of(401, 2000)]: 1,
-    [of(401, 2001)]: 1,
-    [of(404, 3000)]: 1,
-    [of(405, 3001)]: 1,
-    [of('none', 'none')]: 1,
+    [outcome(200, 'none')]: 5,
+    [outcome(400, 1000)]: 1,
+    [outcome(400, 1003)]: 1,
+    [outcome(400, 1004)]: 1,
+    [outcome(401, 2000)]: 1,
+    [outcome(401, 2001)]: 1,
+    [outcome(404, 3000)]: 1,
+    [outcome(405, 3001)]: 1,
+    [outcome('none', 'none')]: 1,
   });
   const duration = 'plant_store_request_duration_seconds';
   expect(valueOf(metrics, `${duration}_count{status="200"}`)).toBe(5);
