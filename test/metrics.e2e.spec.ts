@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { newSecret } from '../src/auth/secret.js';
 import { ERRORS } from '../src/errors/errors.js';
 import { parseMetrics, valueOf, type Metrics } from './support/exposition.js';
 import { ENGINE } from './support/engine.js';
@@ -52,6 +53,7 @@ it('every request is counted once, by its status and error number', async () => 
   const client = service.client();
   const { authorization = '', ...rest } = client.headers;
   const wrong = { ...rest, authorization: `${authorization.slice(0, -1)}!` };
+  const unknown = { ...rest, authorization: `Bearer ${newSecret()}` };
   const get = { method: 'GET', headers: {} };
   for (const send of [
     () => client.create({ id: 1n, name: 'oak' }),
@@ -63,6 +65,7 @@ it('every request is counted once, by its status and error number', async () => 
     () => client.post('{"id":"4","name":"oak"}'),
     () => client.post('{}', rest),
     () => client.post('{}', wrong),
+    () => client.post('{}', unknown),
     () => client.send({ ...get, path: '/nowhere' }),
     () => client.send(get),
     () => client.send({ ...get, path: '/openapi.json' }),
@@ -78,7 +81,7 @@ it('every request is counted once, by its status and error number', async () => 
   )
     await sleep(10);
   connection.close();
-  const metrics = await metricsAfter(13);
+  const metrics = await metricsAfter(14);
   await unlock();
 
   const samples = [...(metrics.get('plant_store_requests_total')?.samples ?? [])];
@@ -89,7 +92,7 @@ it('every request is counted once, by its status and error number', async () => 
     [outcome(400, 1003)]: 1,
     [outcome(400, 1004)]: 1,
     [outcome(401, 2000)]: 1,
-    [outcome(401, 2001)]: 1,
+    [outcome(401, 2001)]: 2,
     [outcome(404, 3000)]: 1,
     [outcome(405, 3001)]: 1,
     [outcome('none', 'none')]: 1,
@@ -118,6 +121,7 @@ it('plants, groups, commits and looks for tokens are counted', async () => {
       `build_info{version="1.0.0",node="${process.version}",engine="${SYSTEM}"}`,
     ].map((name) => [name, valueOf(metrics, `plant_store_${name}`)]),
   );
+  // The token that is malformed is no look.
   expect(Object.values(values)).toEqual([4, 6, 6, 6, 6, 0, 7, 2, 0, 1]);
 });
 

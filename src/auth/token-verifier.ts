@@ -62,8 +62,10 @@ export class TokenVerifier {
   async verify(secret: string): Promise<Principal | undefined> {
     const hash = hashOf(secret);
     let known = this.cache.get(hash);
+    // No token of ours, so that nobody is asked for it.
+    if (!known && !isSecret(secret)) return undefined;
     this.metrics?.onTokenLookup(known ? 'hit' : 'miss');
-    if (!known && isSecret(secret)) known = await this.cache.fetch(hash);
+    known ??= await this.cache.fetch(hash);
     if (!known || !holds(known.token)) return undefined;
     this.lastUsed.touch(known.token.id);
     return known.principal;

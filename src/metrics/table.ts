@@ -75,7 +75,7 @@ export const METRICS = {
     name: 'plant_store_token_cache_lookups_total',
     type: 'counter',
     labels: ['result'],
-    help: 'Tokens looked for in the cache: hit, or miss, for which the store is asked.',
+    help: "The service's own tokens looked for in the cache: hit, or miss, for which the store is asked.",
     aggregator: 'sum',
   },
   STORE_UP: {
