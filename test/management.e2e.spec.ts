@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../src/config/read-config.js';
@@ -7,7 +8,7 @@ import { ThisProcess } from '../src/management/this-process.js';
 import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
-import { requestText } from './support/raw-connection.js';
+import { RawConnection, requestText } from './support/raw-connection.js';
 import { Service } from './support/service.js';
 import { runMain, ServiceProcess } from './support/service-process.js';
 
@@ -153,6 +154,26 @@ it('a service is ready from its start until it stops', async () => {
   });
   await management?.close();
 });
+
+it(
+  'as many slow connections as there may be are closed in their time, and a monitor is let in',
+  async () => {
+    const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
+    const management = await startManagement(config, new ThisProcess(config, new Lifecycle()));
+    const server = management?.getHttpServer() as Server;
+    // They would have ten seconds.
+    server.headersTimeout = server.requestTimeout = 1_000;
+    const { port } = server.address() as AddressInfo;
+    const open = Array.from({ length: server.maxConnections }, () => RawConnection.open(port));
+    const slow = await Promise.all(open);
+    for (const connection of slow) connection.write('GET /livez HTTP/1.1\r\n');
+    await Promise.all(slow.map((connection) => connection.closed()));
+    expect(await new Monitor(port).live()).toBe(200);
+    await management?.close();
+  },
+  // Node by itself looks for slow connections every 30 seconds.
+  20_000,
+);
 
 describe('MANAGEMENT_PORT', () => {
   it('off: nothing listens, and nothing is said of it', async () => {

@@ -1,16 +1,11 @@
-import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from '../config/config.js';
 import { ServiceLogger } from '../logging/service-logger.js';
 import { reasonOf } from '../reason.js';
+import { ManagementAdapter } from './management.adapter.js';
 import { ManagementModule } from './management.module.js';
 import type { Monitored } from './monitored.js';
-
-/** Milliseconds for a request to come in, and for a connection to stand idle. */
-const PATIENCE = 10_000;
-/** Connections at once: a few monitors, not a crowd. */
-const CONNECTIONS = 128;
 
 /**
  * Starts the management listener. It is up before the store is, so that a start that waits for the
@@ -27,13 +22,11 @@ export async function startManagement(
   if (managementPort === 'off') return undefined;
   const app = await NestFactory.create<NestExpressApplication>(
     ManagementModule.forRoot(monitored),
+    new ManagementAdapter(),
     // A request's body is never read.
     { bodyParser: false, abortOnError: false, logger: new ServiceLogger(config) },
   );
   for (const header of ['x-powered-by', 'etag']) app.disable(header);
-  const server: Server = app.getHttpServer();
-  server.headersTimeout = server.requestTimeout = server.keepAliveTimeout = PATIENCE;
-  server.maxConnections = CONNECTIONS;
   try {
     await app.listen(managementPort, managementHost);
   } catch (error) {
