@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { toAnswer } from '../errors/answer.js';
@@ -6,6 +5,7 @@ import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { answerDueOn } from './connections.js';
 import { JSON_HEADERS } from './json-headers.js';
+import { newRequestId } from './request-id.js';
 
 /**
  * Ends a connection whose next bytes are no HTTP. A whole request before them may be on its way into
@@ -33,7 +33,7 @@ export function refuse(socket: Duplex, why = 'unknown'): void {
   }
   const { body } = toAnswer(new Fault(ERRORS.BAD_REQUEST));
   const text = JSON.stringify(body);
-  const requestId = randomUUID();
+  const requestId = newRequestId();
   const own = ['x-request-id', requestId, 'content-length', `${text.length}`];
   const headers = [...JSON_HEADERS, ...own, 'connection', 'close'];
   const lines = headers.flatMap((name, i) =>
