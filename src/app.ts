@@ -5,7 +5,7 @@ import type { DestinationStream } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { awaitStore } from './database/open-store.js';
-import { corsOptions } from './http/cors-options.js';
+import { corsFor } from './http/cors.js';
 import type { ExchangeObserver } from './http/exchange.js';
 import { Exchanges } from './http/exchanges.js';
 import { readKeyPair } from './http/key-pair.js';
@@ -41,8 +41,7 @@ export async function createApp(
   const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
   const adapter = new PlantStoreAdapter(
     new Exchanges([...requestLog(config, logger), ...(metrics ? [metrics.requests] : [])]),
-    patience,
-    tracing,
+    { patience, tracing, cors: corsFor(config) },
   );
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, awaitStore, tracing, metrics),
@@ -56,7 +55,6 @@ export async function createApp(
     },
   );
   app.set('trust proxy', config.trustProxy);
-  if (config.corsOrigins.length > 0) app.enableCors(corsOptions(config));
   const writer = app.get(PlantWriter);
   adapter.refuseWhile(() => writer.isFull);
   if (config.docs) serveDocument(app, config);

@@ -57,6 +57,22 @@ describe('with CORS_ORIGINS', () => {
     }
   });
 
+  it.each([
+    ['/nope', PREFLIGHT, 404, 3000],
+    ['/plants', {}, 405, 3001],
+    ['/plants', { origin: ORIGIN }, 405, 3001],
+  ])('OPTIONS %s %j is no preflight of the operation', async (path, headers, status, error) => {
+    const answer = await service.client.send({ method: 'OPTIONS', path, headers });
+    expect(answer).toMatchObject({ status, body: { error } });
+  });
+
+  it('a page can read a refusal that comes before the route', async () => {
+    const headers = { ...service.client.headers, origin: ORIGIN };
+    const answer = await service.client.send({ path: '/%', headers });
+    expect(answer).toMatchObject({ status: 400, body: { error: 3002 } });
+    expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+  });
+
   it.each(['https://elsewhere.example', 'https://garden.example.evil', 'null'])(
     'a page of %s may not',
     async (origin) => {

@@ -43,11 +43,23 @@ async function certified(port: number): Promise<string> {
   return String(subject.CN);
 }
 
-async function post({ port, token }: ServiceProcess, id: number) {
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: string;
+}
+
+/** Sends a plant, or asks for another path; whatever comes over TLS says so to browsers. */
+async function post(
+  { port, token }: ServiceProcess,
+  id: number,
+  path = '/plants',
+  method = 'POST',
+) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const options: RequestOptions = { port, path: '/plants', method: 'POST', headers };
-  return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+  const options: RequestOptions = { port, path, method, headers };
+  return new Promise<Answer>((resolve, reject) => {
     const sent = request({ ...options, rejectUnauthorized: false }, (response) => {
+      expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
       void text(response).then((body) => resolve({ status: response.statusCode, body }));
     });
     sent.on('error', reject).end(`{"id":${id},"name":"n"}`);
@@ -62,6 +74,8 @@ describe('TLS', () => {
     expect(await post(service, 1)).toEqual({ status: 200, body: '{"name":"n"}' });
     await expect(service.client().create({ id: 2n, name: 'n' })).rejects.toThrow();
     expect(await certified(service.port)).toBe('first');
+    expect(await post(service, 0, '/nope')).toMatchObject({ status: 404 });
+    expect(await post(service, 0, '/openapi.json', 'GET')).toMatchObject({ status: 200 });
 
     await issue('second');
     service.signal('SIGHUP');

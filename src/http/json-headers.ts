@@ -15,3 +15,12 @@ export const JSON_HEADERS: readonly string[] = [
   'x-frame-options',
   'DENY',
 ];
+
+/** Seconds for which a browser then speaks nothing but TLS with this host. */
+export const TLS_ALONE = 365 * 24 * 60 * 60;
+
+/**
+ * What an answer over TLS has besides (RFC 6797). Not `includeSubDomains`: other services of the domain
+ * are not ours to decide for.
+ */
+export const TLS_HEADERS: readonly string[] = ['strict-transport-security', `max-age=${TLS_ALONE}`];

@@ -7,10 +7,19 @@ import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import type { Tracing } from '../tracing/tracing.js';
 import { Connections } from './connections.js';
+import type { Cors } from './cors.js';
 import type { Exchanges } from './exchanges.js';
 import { malformation } from './malformation.js';
 import { sendJson } from './send-json.js';
 import { createServer } from './server.js';
+
+/** What the adapter needs to know of the service. */
+interface AdapterParts {
+  /** Milliseconds that a client has at the end to send the rest of its request. */
+  readonly patience: number;
+  readonly tracing: Tracing | undefined;
+  readonly cors: Cors | undefined;
+}
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -21,15 +30,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
 
-  /**
-   * @param exchanges the requests under way
-   * @param patience milliseconds that a client has at the end to send the rest of its request
-   * @param tracing where there are traces
-   */
+  /** @param exchanges the requests under way */
   constructor(
     readonly exchanges: Exchanges,
-    private readonly patience: number,
-    private readonly tracing?: Tracing,
+    private readonly parts: AdapterParts,
   ) {
     const app = express();
     app.disable('x-powered-by');
@@ -44,16 +48,16 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
     const app = this.getInstance<Express>();
+    const { cors, tracing } = this.parts;
     const listener = (request: Request, response: Response): void => {
       const { requestId } = this.exchanges.begin(request, response);
       // What is not answered by sendJson(): the document, its UI, a browser's preflight.
       if (request.method !== 'POST') response.setHeader('x-request-id', requestId);
-      const fault = this.refusal(request);
-      if (fault) sendJson(response, toAnswer(fault), this.closing);
-      else app(request, response);
+      if (cors) cors(request, response, () => this.serve(request, response));
+      else this.serve(request, response);
     };
     const untraced = listener as RequestListener;
-    const traced = this.tracing?.traced(untraced);
+    const traced = tracing?.traced(untraced);
     const server = createServer(app, traced ?? untraced, options.httpsOptions);
     this.connections = new Connections(server);
     this.httpServer = server;
@@ -74,7 +78,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override async close(): Promise<void> {
     await this.connections?.linger();
     this.refusing = true;
-    const cutOff = this.connections?.cutOffAfter(this.patience);
+    const cutOff = this.connections?.cutOffAfter(this.parts.patience);
     await super.close();
     clearTimeout(cutOff);
   }
@@ -89,6 +93,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const isJson = typeof body === 'object' && body !== null && !(body instanceof StreamableFile);
     if (isJson) sendJson(response, { status: status ?? response.statusCode, body }, this.closing);
     else super.reply(response, body, status);
+  }
+
+  private serve(request: Request, response: Response): void {
+    const fault = this.refusal(request);
+    if (fault) sendJson(response, toAnswer(fault), this.closing);
+    else this.getInstance<Express>()(request, response);
   }
 
   /** Why a request is refused before any route has seen it, and before its body is read. */
