@@ -22,6 +22,16 @@ export default defineConfig(
     },
   },
   {
+    files: ['src/**'],
+    ignores: ['src/config/**', '**/*.spec.ts'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Only src/config reads the environment.' },
+      ],
+    },
+  },
+  {
     files: ['{src,test}/**/*.js'],
     rules: {
       // The compiler checks these by JSDoc's casts, which the rules do not see.

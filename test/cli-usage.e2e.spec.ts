@@ -52,6 +52,38 @@ describe('a variable of a command', () => {
   });
 
   it.each([
+    ['the command line wins over a file', '--token plant_y', { PLANT_STORE_TOKEN_FILE: 'bad' }],
+    ['the command line wins over a variable', '--token plant_y', { PLANT_STORE_TOKEN: 'not one' }],
+    [
+      'a file wins over an empty variable',
+      '',
+      { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' },
+    ],
+  ])('%s', async (_title, options, env) => {
+    writeFileSync(join(cwd, 'bad'), 'not a token\n');
+    writeFileSync(join(cwd, 'good'), 'plant_x\n');
+    const ran = await run(`import x ${options}`.trim(), env);
+    // It has a token, and comes so far as to look for the plants.
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: ENOENT.*'x'/) });
+  });
+
+  it('may name files where the options must be given, one of them on the command line', async () => {
+    writeFileSync(join(cwd, 'from'), 'sqlite:./from-file\n');
+    writeFileSync(join(cwd, 'to'), 'sqlite:./to-file\n');
+    const files = { COPY_FROM_FILE: 'from', COPY_TO_FILE: 'to' };
+    const { code, stderr } = await run('copy', files);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('from-file') });
+    const given = await run('copy --from sqlite:./given', files);
+    expect(given).toMatchObject({ code: 1, stderr: expect.stringContaining('given') });
+  });
+
+  it('that is no secret has no such file', async () => {
+    const env = { PLANT_STORE_URL_FILE: 'none', PLANT_STORE_TOKEN: 'plant_x' };
+    const ran = await run('import x', env);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: ENOENT.*'x'/) });
+  });
+
+  it.each([
     ['import x', { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
     ['copy', { COPY_FROM_FILE: 'none' }, 'COPY_FROM_FILE must name a file that can be read'],
     ['copy', { COPY_TO_FILE: 'x', COPY_TO: 'y' }, 'COPY_TO and COPY_TO_FILE must not both be set'],

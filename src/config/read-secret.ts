@@ -7,7 +7,7 @@ import { readFileOf } from './read-file.js';
  *
  * @throws ConfigError where both are set, or the file cannot be read or is empty
  */
-export function readSecret(name: string, env: NodeJS.ProcessEnv): string | undefined {
+export function readSecret(name: string, env = process.env): string | undefined {
   const file = env[`${name}_FILE`];
   if (!file) return env[name];
   if (env[name]) throw new ConfigError(`${name} and ${name}_FILE must not both be set`);
