@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { describeError } from '../database/describe-error.js';
+import { describeError } from '../describe-error.js';
 import { Plant } from '../plants/plant.entity.js';
 import { checkPlants } from './check-plants.js';
 import { checkTokens, refuseTokenConflicts } from './check-tokens.js';

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { engineOf } from './engine-of.js';
 import { isMigrated } from './is-migrated.js';
-import { describeError } from './describe-error.js';
+import { describeError } from '../describe-error.js';
 
 /** The longest wait between two tries to reach the store, in milliseconds. */
 const LONGEST_WAIT = 5_000;

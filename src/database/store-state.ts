@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { describeError } from './describe-error.js';
+import { describeError } from '../describe-error.js';
 
 /** Whether the store is there, as the last requests and probes found it; its comings and goings are logged. */
 @Injectable()

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { isStoreAway } from '../database/store-away.js';
 import { StoreState } from '../database/store-state.js';
 import { exchangeOf } from '../http/exchange.js';
-import { pathOf } from '../logging/request-log.js';
+import { pathOf } from '../http/path-of.js';
 import { stackOf } from '../logging/stack-of.js';
 import { toAnswer } from './answer.js';
 import { Fault } from './fault.js';

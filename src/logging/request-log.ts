@@ -3,13 +3,11 @@ import type { Logger } from 'pino';
 import type { Principal } from '../auth/principal.js';
 import { ERRORS } from '../errors/errors.js';
 import type { Exchange, ExchangeObserver } from '../http/exchange.js';
+import { pathOf } from '../http/path-of.js';
 import { FailureLimit } from './failure-limit.js';
 
 /** Characters of what a client or its identity provider has chosen. */
 const LONGEST = 256;
-
-/** A request that was refused at once has not been Express's, and lacks what Express adds. */
-type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
 /** Writes lines for requests: for each, or only for those that were not answered with success. */
 export class RequestLog implements ExchangeObserver {
@@ -52,11 +50,6 @@ function requestLine({ request, requestId, status, error, startedAt }: Exchange)
     tokenName: principal?.name.slice(0, LONGEST),
     client: clientOf(request),
   };
-}
-
-/** The path without its query, which may hold what is not for the log. */
-export function pathOf({ url, originalUrl = url }: Sent): string {
-  return (originalUrl.split('?', 1)[0] ?? '').slice(0, LONGEST);
 }
 
 /** The client's address, as the proxies that are trusted tell it. */

@@ -1,7 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import { ExportResultCode, type ExportResult } from '@opentelemetry/core';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
-import { describeError } from '../database/describe-error.js';
+import { describeError } from '../describe-error.js';
 
 /** An exporter that says once in the log that the collector is away, and once that it is back. */
 export class WatchedExporter implements SpanExporter {

@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { speaksTls } from '../http/key-pair.js';
+import { SIGNALS } from '../shutdown.js';
 import { BackOff } from './back-off.js';
 import { closeUntaken } from './hand-over.js';
 
@@ -25,7 +26,7 @@ export class Workers {
    * primary breaks where two workers ask at a time for a port that cannot be had.)
    */
   start(): void {
-    for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => this.stop());
+    for (const signal of SIGNALS) process.on(signal, () => this.stop());
     // Each of them reads the certificate anew.
     if (speaksTls(this.config)) process.on('SIGHUP', () => this.signal('SIGHUP'));
     this.fork();
@@ -58,7 +59,7 @@ export class Workers {
     const end = `worker ${pid} ended ${signalCode ? `by ${signalCode}` : `with code ${exitCode}`}`;
     if (this.stopping) {
       // A signal to end kills one that has only just started.
-      const inOrder = exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT';
+      const inOrder = exitCode === 0 || SIGNALS.some((signal) => signal === signalCode);
       if (!inOrder) process.exitCode = 1;
       if (this.running.size === 0) process.exit();
     } else if (this.listening) {

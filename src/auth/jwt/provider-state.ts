@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { describeError } from '../../database/describe-error.js';
+import { describeError } from '../../describe-error.js';
 
 /** Whether the identity provider is within reach; its comings and goings are logged. */
 export class ProviderState {
