@@ -9,6 +9,7 @@ import { corsFor } from './http/cors.js';
 import type { ExchangeObserver } from './http/exchange.js';
 import { Exchanges } from './http/exchanges.js';
 import { readKeyPair } from './http/key-pair.js';
+import { mostConnections } from './http/most-connections.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { RequestLog } from './logging/request-log.js';
 import { ServiceLogger } from './logging/service-logger.js';
@@ -41,7 +42,12 @@ export async function createApp(
   const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
   const adapter = new PlantStoreAdapter(
     new Exchanges([...requestLog(config, logger), ...(metrics ? [metrics.requests] : [])]),
-    { patience, tracing, cors: corsFor(config) },
+    {
+      patience,
+      connections: mostConnections(config.bodyLimit),
+      tracing,
+      cors: corsFor(config),
+    },
   );
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, awaitStore, tracing, metrics),

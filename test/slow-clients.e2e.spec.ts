@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { requestText, type RawConnection } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -67,4 +68,40 @@ it('an idle connection is closed in the end', async () => {
   const answer = await connection.write(requestText(service.client.headers, '{}')).read();
   expect(answer.headers['keep-alive']).toBe('timeout=1');
   await once(connection.socket, 'close');
+});
+
+it('a client that is refused and never closes its side is cut off', async () => {
+  const service = await Service.start();
+  cleanUp = () => service.stop();
+  const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  socket.write('no HTTP\r\n\r\n');
+  const ended = once(socket, 'end');
+  socket.resume();
+  await ended;
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  // Only what is sent to a connection that is gone tells a client so.
+  const sending = setInterval(() => socket.write('x'), 50);
+  await closed;
+  clearInterval(sending);
+});
+
+it('connections beyond the most are closed, and their place can be taken again', async () => {
+  const MOST = 1_024;
+  const service = await Service.start({ BODY_LIMIT: '1mb' });
+  cleanUp = () => service.stop();
+  const open = await Promise.all(range(MOST).map(() => service.connect()));
+  const send = (connection: RawConnection) =>
+    connection.write(requestText(service.client.headers, '{"id":1,"name":"n"}')).read();
+  // The service takes connections one by one; an answer shows that it has them all.
+  await Promise.all(open.map(send));
+  const beyond = await service.connect();
+  await beyond.closed();
+  const [first, second] = open;
+  first?.close();
+  let status = 0;
+  while (status !== 200)
+    ({ status } = await send(await service.connect()).catch(() => ({ status })));
+  if (second) expect(await send(second)).toMatchObject({ status: 200 });
+  for (const connection of open) connection.close();
 });

@@ -7,6 +7,9 @@ import { answerDueOn } from './connections.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { newRequestId } from './request-id.js';
 
+/** Milliseconds that a client has to read the answer and to close its side of the connection. */
+const LINGER = 1_000;
+
 /**
  * Ends a connection whose next bytes are no HTTP. A whole request before them may be on its way into
  * the store, and a 400 would say that it is not: it gets its own answer first.
@@ -40,6 +43,8 @@ export function refuse(socket: Duplex, why = 'unknown'): void {
     i % 2 === 0 ? [`${name}: ${headers[i + 1]}\r\n`] : [],
   );
   socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${text}`);
+  // A client that never closes its side would keep the connection for ever.
+  setTimeout(() => socket.destroy(), LINGER).unref();
   // A stranger needs no token for this, so it has no line in the log by default.
   new Logger('Http').debug(`400 to what is no request: ${why}`, { requestId });
 }

@@ -17,6 +17,8 @@ import { createServer } from './server.js';
 interface AdapterParts {
   /** Milliseconds that a client has at the end to send the rest of its request. */
   readonly patience: number;
+  /** Connections at once; those beyond them are closed. */
+  readonly connections: number;
   readonly tracing: Tracing | undefined;
   readonly cors: Cors | undefined;
 }
@@ -48,7 +50,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
     const app = this.getInstance<Express>();
-    const { cors, tracing } = this.parts;
+    const { connections, cors, tracing } = this.parts;
     const listener = (request: Request, response: Response): void => {
       const { requestId } = this.exchanges.begin(request, response);
       // What is not answered by sendJson(): the document, its UI, a browser's preflight.
@@ -59,6 +61,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const untraced = listener as RequestListener;
     const traced = tracing?.traced(untraced);
     const server = createServer(app, traced ?? untraced, options.httpsOptions);
+    server.maxConnections = connections;
     this.connections = new Connections(server);
     this.httpServer = server;
     if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();

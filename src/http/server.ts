@@ -6,7 +6,7 @@ import { breakOff, refuse } from './break-off.js';
 import { messageClasses } from './message-classes.js';
 
 const SECOND = 1_000;
-/** How long a client may take, in milliseconds, and how many there may be: docs/operating.md. */
+/** How long a client may take, in milliseconds (docs/operating.md, "Slow and idle clients"). */
 const LIMITS = {
   /** From the first byte of a request, or the connection itself, to the end of the headers. */
   headersTimeout: 10 * SECOND,
@@ -19,9 +19,6 @@ const LIMITS = {
 } satisfies ServerOptions;
 /** For a client to agree with us on TLS, in milliseconds. */
 const HANDSHAKE_TIMEOUT = 10 * SECOND;
-/** Connections at once; each costs some 10 KB, and a body on its way up to BODY_LIMIT. */
-const MAX_CONNECTIONS = 10_000;
-
 /** Creates the server under an Express app; what HTTP itself refuses gets an Error body too. */
 export function createServer(
   app: Express,
@@ -40,7 +37,6 @@ export function createServer(
         listener,
       )
     : http.createServer(options, listener);
-  server.maxConnections = MAX_CONNECTIONS;
   // Node keeps the address once it was asked for, and cannot tell it of a client that has left.
   server.on(
     httpsOptions ? 'secureConnection' : 'connection',
