@@ -15,7 +15,7 @@ export interface Flood {
 export interface FloodResult {
   /** Requests a second that were sent: a connection has one at a time. */
   readonly sent: number;
-  /** Answers of 200 and of 503 a second. */
+  /** Answers of 200 and of 503 a second, while the load lasted. */
   readonly accepted: number;
   readonly refused: number;
   /** The 99th percentile, in milliseconds, of the time from sending a request to its 200. */
@@ -67,16 +67,16 @@ export async function flood(load: Flood, firstId: number): Promise<FloodResult> 
     }
     await turn();
   }
+  const inTime = { ...counts };
   while (lanes.some(({ sentAt, socket }) => sentAt !== undefined && !socket.destroyed)) {
     await turn();
   }
-  const seconds = elapsed();
   for (const { socket } of lanes) socket.destroy();
   times.sort((a, b) => a - b);
   return {
     sent: counts.sent / load.seconds,
-    accepted: counts[200] / seconds,
-    refused: counts[503] / seconds,
+    accepted: inTime[200] / load.seconds,
+    refused: inTime[503] / load.seconds,
     p99: times[Math.floor(times.length * 0.99)] ?? Number.NaN,
     errors: counts.errors,
   };

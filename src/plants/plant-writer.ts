@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { Config } from '../config/config.js';
@@ -6,7 +5,7 @@ import { lookPatience } from '../database/patience.js';
 import type { RequestSpan } from '../tracing/tracing.js';
 import { GroupCommitter } from './group-committer.js';
 import type { NewPlantDto } from './new-plant.dto.js';
-import { PlantQueue } from './plant-queue.js';
+import { GROUP_BOUND, PlantQueue } from './plant-queue.js';
 
 /**
  * Writes plants in groups: those that arrive while a commit runs share the next one, so stable
@@ -21,6 +20,7 @@ export class PlantWriter implements OnApplicationShutdown {
    */
   private committers = 0;
   private gathering = false;
+  private endGathering: () => void = () => undefined;
   /** Plants in the groups that they commit. */
   private underWay = 0;
   private readonly running = new Set<Promise<void>>();
@@ -60,6 +60,7 @@ export class PlantWriter implements OnApplicationShutdown {
     const plant = { id: id.toString(), name, tag: tag ?? null, createdBy, createdAt: null };
     const stored = this.queue.add(plant, span);
     this.startCommitter();
+    if (this.queue.size >= GROUP_BOUND) this.endGathering();
     return stored;
   }
 
@@ -75,13 +76,23 @@ export class PlantWriter implements OnApplicationShutdown {
     void committer.then(() => this.running.delete(committer));
   }
 
+  /**
+   * Not at once: every request that this turn of the event loop brings in joins the group. But a turn
+   * lasts as long as requests come in, and while it does an overloaded service would commit nothing.
+   */
+  private async gather(): Promise<void> {
+    this.gathering = true;
+    await new Promise<void>((resolve) => {
+      this.endGathering = resolve;
+      setImmediate(resolve);
+    });
+    this.gathering = false;
+  }
+
   /** Commits one group after the other, until nothing waits any more. */
   private async commitGroups(): Promise<void> {
     this.committers += 1;
-    // Not at once: every request that this turn of the event loop brings in joins the group.
-    this.gathering = true;
-    await setImmediate();
-    this.gathering = false;
+    await this.gather();
     while (!this.queue.isEmpty) {
       const group = this.queue.takeGroup();
       this.underWay += group.length;
