@@ -7,8 +7,9 @@ import { Service } from './support/service.js';
 import { tally } from './support/tally.js';
 
 const CONNECTIONS = 32;
-/** Requests on each connection: together twice what the queue holds. */
-const EACH = (2 * QUEUE_BOUND) / CONNECTIONS;
+/** More than wait in the queue and, on PostgreSQL, in the groups under way. */
+const ALL = 3 * QUEUE_BOUND;
+const EACH = ALL / CONNECTIONS;
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 
@@ -46,8 +47,26 @@ async function flood(): Promise<Received[]> {
   return (await Promise.all(all)).flat();
 }
 
+/** Whether a request is refused before it has sent its body; if not, it waits for it. */
+async function isRefusedAtOnce(): Promise<boolean> {
+  const connection = await service.connect();
+  connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
+  const isRefused = connection.read().then(
+    ({ status, body }) => status === 503 && (body as { error: number }).error === 5002,
+    () => false,
+  );
+  const result = await Promise.race([isRefused, sleep(200, false)]);
+  connection.close();
+  return result;
+}
+
 it('past the bound of the queue: 503 with 5002, and nothing is lost', async () => {
-  const answers = await flood();
+  const unlock = await service.store.lock();
+  const answering = flood();
+  let probes = 1;
+  while (!(await isRefusedAtOnce())) probes += 1;
+  await unlock();
+  const answers = await answering;
   expect(Object.keys(tally(answers)).sort()).toEqual([
     '200 {"name":"n"}',
     '503 {"error":5002,"message":"overloaded"}',
@@ -63,31 +82,19 @@ it('past the bound of the queue: 503 with 5002, and nothing is lost', async () =
       (sum, [, count]) => sum + Number(count),
       0,
     );
-  while (lines() + summed() < refused.length) await sleep(20);
-  expect(lines() + summed()).toBe(refused.length);
+  while (lines() + summed() <= refused.length) await sleep(20);
+  // One that showed that the queue was full is among them; others may have been late to.
+  expect(lines() + summed()).toBeLessThanOrEqual(refused.length + probes);
   expect(summed()).toBeGreaterThan(lines());
 });
 
 it('what was refused goes through when it is sent again', async () => {
-  const plants = range(2 * QUEUE_BOUND).map((id) => ({ id: BigInt(id), name: 'n' }));
+  const plants = range(ALL).map((id) => ({ id: BigInt(id), name: 'n' }));
   // The client has fewer connections than the queue has places.
   const answers = await Promise.all(plants.map((plant) => service.client.create(plant)));
-  expect(tally(answers)).toEqual({ '200 {"name":"n"}': 2 * QUEUE_BOUND });
-  expect(await service.store.count()).toBe(2 * QUEUE_BOUND + 1);
+  expect(tally(answers)).toEqual({ '200 {"name":"n"}': ALL });
+  expect(await service.store.count()).toBe(ALL + 1);
 });
-
-/** Whether a request is refused before it has sent its body; if not, it waits for it. */
-async function isRefusedAtOnce(): Promise<boolean> {
-  const connection = await service.connect();
-  connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
-  const isRefused = connection.read().then(
-    ({ status, body }) => status === 503 && (body as { error: number }).error === 5002,
-    () => false,
-  );
-  const result = await Promise.race([isRefused, sleep(200, false)]);
-  connection.close();
-  return result;
-}
 
 it('past the bound a request is refused before its body is there, and then served again', async () => {
   const unlock = await service.store.lock();

@@ -43,7 +43,7 @@ export class PostgresStore extends TemporaryStore {
   }
 
   override async remove(): Promise<void> {
-    await run(this.server, `DROP DATABASE ${this.database} WITH (FORCE)`);
+    await run(this.server, `DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`);
     await super.remove();
   }
 }
