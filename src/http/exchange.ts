@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import { requestIdOf } from './request-id.js';
 
+const NONE: readonly string[] = [];
+
 /** A request and its answer. */
 export class Exchange {
   /** When the request's headers were read, by performance.now(), in milliseconds. */
@@ -10,6 +12,11 @@ export class Exchange {
   readonly requestId: string;
   /** The `error` member of the answer's body, where it is an Error. */
   error: number | undefined = undefined;
+  /**
+   * Headers that the answer carries besides, names and values in turn. Not by response.setHeader(), which
+   * makes Node check and merge all of them one by one.
+   */
+  headers: readonly string[] = NONE;
   private isOver = false;
 
   /** @param onEnd is told of the end, once */

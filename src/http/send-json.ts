@@ -32,6 +32,7 @@ export function sendJson(
     'content-length',
     String(Buffer.byteLength(text)),
     ...Object.entries(headers).flat(),
+    ...exchange.headers,
     ...(closing ? ['connection', 'close'] : []),
   ]);
   response.end(text);
