@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { Client } from './support/client.js';
 import { createStore } from './support/engine.js';
+import { Monitor } from './support/monitor.js';
 import { ReverseProxy, type Backend } from './support/reverse-proxy.js';
 import { ServiceProcess } from './support/service-process.js';
 import { tally } from './support/tally.js';
@@ -27,8 +28,7 @@ async function start(token?: string): Promise<Running> {
   const env = { MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '1s' };
   const service = await ServiceProcess.start({ store, env, ...(token && { token }) });
   services.add(service);
-  const [, management = ''] = /Management: ([^\s"]+)/.exec(service.printed) ?? [];
-  const backend = { port: service.port, management };
+  const backend = { port: service.port, monitor: Monitor.of(service) };
   await proxy.add(backend);
   return [service, backend];
 }

@@ -1,25 +1,25 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Monitor } from './support/monitor.js';
 import { requestText } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
 
 let service: ServiceProcess;
 afterEach(() => service.remove());
 
-let management: string;
+let monitor: Monitor;
 
 /** Starts the service with its management listener. */
 async function start(env: Record<string, string>): Promise<void> {
   service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', ...env } });
-  management = /Management: (\S+)/.exec(service.printed)?.[1] ?? '';
+  monitor = Monitor.of(service);
 }
 
-const readiness = async () => (await fetch(`${management}/readyz`)).status;
+const readiness = async () => (await monitor.ready()).status;
 
 /** Looks for tokens by now: one for each request that has come in with one. */
 async function lookups(): Promise<number> {
-  const metrics = await (await fetch(`${management}/metrics`)).text();
-  const counts = metrics.matchAll(/^plant_store_token_cache_lookups_total\S* (\d+)$/gm);
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  const counts = (await monitor.metrics()).get('plant_store_token_cache_lookups_total')?.samples;
+  return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0);
 }
 
 describe('SHUTDOWN_DELAY', () => {

@@ -36,15 +36,21 @@ async function sendUntil(isSo: () => boolean): Promise<void> {
   }
 }
 
+/** Has one plant stored, and a second one under way as long as the store is locked. */
+async function leaveUnderWay() {
+  const connection = await service.connect();
+  const { headers } = service.client();
+  await connection.write(requestText(headers, '{"id":1,"name":"oak"}')).read();
+  const unlock = await service.store.lock();
+  connection.write(requestText(headers, '{"id":2,"name":"oak"}'));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  return { connection, unlock };
+}
+
 describe('SIGTERM', () => {
   it('sends the spans that are left, those of commits under way included', async () => {
     await start();
-    const connection = await service.connect();
-    const { headers } = service.client();
-    await connection.write(requestText(headers, '{"id":1,"name":"oak"}')).read();
-    const unlock = await service.store.lock();
-    connection.write(requestText(headers, '{"id":2,"name":"oak"}'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const { connection, unlock } = await leaveUnderWay();
     service.signal('SIGTERM');
     await unlock();
     expect((await connection.read()).status).toBe(200);
@@ -55,12 +61,7 @@ describe('SIGTERM', () => {
 
   it('waits for the span of a commit that its client has left behind', async () => {
     await start();
-    const connection = await service.connect();
-    const { headers } = service.client();
-    await connection.write(requestText(headers, '{"id":1,"name":"oak"}')).read();
-    const unlock = await service.store.lock();
-    connection.write(requestText(headers, '{"id":2,"name":"oak"}'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const { connection, unlock } = await leaveUnderWay();
     connection.close();
     service.signal('SIGTERM');
     // By then the server is closed, and the commit is all that the process waits for.

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Monitor } from './monitor.js';
 
-/** A service behind the proxy: the port that it serves on, and the address of its management. */
+/** A service behind the proxy: the port that it serves on, and who looks at its management. */
 export interface Backend {
   readonly port: number;
-  readonly management: string;
+  readonly monitor: Monitor;
 }
 
 /** Milliseconds between two looks at a backend. */
@@ -70,8 +71,8 @@ export class ReverseProxy {
   }
 
   private async look(backend: Backend): Promise<void> {
-    const isReady = await fetch(`${backend.management}/readyz`).then(
-      ({ ok }) => ok,
+    const isReady = await backend.monitor.ready().then(
+      ({ status }) => status === 200,
       () => false,
     );
     if (!this.backends.has(backend)) return;
