@@ -92,6 +92,26 @@ describe('Host', () => {
   });
 });
 
+describe('a header that there must be one of, twice: 400', () => {
+  const AUTHORIZATION = 'authorization: Bearer x\r\n';
+  it.each([
+    ['Host', HOST, HOST],
+    ['Host', HOST, 'HOST: elsewhere\r\n'],
+    ['Authorization', HOST, AUTHORIZATION],
+    ['Authorization', HOST, `${AUTHORIZATION}Authorization: Bearer y\r\n`],
+  ])('%s', async (name, before, more) => {
+    const connection = await service.connect();
+    const text = requestText(service.client.headers, '{"id":2,"name":"oak"}');
+    connection.write(text.replace(HOST, before + more));
+    expect(await connection.read()).toMatchObject({
+      status: 400,
+      body: { error: 3002, message: `there is more than one ${name} header` },
+    });
+    connection.close();
+    expect(await service.store.plant(2n)).toBeUndefined();
+  });
+});
+
 it.each([
   ['the whole URL as the target', 'POST http://localhost/plants HTTP/1.1'],
   ['an upgrade that is not taken', 'POST /plants HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c'],
