@@ -72,6 +72,48 @@ describe('the document and its UI', () => {
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
+  it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
+    '%s: a browser that has it is told so',
+    async (path) => {
+      const get = (headers: Record<string, string>) =>
+        service.client.send({ method: 'GET', path, headers });
+      const { headers } = await get({});
+      const { etag = '' } = headers;
+      expect(headers['cache-control']).toMatch(
+        path.endsWith('.js') ? /^public, max-age=31536000, immutable$/ : /^no-cache$/,
+      );
+      expect(await get({ 'if-none-match': etag })).toMatchObject({ status: 304, text: '' });
+      expect(await get({ 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
+      const head = await service.client.send({ method: 'HEAD', path, headers: {} });
+      expect(head).toMatchObject({ status: 200, text: '' });
+      expect(head.headers['content-length']).toBe(headers['content-length']);
+    },
+  );
+
+  it('the page names its files by their version, and all of them are there', async () => {
+    for (const [page, base] of [
+      ['/docs', '/'],
+      ['/docs/', '/docs/'],
+    ] as const) {
+      const { text } = await service.client.send({ method: 'GET', path: page, headers: {} });
+      const names = [...text.matchAll(/(?:href|src)="\.\/([^"]+)"/g)].map(([, name = '']) => name);
+      expect(names).toHaveLength(5);
+      for (const name of names) {
+        const path = `${base}${name}`;
+        expect((await service.client.send({ method: 'GET', path, headers: {} })).status).toBe(200);
+      }
+    }
+  });
+
+  it.each(['package.json', 'README.md', 'index.html', 'swagger-ui.js', '..%2fpackage.json'])(
+    'nothing else of Swagger UI is served: %s',
+    async (name) => {
+      const path = `/docs/${name}`;
+      const { status } = await service.client.send({ method: 'GET', path, headers: {} });
+      expect(status).toBe(404);
+    },
+  );
+
   it('what is not there under them is a 404 like any other', async () => {
     const { status, body } = await service.client.send({ method: 'GET', path: '/docs/x' });
     expect({ status, body }).toEqual({

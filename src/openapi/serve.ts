@@ -1,12 +1,17 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { SwaggerModule } from '@nestjs/swagger';
 import helmet from 'helmet';
+import { stringify } from 'yaml';
 import type { Config } from '../config/config.js';
 import { TLS_ALONE } from '../http/json-headers.js';
 import { speaksTls } from '../http/key-pair.js';
 import { buildDocument } from './document.js';
+import { pageSender, type Page } from './page.js';
+import { swaggerUi } from './swagger-ui.js';
 
-/** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`. */
+/**
+ * Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`: a fixed list, from memory. Files that are
+ * opened for whoever asks would be as many as a client asks for and does not read.
+ */
 export function serveDocument(app: NestExpressApplication, config: Config): void {
   // Swagger UI sets styles in its page and draws with data: images; its scripts are files.
   const secure = helmet({
@@ -26,9 +31,15 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
     },
   });
   for (const path of ['/docs', '/openapi.json', '/openapi.yaml']) app.use(path, secure);
-  SwaggerModule.setup('docs', app, () => buildDocument(app, config), {
-    jsonDocumentUrl: 'openapi.json',
-    yamlDocumentUrl: 'openapi.yaml',
-    customSiteTitle: 'Plant Store',
-  });
+  const document = buildDocument(app, config);
+  const pages: Record<string, Page> = {
+    '/openapi.json': { type: 'application/json', body: JSON.stringify(document) },
+    '/openapi.yaml': {
+      type: 'application/yaml',
+      body: stringify(document, { aliasDuplicateObjects: false }),
+    },
+    ...swaggerUi(),
+  };
+  const express = app.getHttpAdapter().getInstance();
+  for (const [path, page] of Object.entries(pages)) express.get(path, pageSender(page));
 }

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Request, Response } from 'express';
+
+/** Something to read that is the same for everyone. */
+export interface Page {
+  /** What `Content-Type` says. */
+  readonly type: string;
+  readonly body: string | Buffer;
+  /** Whether its address changes with its content; if not, a browser asks each time whether it is still the same. */
+  readonly isImmutable?: boolean;
+}
+
+/** Bytes that are handed to the connection at once: what a client does not read takes no more memory. */
+const PIECE = 16 * 1024;
+
+/** Answers with a page from memory, or with 304 where the client has it (RFC 9110, section 13.1.2). */
+export function pageSender(page: Page): (request: Request, response: Response) => void {
+  const body = Buffer.from(page.body);
+  const headers = {
+    'content-type': page.type,
+    'content-length': String(body.length),
+    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
+    'cache-control': page.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+  };
+  return (request, response) => {
+    response.set(headers);
+    if (request.fresh) {
+      response.removeHeader('content-length');
+      response.status(304).end();
+    } else if (request.method === 'HEAD') response.end();
+    else Readable.from(piecesOf(body)).pipe(response);
+  };
+}
+
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
+}

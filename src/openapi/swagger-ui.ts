@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Page } from './page.js';
+
+const require = createRequire(import.meta.url);
+const MANIFEST = require.resolve('swagger-ui-dist/package.json');
+const { version } = require(MANIFEST) as { readonly version: string };
+
+const TYPES = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
+} as const;
+/** What the page loads of swagger-ui-dist; nothing else of it is served. */
+const FILES = [
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'favicon-16x16.png',
+  'favicon-32x32.png',
+] as const;
+
+/**
+ * Starts Swagger UI on the document, which stands beside the script's own folder, whatever path a proxy
+ * puts before both.
+ */
+const INIT = `const url = new URL('../openapi.json', document.currentScript.src).href;
+window.ui = SwaggerUIBundle({ url, dom_id: '#swagger-ui', deepLinking: true });
+`;
+
+/** Swagger UI, by the paths that it is at. */
+export function swaggerUi(): Record<string, Page> {
+  return {
+    '/docs': { type: TYPES.html, body: html('docs/') },
+    '/docs/': { type: TYPES.html, body: html('') },
+    '/docs/swagger-ui-init.js': { type: TYPES.js, body: INIT },
+    ...Object.fromEntries(FILES.map((name) => [`/docs/${name}`, fileOf(name)])),
+  };
+}
+
+/** The page asks for them by version, so that a browser need never ask again for the same one. */
+function fileOf(name: (typeof FILES)[number]): Page {
+  const type = TYPES[name.split('.').at(-1) as keyof typeof TYPES];
+  return { type, body: readFileSync(join(dirname(MANIFEST), name)), isImmutable: true };
+}
+
+/** @param base where the files are, from the page */
+function html(base: string): string {
+  const at = (name: (typeof FILES)[number]) => `./${base}${name}?v=${version}`;
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Plant Store</title>
+    <link rel="icon" type="image/png" sizes="32x32" href="${at('favicon-32x32.png')}">
+    <link rel="icon" type="image/png" sizes="16x16" href="${at('favicon-16x16.png')}">
+    <link rel="stylesheet" href="${at('swagger-ui.css')}">
+    <style>body { margin: 0; background: #fafafa; }</style>
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="${at('swagger-ui-bundle.js')}"></script>
+    <script src="./${base}swagger-ui-init.js"></script>
+  </body>
+</html>
+`;
+}
