@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { toAnswer } from '../errors/answer.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
-import { answerDueOn } from './connections.js';
+import { answerDueOn } from './connection.js';
 import { JSON_HEADERS } from './json-headers.js';
 import { newRequestId } from './request-id.js';
 

@@ -1,8 +1,8 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { answerDueOn, Connection } from './connection.js';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
 const LINGER = 250;
@@ -13,7 +13,11 @@ export class Connections {
   /** Those that have not agreed on TLS yet, by their clients' addresses. */
   private readonly handshaking = new Map<string, Socket>();
 
-  constructor(private readonly server: Server) {
+  /** @param serve is handed the requests that come in on them */
+  constructor(
+    private readonly server: Server,
+    private readonly serve: RequestListener,
+  ) {
     if (!(server instanceof https.Server)) {
       server.on('connection', (socket: Socket) => this.keep(socket));
       return;
@@ -46,6 +50,7 @@ export class Connections {
   }
 
   private keep(socket: Socket): void {
+    new Connection(socket, this.serve);
     this.open.add(socket);
     socket.once('close', () => this.open.delete(socket));
   }
@@ -53,11 +58,4 @@ export class Connections {
 
 function clientOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
-}
-
-/** The answer that a connection's whole request still waits for, if there is one. */
-export function answerDueOn(socket: Duplex): ServerResponse | undefined {
-  // Node's own field for the answer under way; its own handler of client errors looks there too.
-  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
-  return answer?.req.complete ? answer : undefined;
 }

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { connectionOf } from './connection.js';
 import { Exchange, exchangeOf, tie, type ExchangeObserver } from './exchange.js';
 
 /** The requests under way, and those who are told once each is answered. */
@@ -13,12 +14,14 @@ export class Exchanges {
     const exchange = new Exchange(request, response, this.onEnd);
     this.underWay += 1;
     tie(exchange);
+    connectionOf(request).begin(exchange);
     response.on('close', endExchange);
     return exchange;
   }
 
   private readonly onEnd = (exchange: Exchange): void => {
     this.underWay -= 1;
+    connectionOf(exchange.request).end(exchange);
     for (const observer of this.observers) observer.onEnd(exchange);
   };
 }

@@ -6,6 +6,7 @@ import { toAnswer } from '../errors/answer.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import type { Tracing } from '../tracing/tracing.js';
+import { connectionOf } from './connection.js';
 import { Connections } from './connections.js';
 import type { Cors } from './cors.js';
 import type { Exchanges } from './exchanges.js';
@@ -59,10 +60,13 @@ export class PlantStoreAdapter extends ExpressAdapter {
       else this.serve(request, response);
     };
     const untraced = listener as RequestListener;
-    const traced = tracing?.traced(untraced);
-    const server = createServer(app, traced ?? untraced, options.httpsOptions);
+    const server = createServer(
+      app,
+      (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
+      options.httpsOptions,
+    );
     server.maxConnections = connections;
-    this.connections = new Connections(server);
+    this.connections = new Connections(server, tracing?.traced(untraced) ?? untraced);
     this.httpServer = server;
     if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();
   }

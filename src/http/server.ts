@@ -1,6 +1,8 @@
 import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
 import { breakOff, refuse } from './break-off.js';
 import { messageClasses } from './message-classes.js';
@@ -19,6 +21,11 @@ const LIMITS = {
 } satisfies ServerOptions;
 /** For a client to agree with us on TLS, in milliseconds. */
 const HANDSHAKE_TIMEOUT = 10 * SECOND;
+/** For a client to read some of an answer, in milliseconds; longer than a request waits for the store. */
+const UNREAD_TIMEOUT = 75 * SECOND;
+/** Between two lines in the log on connections that cannot be accepted, in milliseconds. */
+const ACCEPT_LOG_INTERVAL = 10 * SECOND;
+
 /** Creates the server under an Express app; what HTTP itself refuses gets an Error body too. */
 export function createServer(
   app: Express,
@@ -46,7 +53,34 @@ export function createServer(
   // sent by the one who reads the body, so a client without a token is told before it sends one.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => breakOff(socket, code));
+  for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+    ignoreErrors(socket);
+    breakOff(socket, code);
+  });
   server.on('connect', (_request, socket) => refuse(socket, 'CONNECT'));
+  server.timeout = UNREAD_TIMEOUT;
+  survive(server);
   return server;
+}
+
+/**
+ * A connection that cannot be accepted, for want of file descriptors say (EMFILE), is no reason to end.
+ * One that listens to nothing yet is for whoever started it.
+ */
+function survive(server: http.Server): void {
+  let loggedAt = -Infinity;
+  server.on('error', (error) => {
+    if (!server.listening || performance.now() - loggedAt < ACCEPT_LOG_INTERVAL) return;
+    loggedAt = performance.now();
+    new Logger('Http').error(`a connection was not accepted: ${error.message}`);
+  });
+}
+
+/**
+ * An error of a socket that nobody listens to ends the process, and Node takes its own listener away
+ * from a socket that it hands over. What is to be done at an error is done when the socket closes.
+ */
+function ignoreErrors(socket: Duplex): void {
+  socket.on('error', () => undefined);
 }

@@ -1,0 +1,89 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Exchange } from './exchange.js';
+
+/** Requests of one connection that are served at once; beyond them it is not read. */
+export const MAX_UNANSWERED = 16;
+/**
+ * Requests of all connections together that wait behind those: Node has read them in one piece with
+ * the others, up to 64 KiB at a time. Some 3 KB each.
+ */
+const MAX_WAITING = 8_192;
+let waiting = 0;
+
+const CONNECTION = Symbol('connection');
+type Held = Socket & { [CONNECTION]: Connection };
+
+/**
+ * A client's connection, and its requests that have no whole answer yet. Node itself reads requests for
+ * as long as answers are small, however many wait for theirs (RFC 9112, section 9.3.2, pipelining).
+ */
+export class Connection {
+  private readonly unanswered = new Set<Exchange>();
+  private queue: (readonly [IncomingMessage, ServerResponse])[] = [];
+
+  /** @param serve is handed the requests, in their order */
+  constructor(
+    private readonly socket: Socket,
+    private readonly serve: RequestListener,
+  ) {
+    (socket as Held)[CONNECTION] = this;
+    // Node goes on to read whenever it has read a body.
+    socket.on('resume', () => {
+      if (this.isFull) socket.pause();
+    });
+    socket.once('close', () => this.onClose());
+  }
+
+  /** Serves a request once there is room, and reads no further while there is none. */
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    if (!this.isFull) this.serve(request, response);
+    else if (waiting < MAX_WAITING) {
+      waiting += 1;
+      this.queue.push([request, response]);
+    } else this.socket.destroy();
+    if (this.isFull) this.socket.pause();
+  }
+
+  /** A request is served from now on. */
+  begin(exchange: Exchange): void {
+    this.unanswered.add(exchange);
+  }
+
+  /** A request has its whole answer, or will never have it. */
+  end(exchange: Exchange): void {
+    const wasFull = this.isFull;
+    this.unanswered.delete(exchange);
+    if (!wasFull || this.socket.destroyed) return;
+    const next = this.queue.shift();
+    if (!next) this.socket.resume();
+    else {
+      waiting -= 1;
+      this.serve(...next);
+    }
+  }
+
+  private get isFull(): boolean {
+    return this.unanswered.size >= MAX_UNANSWERED;
+  }
+
+  /** Of answers that stand in line behind another one, Node does not say that their client has left. */
+  private onClose(): void {
+    waiting -= this.queue.length;
+    this.queue = [];
+    for (const exchange of this.unanswered) exchange.end();
+  }
+}
+
+/** The connection that a request came in on. */
+export function connectionOf({ socket }: IncomingMessage): Connection {
+  return (socket as Held)[CONNECTION];
+}
+
+/** The answer that a connection's whole request still waits for, if there is one. */
+export function answerDueOn(socket: Duplex): ServerResponse | undefined {
+  // Node's own field for the answer under way; its own handler of client errors looks there too.
+  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
+  return answer?.req.complete ? answer : undefined;
+}
