@@ -1,21 +1,25 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { createContext } from '../src/app.js';
 import { TokensService } from '../src/auth/tokens.service.js';
 import { readConfig } from '../src/config/read-config.js';
 import { Service } from './support/service.js';
 
 let service: Service;
-beforeAll(async () => {
+beforeEach(async () => {
   service = await Service.start();
 });
-afterAll(() => service.stop());
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await service.stop();
+});
 
 /** Seconds within which a revoked token stops to work on every process (README, "Tokens"). */
 const DEADLINE = 5;
 
-it('a token revoked by another process stops working, however much it is used', async () => {
-  const post = () => service.client.post('{"id":1,"name":"oak"}');
-  expect((await post()).status).toBe(200);
+const post = () => service.client.post('{"id":1,"name":"oak"}');
+
+/** Revokes the token of the tests as another process does, and uses it until the deadline. */
+async function revokeAndWait(): Promise<void> {
   const operator = await createContext(
     readConfig({ DATABASE_URL: service.store.url, LOG_LEVEL: 'fatal' }),
   );
@@ -26,9 +30,22 @@ it('a token revoked by another process stops working, however much it is used', 
     await post();
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
-  const { status, body } = await post();
-  expect({ status, body }).toEqual({
-    status: 401,
-    body: { error: 2001, message: 'the token does not hold' },
-  });
+}
+
+const REVOKED = { status: 401, body: { error: 2001, message: 'the token does not hold' } };
+
+it('a token revoked by another process stops working, however much it is used', async () => {
+  expect((await post()).status).toBe(200);
+  await revokeAndWait();
+  expect(await post()).toMatchObject(REVOKED);
+});
+
+it('it does so even where the wall clock is set back meanwhile', async () => {
+  const clock = Date.now.bind(Date);
+  let steps = 0;
+  // An hour back each time that anyone looks at it.
+  jest.spyOn(Date, 'now').mockImplementation(() => clock() - 3_600_000 * steps++);
+  expect((await post()).status).toBe(200);
+  await revokeAndWait();
+  expect(await post()).toMatchObject(REVOKED);
 });

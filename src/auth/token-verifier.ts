@@ -1,57 +1,46 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
-import { QueryFailedError, Repository } from 'typeorm';
+import { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { lookPatience } from '../database/patience.js';
-import { toStoreAway } from '../database/store-away.js';
-import { within } from '../database/within.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
 import { Metrics } from '../metrics/metrics.js';
 import { hashOf, isSecret } from './secret.js';
 import { LastUsed } from './last-used.js';
 import type { Principal } from './principal.js';
 import { holds, Token } from './token.entity.js';
+import { TokenLookup } from './token-lookup.js';
 
 /** Milliseconds that a token is believed without a look at the store: a revoked one lives on so long. */
-const LIFETIME = 4_000;
-const TOKENS = 10_000;
-/** Looks at the store under way at once: strangers with tokens of the right form must not crowd it. */
-const LOOKS = 64;
+const CACHE_TTL_MS = 4_000;
+/** Milliseconds after which a token that is used is looked up again, while it is still believed. */
+const REFRESH_AFTER_MS = 2_000;
+const MAX_TOKENS = 10_000;
 
-/** A token and its holder, made once a look, not once a request. */
+/** A token that the store has, or had when it was asked, and its holder: made once a look, not once a request. */
 interface Known {
   readonly token: Token;
   readonly principal: Principal;
+  /** By performance.now(), which no clock that is set changes. A slow answer is as old as its question. */
+  readonly askedAt: number;
 }
 
 /** Tells whether a secret is that of a token that holds: the service's side. */
 @Injectable()
 export class TokenVerifier {
-  private readonly cache: LRUCache<string, Known>;
-  private readonly patience: number;
-  private looks = 0;
+  private readonly cache = new LRUCache<string, Known>({ max: MAX_TOKENS });
+  /** Tokens that were known before never wait behind those of strangers. */
+  private readonly known: TokenLookup;
+  private readonly strange: TokenLookup;
 
   constructor(
-    @InjectRepository(Token) private readonly tokens: Repository<Token>,
+    @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
     config: Config,
     @Optional() private readonly metrics?: Metrics,
   ) {
-    this.patience = lookPatience(config);
-    this.cache = new LRUCache({
-      max: TOKENS,
-      ttl: LIFETIME,
-      // Requests that miss at once share one look at the store.
-      fetchMethod: async (hash, _stale, { options }) => {
-        const asked = Date.now();
-        const token = await this.look(hash);
-        // A slow answer is as old as its question.
-        options.ttl = Math.max(1, LIFETIME - (Date.now() - asked));
-        return token && { token, principal: { id: `token:${token.id}`, name: token.name } };
-      },
-    });
+    this.known = new TokenLookup(tokens, lookPatience(config));
+    this.strange = new TokenLookup(tokens, lookPatience(config));
   }
 
   /**
@@ -64,23 +53,29 @@ export class TokenVerifier {
     let known = this.cache.get(hash);
     // No token of ours, so that nobody is asked for it.
     if (!known && !isSecret(secret)) return undefined;
-    this.metrics?.onTokenLookup(known ? 'hit' : 'miss');
-    known ??= await this.cache.fetch(hash);
+    const age = known ? performance.now() - known.askedAt : Infinity;
+    this.metrics?.onTokenLookup(age < CACHE_TTL_MS ? 'hit' : 'miss');
+    if (age >= CACHE_TTL_MS) known = await this.look(hash, known ? this.known : this.strange);
+    else if (age >= REFRESH_AFTER_MS) this.refresh(hash);
     if (!known || !holds(known.token)) return undefined;
     this.lastUsed.touch(known.token.id);
     return known.principal;
   }
 
-  private async look(hash: string): Promise<Token | undefined> {
-    if (this.looks >= LOOKS) throw new Fault(ERRORS.OVERLOADED);
-    this.looks += 1;
-    try {
-      return (await within(this.patience, this.tokens.findOneBy({ hash }))) ?? undefined;
-    } catch (error) {
-      // No statement failed, so there was no connection.
-      throw error instanceof QueryFailedError ? error : toStoreAway(error);
-    } finally {
-      this.looks -= 1;
+  private async look(hash: string, lookup: TokenLookup): Promise<Known | undefined> {
+    const { token, askedAt } = await lookup.find(hash);
+    if (!token) {
+      this.cache.delete(hash);
+      return undefined;
     }
+    const { askedAt: newest = -Infinity } = this.cache.get(hash) ?? {};
+    const known = { token, principal: { id: `token:${token.id}`, name: token.name }, askedAt };
+    if (askedAt > newest) this.cache.set(hash, known);
+    return known;
+  }
+
+  /** In the background: where it fails, so does the request that comes once the token is believed no longer. */
+  private refresh(hash: string): void {
+    if (!this.known.isAsked(hash)) this.look(hash, this.known).catch(() => undefined);
   }
 }
