@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { MAX_UNANSWERED } from '../src/http/connection.js';
 import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
 import type { Received } from './support/received.js';
 import { Service } from './support/service.js';
 import { tally } from './support/tally.js';
 
-const CONNECTIONS = 32;
 /** More than wait in the queue and, on PostgreSQL, in the groups under way. */
 const ALL = 3 * QUEUE_BOUND;
-const EACH = ALL / CONNECTIONS;
+const EACH = MAX_UNANSWERED;
+const CONNECTIONS = ALL / EACH;
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 
@@ -100,13 +101,9 @@ it('past the bound a request is refused before its body is there, and then serve
   const unlock = await service.store.lock();
   // Besides what waits, groups are under way: one on SQLite, four on PostgreSQL.
   while (!(await isRefusedAtOnce())) {
-    const connection = await service.connect();
-    connections.push(connection);
-    connection.write(
-      range(QUEUE_BOUND / 2)
-        .map(post)
-        .join(''),
-    );
+    const more = await Promise.all(range(QUEUE_BOUND / 2 / EACH).map(() => service.connect()));
+    connections.push(...more);
+    for (const connection of more) connection.write(range(EACH).map(post).join(''));
   }
   const connection = await service.connect();
   connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
