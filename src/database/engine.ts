@@ -19,6 +19,14 @@ export interface Engine {
   migrate(config: StoreConfig): Promise<string[]>;
   /** Rejects, with a reason for the operator, where the database could lose an acknowledged plant. */
   demandDurability(store: DataSource): Promise<void>;
+  /**
+   * Claims the database for the service of this process, where no two services may share one. What the
+   * commands open is not claimed.
+   *
+   * @returns a function that ends the claim, as the end of the process does
+   * @throws Error, with a reason for the operator, where another service has it
+   */
+  claim(config: StoreConfig): () => void;
   /** Whether a failed start may do later, as the database was only away. */
   isAwayAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */

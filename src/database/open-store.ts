@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { engineOf } from './engine-of.js';
 import { isMigrated } from './is-migrated.js';
@@ -39,13 +39,18 @@ export async function migrateStore(config: Config): Promise<string[]> {
   }
 }
 
-/** Opens the store as {@link openStore} does, but waits for one that is away. */
+/**
+ * Opens the store as {@link openStore} does, but for the service: claims it until it is closed, and waits
+ * for one that is away.
+ *
+ * @throws StoreUnusableError
+ */
 export async function awaitStore(config: Config): Promise<DataSource> {
   const logger = new Logger('Store');
   const engine = engineOf(config.databaseUrl);
   for (let wait = 500; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     try {
-      return await open(config);
+      return await openForService(config);
     } catch (error) {
       if (!engine.isAwayAtStart(error)) throw unusable(error);
       const seconds = (wait / 1_000).toLocaleString('en');
@@ -55,10 +60,40 @@ export async function awaitStore(config: Config): Promise<DataSource> {
   }
 }
 
-async function open(config: Config): Promise<DataSource> {
+/** A store that is claimed until it is closed. */
+class ClaimedStore extends DataSource {
+  constructor(
+    options: DataSourceOptions,
+    private readonly release: () => void,
+  ) {
+    super(options);
+  }
+
+  override async destroy(): Promise<void> {
+    await super.destroy();
+    this.release();
+  }
+}
+
+/** Claims first: a store that another service runs on is not even migrated. */
+async function openForService(config: Config): Promise<DataSource> {
+  const engine = engineOf(config.databaseUrl);
+  const release = engine.claim(config);
+  try {
+    return await open(config, new ClaimedStore(engine.connect(config), release));
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function open(
+  config: Config,
+  store = new DataSource(engineOf(config.databaseUrl).connect(config)),
+): Promise<DataSource> {
   const engine = engineOf(config.databaseUrl);
   if (config.migrate) await engine.migrate(config);
-  const store = await new DataSource(engine.connect(config)).initialize();
+  await store.initialize();
   try {
     await engine.demandDurability(store);
     if (!config.migrate && !(await isMigrated(store))) {

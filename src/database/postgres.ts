@@ -39,6 +39,8 @@ export const postgres: Engine = {
   placeOf: (url) => url.replace(/^postgres(ql)?:\/\/([^/]*@)?/, ''),
   migrate,
   demandDurability,
+  // Any number of services share it.
+  claim: () => () => undefined,
   isAwayAtStart: (error) =>
     isStoreAway(error) && !REFUSED.test(String((error as { code?: unknown }).code)),
   openWriter: (store) => new PostgresWriter((store.driver as unknown as { master: Pool }).master),

@@ -5,6 +5,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
 import { SCHEMA } from './schema.js';
+import { claimFile } from './sqlite-claim.js';
 import { SqliteWriter } from './sqlite-writer.js';
 
 /**
@@ -37,6 +38,7 @@ export const sqlite: Engine = {
   migrate,
   // The pragmas demand it.
   demandDurability: () => Promise.resolve(),
+  claim: (config) => (isInMemory(config) ? () => undefined : claimFile(fileOf(config))),
   // A file that cannot be opened needs an operator, not patience.
   isAwayAtStart: () => false,
   openWriter: (store, config) =>
@@ -61,6 +63,11 @@ function connect(config: StoreConfig) {
 
 function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
   return databaseUrl.slice('sqlite:'.length);
+}
+
+/** The configuration refuses it; the document is built over it. */
+function isInMemory(config: StoreConfig): boolean {
+  return fileOf(config) === ':memory:';
 }
 
 /** Under the write lock from the first look on, so that processes that start at once take turns. */

@@ -1,0 +1,46 @@
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { describeError } from '../describe-error.js';
+
+/**
+ * Claims a SQLite file for one service. The claim is SQLite's lock on a small file beside it, so the
+ * operating system ends it with the process, however that ends. Commands claim nothing.
+ *
+ * @returns a function that ends the claim
+ * @throws Error where another service has the file
+ */
+export function claimFile(file: string): () => void {
+  const path = realPathOf(file);
+  try {
+    const lock = new Database(`${path}-lock`, { timeout: 0 });
+    try {
+      lock.exec('BEGIN EXCLUSIVE');
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+    return () => lock.close();
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'SQLITE_BUSY') {
+      throw new Error(`${path}-lock: ${describeError(error)}`, { cause: error });
+    }
+    throw new Error(
+      `another service is running on ${path}: stop it first, or give this one a DATABASE_URL of its own`,
+      { cause: error },
+    );
+  }
+}
+
+/** Two names of one file make one claim. A file that is not there yet is made: SQLite takes an empty one. */
+function realPathOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    mkdirSync(dirname(file), { recursive: true });
+    // Never where SQLite may have it open: closing a file drops all locks of the process on it.
+    writeFileSync(file, '', { flag: 'a' });
+    return realpathSync(file);
+  }
+}

@@ -1,0 +1,72 @@
+import { symlinkSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli } from './support/cli.js';
+import { runMain, ServiceProcess } from './support/service-process.js';
+import { SqliteStore } from './support/sqlite-store.js';
+
+let store: SqliteStore;
+let service: ServiceProcess;
+beforeEach(async () => {
+  store = new SqliteStore();
+  service = await ServiceProcess.start({ store });
+});
+afterEach(() => service.remove());
+
+const plant = (id: bigint) => ({ id, name: 'oak' });
+
+describe('a SQLite file that a service runs on', () => {
+  it('takes no second one, by whatever name: one line on stderr, exit 1', async () => {
+    const link = `${store.folder}/link.sqlite`;
+    symlinkSync(store.path, link);
+    for (const url of [store.url, `sqlite:${link}`]) {
+      const second = await runMain(store, { DATABASE_URL: url, MIGRATE: 'off' });
+      expect(second).toEqual({
+        code: 1,
+        stdout: expect.any(String),
+        stderr:
+          `DATABASE_URL: the store cannot be opened: another service is running on ${store.path}: ` +
+          'stop it first, or give this one a DATABASE_URL of its own\n',
+      });
+      expect(second.stdout).not.toContain('/plants');
+    }
+    expect((await service.client().create(plant(1n))).status).toBe(200);
+  });
+
+  it('is open to the commands', async () => {
+    const run = (line: string) => {
+      const env = { DATABASE_URL: store.url };
+      return runCli(line.split(' '), { cwd: store.folder, env });
+    };
+    const copied = `sqlite:${store.folder}/copy.sqlite`;
+    for (const line of [
+      'token create other',
+      'migrate',
+      `copy --from ${store.url} --to ${copied}`,
+      `copy --from ${copied} --to ${store.url}`,
+    ]) {
+      expect({ line, ...(await run(line)) }).toMatchObject({ line, code: 0 });
+    }
+    expect((await service.client().create(plant(1n))).status).toBe(200);
+  });
+
+  it('is free again after kill -9, and after a stop', async () => {
+    const { token } = service;
+    await service.kill();
+    service = await ServiceProcess.start({ store, token });
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    service = await ServiceProcess.start({ store, token });
+    expect((await service.client().create(plant(1n))).status).toBe(200);
+  });
+});
+
+it('of services that start at once on a new file, one runs', async () => {
+  const fresh = new SqliteStore();
+  const start = () =>
+    ServiceProcess.start({ store: fresh, env: { NODE_ENV: 'production' }, token: '-' });
+  const starts = await Promise.allSettled([start(), start(), start()]);
+  const running = starts.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  for (const one of running) await one.kill();
+  await fresh.remove();
+  expect(running).toHaveLength(1);
+});
