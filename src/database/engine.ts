@@ -27,6 +27,11 @@ export interface Engine {
    * @throws Error, with a reason for the operator, where another service has it
    */
   claim(config: StoreConfig): () => void;
+  /**
+   * Makes durable what an earlier process has left, before the service tells anyone that it is stored.
+   * Rejects with the store's error where it cannot be.
+   */
+  recover(store: DataSource): Promise<void>;
   /** Whether a failed start may do later, as the database was only away. */
   isAwayAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */

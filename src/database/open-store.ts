@@ -40,8 +40,8 @@ export async function migrateStore(config: Config): Promise<string[]> {
 }
 
 /**
- * Opens the store as {@link openStore} does, but for the service: claims it until it is closed, and waits
- * for one that is away.
+ * Opens the store as {@link openStore} does, but for the service: claims it until it is closed, makes
+ * durable what an earlier process has left, and waits for one that is away.
  *
  * @throws StoreUnusableError
  */
@@ -79,9 +79,13 @@ class ClaimedStore extends DataSource {
 async function openForService(config: Config): Promise<DataSource> {
   const engine = engineOf(config.databaseUrl);
   const release = engine.claim(config);
+  const store = new ClaimedStore(engine.connect(config), release);
   try {
-    return await open(config, new ClaimedStore(engine.connect(config), release));
+    await open(config, store);
+    await engine.recover(store);
+    return store;
   } catch (error) {
+    if (store.isInitialized) await store.destroy();
     release();
     throw error;
   }

@@ -41,6 +41,8 @@ export const postgres: Engine = {
   demandDurability,
   // Any number of services share it.
   claim: () => () => undefined,
+  // The server's own recovery does it, and FIND waits for stable storage.
+  recover: () => Promise.resolve(),
   isAwayAtStart: (error) =>
     isStoreAway(error) && !REFUSED.test(String((error as { code?: unknown }).code)),
   openWriter: (store) => new PostgresWriter((store.driver as unknown as { master: Pool }).master),

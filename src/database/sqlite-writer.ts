@@ -24,7 +24,7 @@ const NOTE_USES = `
   FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`;
 
 /** Writes a number of the file's header again, which nothing of ours reads, and so commits a page. */
-const PROBE = 'PRAGMA user_version = 0';
+export const PROBE = 'PRAGMA user_version = 0';
 
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 /** Pages in the log after which it is written back: 32 MB. */

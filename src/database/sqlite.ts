@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Logger } from '@nestjs/common';
 import type { Database } from 'better-sqlite3';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
 import { SCHEMA } from './schema.js';
 import { claimFile } from './sqlite-claim.js';
-import { SqliteWriter } from './sqlite-writer.js';
+import { PROBE, SqliteWriter } from './sqlite-writer.js';
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); what
@@ -39,6 +40,7 @@ export const sqlite: Engine = {
   // The pragmas demand it.
   demandDurability: () => Promise.resolve(),
   claim: (config) => (isInMemory(config) ? () => undefined : claimFile(fileOf(config))),
+  recover,
   // A file that cannot be opened needs an operator, not patience.
   isAwayAtStart: () => false,
   openWriter: (store, config) =>
@@ -68,6 +70,21 @@ function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
 /** The configuration refuses it; the document is built over it. */
 function isInMemory(config: StoreConfig): boolean {
   return fileOf(config) === ':memory:';
+}
+
+/**
+ * A process that was killed between its write to the log and the sync leaves plants that are read, but
+ * may not be on the disk. They are written to the file, and both are synced. All of the log is, where no
+ * one else has the file open, so this also mends what a failed sync has left (see docs/operating.md).
+ * Where a reader keeps some of it back, a commit syncs the log, and all that is in it.
+ */
+async function recover(store: DataSource): Promise<void> {
+  const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
+  if (result?.busy === 0) return;
+  await store.query(PROBE);
+  new Logger('Store').warn(
+    'the log was synced, but not written back: another process uses the store',
+  );
 }
 
 /** Under the write lock from the first look on, so that processes that start at once take turns. */
