@@ -1,11 +1,22 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { describeError } from '../describe-error.js';
 import { isAwayCode, StoreAwayError } from './store-away.js';
+
+/** A file that the service has open. */
+export interface OpenedFile {
+  readonly path: string;
+  /** Its device and its number there: what it is, whatever its path. */
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
 
 /** What the thread needs to open the store. */
 export interface SqliteThreadOptions {
   /** Path of the database file. */
   readonly file: string;
+  /** The database file and its log, as they were when the store was opened: no others will do. */
+  readonly opened: readonly OpenedFile[];
   /** Milliseconds that a statement waits for another connection that holds the lock. */
   readonly timeout: number;
   readonly pragmas: readonly string[];
@@ -85,7 +96,10 @@ export class SqliteThread {
     const pending = this.pending;
     this.pending = [];
     this.worker = undefined;
-    const error = new StoreAwayError('the thread that writes to the store ended', { cause });
+    const reason = cause === undefined ? '' : `: ${describeError(cause)}`;
+    const error = new StoreAwayError(`the thread that writes to the store ended${reason}`, {
+      cause,
+    });
     for (const { reject } of pending) reject(error);
   }
 }

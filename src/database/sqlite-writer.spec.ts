@@ -1,4 +1,4 @@
-import { renameSync, statSync } from 'node:fs';
+import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
@@ -52,5 +52,18 @@ describe('SqliteWriter', () => {
     await expect(writer.insertPlants(plants)).rejects.toThrow(StoreAwayError);
     renameSync(`${file.path}.elsewhere`, file.path);
     expect(await writer.insertPlants(plants)).toEqual(['1']);
+  });
+
+  it('begins on no other file than the one that was opened', async () => {
+    const other = new SqliteStore();
+    await openStore(readConfig({ DATABASE_URL: other.url })).then((opened) => opened.destroy());
+    renameSync(file.path, `${file.path}.elsewhere`);
+    copyFileSync(other.path, file.path);
+    await expect(writer.insertPlants([OAK])).rejects.toThrow(/ was removed or replaced /);
+    renameSync(file.path, other.path);
+    renameSync(`${file.path}.elsewhere`, file.path);
+    expect(await writer.insertPlants([OAK])).toEqual(['1']);
+    expect(await other.count()).toBe(0);
+    await other.remove();
   });
 });

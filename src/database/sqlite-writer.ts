@@ -61,6 +61,7 @@ export class SqliteWriter implements StoreWriter {
     return inserted;
   }
 
+  /** On the main thread, as it does not wait: the insert before it has looked whether the file is there. */
   findPlants(ids: readonly string[]): Promise<PlantContent[]> {
     return this.store.query(FIND, [JSON.stringify(ids)]);
   }

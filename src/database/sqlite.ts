@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Database } from 'better-sqlite3';
@@ -7,6 +7,7 @@ import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
 import { SCHEMA } from './schema.js';
 import { claimFile } from './sqlite-claim.js';
+import type { OpenedFile } from './sqlite-thread.js';
 import { PROBE, SqliteWriter } from './sqlite-writer.js';
 
 /**
@@ -46,6 +47,7 @@ export const sqlite: Engine = {
   openWriter: (store, config) =>
     new SqliteWriter(store, {
       file: fileOf(config),
+      opened: isInMemory(config) ? [] : openedFiles(fileOf(config)),
       timeout: statementPatience(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
@@ -65,6 +67,14 @@ function connect(config: StoreConfig) {
 
 function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
   return databaseUrl.slice('sqlite:'.length);
+}
+
+/** The database file and its log, which is beside the file that a link leads to. */
+function openedFiles(file: string): OpenedFile[] {
+  return [file, `${realpathSync(file)}-wal`].map((path) => {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return { path, dev, ino };
+  });
 }
 
 /** The configuration refuses it; the document is built over it. */
