@@ -3,15 +3,13 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from './config/config.js';
 import { STORE_WRITER, type StoreWriter } from './database/engine.js';
+import { exitNow } from './exit-now.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import type { Lifecycle } from './lifecycle.js';
 import { PlantWriter } from './plants/plant-writer.js';
 
 /** The signals that end the service. */
 export const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-
-/** Milliseconds that the store has to break off what is under way. */
-const LAST_WAIT = 1_000;
 
 /** Ends the process in order: first it is no longer ready, then it serves no more, then it is gone. */
 export class Shutdown {
@@ -53,9 +51,6 @@ export class Shutdown {
       `not done after ${seconds} s: requests without an answer: ${exchanges.underWay}, ` +
         `plants without the end of their commit: ${unsettled}`,
     );
-    const brokeOff = this.app.get<StoreWriter>(STORE_WRITER).breakOff();
-    await Promise.race([brokeOff.then(() => process.exit(1)), sleep(LAST_WAIT)]);
-    // A thread that a disk does not answer cannot be ended, and exit() would wait for it.
-    process.kill(process.pid, 'SIGKILL');
+    await exitNow(1, this.app.get<StoreWriter>(STORE_WRITER).breakOff());
   }
 }

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger, type LoggerService } from '@nestjs/common';
 import { describeError } from '../describe-error.js';
 import { Plant } from '../plants/plant.entity.js';
 import { checkPlants } from './check-plants.js';
@@ -12,6 +12,14 @@ import { reportOf, type Report } from './report.js';
 import { inStage } from './stage.js';
 import { withStores, type Stores } from './stores.js';
 
+/** The store's log would go to stdout: of it only what ends the process is told, as every error is. */
+const LAST_WORDS: LoggerService = {
+  log: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  fatal: (message) => process.stderr.write(`error: ${message}\n`),
+};
+
 /**
  * Copies every plant and every token from one store to another: progress goes to stderr, what both
  * sides hold in the end to stdout. It goes on where an earlier copy was interrupted.
@@ -19,8 +27,7 @@ import { withStores, type Stores } from './stores.js';
  * @throws CopyError
  */
 export async function runCopy({ from, to }: CopyConfig): Promise<void> {
-  // The store's log would go to stdout.
-  Logger.overrideLogger(false);
+  Logger.overrideLogger(LAST_WORDS);
   try {
     await withStores(from, to, copy);
   } catch (error) {

@@ -49,7 +49,8 @@ export class SqliteThread {
   /**
    * Runs a statement and returns the first column of its rows.
    *
-   * @throws StoreAwayError where the store is away; Error where the statement is at fault
+   * @throws StoreAwayError where the store is away; Error where the statement is at fault; either with
+   *   SQLite's code
    */
   run(sql: string, ...parameters: string[]): Promise<string[]> {
     this.worker ??= this.start();
@@ -86,9 +87,10 @@ export class SqliteThread {
 
   private settle(answer: SqliteThreadAnswer): void {
     const task = this.pending.shift();
-    if ('rows' in answer) task?.resolve(answer.rows);
-    else if (isAwayCode(answer.code)) task?.reject(new StoreAwayError(answer.message));
-    else task?.reject(Object.assign(new Error(answer.message), { code: answer.code }));
+    if ('rows' in answer) return task?.resolve(answer.rows);
+    const { message, code } = answer;
+    const error = isAwayCode(code) ? new StoreAwayError(message) : new Error(message);
+    task?.reject(Object.assign(error, { code }));
   }
 
   /** The thread is gone, and what was under way may be stored or not; the next task starts another. */

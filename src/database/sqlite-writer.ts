@@ -1,35 +1,25 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import type { Plant, PlantContent } from '../plants/plant.entity.js';
+import { exitNow } from '../exit-now.js';
 import type { StoreWriter } from './engine.js';
+import { CHECKPOINT, FIND, INSERT, NOTE_USES, PROBE } from './sqlite-statements.js';
 import { SqliteThread, type SqliteThreadOptions } from './sqlite-thread.js';
 
-/**
- * Ids travel as text both ways, since a double cannot hold them, and a group as one JSON text of
- * `[id, name, tag, created_by, created_at]` rows, since that is one statement for any number of plants.
- */
-const INSERT = `
-  INSERT INTO plants (id, name, tag, created_by, created_at)
-  SELECT CAST(value->>0 AS INTEGER), value->>1, value->>2, value->>3, CAST(value->>4 AS INTEGER)
-  FROM json_each(?) WHERE true
-  ON CONFLICT (id) DO NOTHING RETURNING CAST(id AS TEXT)`;
-
-const FIND = `
-  SELECT CAST(id AS TEXT) AS id, name, tag FROM plants
-  WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`;
-
-/** Takes `[id, time]` rows. */
-const NOTE_USES = `
-  UPDATE tokens SET last_used_at = uses.value->>1
-  FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`;
-
-/** Writes a number of the file's header again, which nothing of ours reads, and so commits a page. */
-export const PROBE = 'PRAGMA user_version = 0';
-
-const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 /** Pages in the log after which it is written back: 32 MB. */
 const CHECKPOINT_AFTER = 8_000;
 const PAGE = 4_096;
+
+/** The exit code of an I/O error (sysexits.h). */
+const EX_IOERR = 74;
+
+/**
+ * Where a sync fails, Linux forgets what was to be written, and the next sync succeeds without it
+ * (wiki.postgresql.org/wiki/Fsync_Errors).
+ */
+const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
+/** One sync stands for all parts of a checkpoint, those of earlier tries too: an error in any spoils it. */
+const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
 
 /**
  * Writes on a thread with a connection of its own. TypeORM's driver for SQLite is synchronous: on the
@@ -45,6 +35,8 @@ export class SqliteWriter implements StoreWriter {
   /** Pages in the log, at the most: plants of random ids touch one each, and long ones more. */
   private pages = 0;
   private checkpoint: Promise<void> | undefined;
+  /** There, and never settled, once the process is ending, as {@link end} says. */
+  private ending: Promise<never> | undefined;
 
   constructor(
     private readonly store: DataSource,
@@ -56,7 +48,7 @@ export class SqliteWriter implements StoreWriter {
 
   async insertPlants(plants: readonly Plant[]): Promise<string[]> {
     const rows = JSON.stringify(plants.map(rowOf));
-    const inserted = await this.writer.run(INSERT, rows);
+    const inserted = await this.commit(INSERT, rows);
     this.noteWritten(plants.length + rows.length / PAGE);
     return inserted;
   }
@@ -67,11 +59,11 @@ export class SqliteWriter implements StoreWriter {
   }
 
   async noteUses(uses: readonly (readonly [number, number])[]): Promise<void> {
-    await this.writer.run(NOTE_USES, JSON.stringify(uses));
+    await this.commit(NOTE_USES, JSON.stringify(uses));
   }
 
   async probe(): Promise<void> {
-    await this.writer.run(PROBE);
+    await this.commit(PROBE);
     this.noteWritten(1);
   }
 
@@ -84,6 +76,20 @@ export class SqliteWriter implements StoreWriter {
     await this.checkpoint;
     await this.checkpointer.close();
     await this.writer.close();
+    // Who waits for this closes the store next.
+    await this.ending;
+  }
+
+  private async commit(sql: string, ...parameters: string[]): Promise<string[]> {
+    await this.ending;
+    try {
+      const rows = await this.writer.run(sql, ...parameters);
+      await this.ending;
+      return rows;
+    } catch (error) {
+      if (SYNC_FAILED.test(codeOf(error))) await this.end('the sync of a commit', error);
+      throw error;
+    }
   }
 
   private noteWritten(pages: number): void {
@@ -102,10 +108,32 @@ export class SqliteWriter implements StoreWriter {
       await this.checkpointer.run(CHECKPOINT);
       await this.writer.run(CHECKPOINT);
     } catch (error) {
+      if (WRITE_BACK_FAILED.test(codeOf(error))) await this.end('writing the log back', error);
       this.logger.warn(`the log was not written back, and is tried again later: ${String(error)}`);
     }
     this.checkpoint = undefined;
   }
+
+  /**
+   * Ends the process, since nobody knows what of the file is on the disk; from here on nobody is told a
+   * 200. The log has what the file may lack, and the next start writes all of it back. The last close
+   * of the file would write back what SQLite still takes for missing, and then remove the log: there is
+   * none, as exit() ends the threads but leaves the main thread's connection open.
+   */
+  private end(what: string, error: unknown): Promise<never> {
+    if (!this.ending) {
+      this.ending = new Promise(() => undefined);
+      this.logger.fatal(
+        `${what} failed (${codeOf(error)}): the process ends, and the next start recovers the store from its log`,
+      );
+      void exitNow(EX_IOERR, this.breakOff());
+    }
+    return this.ending;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code);
 }
 
 function rowOf({ id, name, tag, createdBy, createdAt }: Plant): readonly (string | null)[] {

@@ -7,8 +7,9 @@ import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
 import { SCHEMA } from './schema.js';
 import { claimFile } from './sqlite-claim.js';
+import { PROBE } from './sqlite-statements.js';
 import type { OpenedFile } from './sqlite-thread.js';
-import { PROBE, SqliteWriter } from './sqlite-writer.js';
+import { SqliteWriter } from './sqlite-writer.js';
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); what
