@@ -25,9 +25,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 /** A new folder that is gone when the benchmark ends, however it ends. */
-export function temporaryFolder(): string {
-  mkdirSync(WORK, { recursive: true });
-  const folder = mkdtempSync(join(WORK, 'run-'));
+export function temporaryFolder(parent = WORK): string {
+  mkdirSync(parent, { recursive: true });
+  const folder = mkdtempSync(join(parent, 'run-'));
   // PostgreSQL, which runs as another user where we are root, goes through it to its own.
   chmodSync(folder, 0o711);
   folders.add(folder);

@@ -23,8 +23,15 @@ export function fill(file: string, plants: number): void {
 
 /** The number of plants in a SQLite file. */
 export function countPlants(file: string): number {
+  return query<{ n: number }>(file, 'SELECT count(*) AS n FROM plants')[0]?.n ?? NaN;
+}
+
+/** The rows of a statement that only reads, on a connection of its own. */
+export function query<Row>(file: string, sql: string, ...values: unknown[]): Row[] {
   const database = new Database(file, { readonly: true });
-  const count = database.prepare('SELECT count(*) FROM plants').pluck().get() as number;
-  database.close();
-  return count;
+  try {
+    return database.prepare<unknown[], Row>(sql).all(...values);
+  } finally {
+    database.close();
+  }
 }

@@ -63,6 +63,7 @@ export async function countPlants(url: string): Promise<number> {
   return file === undefined ? postgres.countPlants(url) : sqlite.countPlants(file);
 }
 
-function sqliteFileOf(url: string): string | undefined {
+/** The file of a SQLite store; undefined for any other. */
+export function sqliteFileOf(url: string): string | undefined {
   return /^sqlite:(.*)/.exec(url)?.[1];
 }

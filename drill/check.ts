@@ -1,5 +1,5 @@
-import { countPlants } from '../bench/postgres.js';
-import { findPlants } from './database.js';
+import { countPlants } from '../bench/store.js';
+import { findPlants } from './store.js';
 import type { Ledger } from './ledger.js';
 import { plantOf, type Plant } from './plants.js';
 
@@ -9,17 +9,21 @@ const LONGEST = 5_000 + 500;
 /**
  * Looks every plant up that was told 200, with all it consists of; and whether there are others.
  *
+ * @param store its address
+ *
  * @returns what is wrong
  */
 export async function check({ acknowledged, open }: Ledger, store: string): Promise<string[]> {
   const wrong: string[] = [];
   const stored = await findPlants(store, [...acknowledged.keys()]);
-  for (const [id, scenario] of acknowledged) {
+  for (const [id, { scenario }] of acknowledged) {
     if (isSame(stored.get(id), plantOf(id))) continue;
     scenario.lost += 1;
     wrong.push(`${scenario.name}: plant ${id} is lost`);
   }
-  for (const { name, longest } of new Set(acknowledged.values())) {
+  for (const { name, longest } of new Set(
+    [...acknowledged.values()].map(({ scenario }) => scenario),
+  )) {
     if (longest > LONGEST) wrong.push(`${name}: a request took ${Math.round(longest)} ms`);
   }
   const others = (await countPlants(store)) - stored.size;

@@ -5,10 +5,17 @@ import type { Scenario } from './scenario.js';
 /** How a plant can be left without a 200. */
 export type Untold = 'refused' | 'unknown' | 'unreachable';
 
+/** The first 200 of a plant. */
+export interface Acknowledgement {
+  readonly scenario: Scenario;
+  /** Nanoseconds of CLOCK_MONOTONIC. */
+  readonly at: bigint;
+}
+
 /** The book of what the clients of one store were told. */
 export class Ledger {
   /** Every plant that was told 200, and when first. */
-  readonly acknowledged = new Map<bigint, Scenario>();
+  readonly acknowledged = new Map<bigint, Acknowledgement>();
   /** Plants that must be sent again. */
   readonly open = new Map<bigint, Untold>();
   /** Answers that must never come. */
@@ -26,10 +33,12 @@ export class Ledger {
   }
 
   note(id: bigint, answer: Answer, took: number): void {
+    const at = process.hrtime.bigint();
     this.scenario.note(answer, took);
     this.outage.note(answer.kind === 'acknowledged');
     if (answer.kind === 'acknowledged') {
-      if (!this.acknowledged.has(id)) this.acknowledged.set(id, this.scenario);
+      const first = this.acknowledged.get(id);
+      if (!first) this.acknowledged.set(id, { scenario: this.scenario, at });
       this.open.delete(id);
     } else if (answer.kind === 'wrong') {
       this.wrong.push(`${this.scenario.name}: ${answer.what}`);

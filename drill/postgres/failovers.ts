@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pair } from './pair.js';
 import { Proxy } from './proxy.js';
-import { Scenario } from './scenario.js';
-import { Stage, type Played } from './stage.js';
+import { Scenario } from '../scenario.js';
+import { Service } from '../service.js';
+import { Stage, type Played } from '../stage.js';
 
 /** Milliseconds for which the proxy leads to the old primary: long enough for a commit to hang. */
 const ASTRAY = 4_000;
@@ -19,18 +20,18 @@ export async function failOver(times: number): Promise<Played> {
   const proxy = await Proxy.start(pair.primary.port);
   const url = new URL(pair.primary.url());
   url.port = String(proxy.port);
-  const stage = await Stage.start(url.href, orderly);
+  const stage = await Stage.start(new Service(url.href), orderly);
 
   for (let i = 0; i < times; i++) {
-    if (i % 2 === 0) await stage.round(orderly, () => follow(pair, proxy), pair.other);
-    else await stage.round(hasty, () => runAhead(pair, proxy), pair.other);
+    if (i % 2 === 0) await stage.round(orderly, () => follow(pair, proxy), pair.other.url());
+    else await stage.round(hasty, () => runAhead(pair, proxy), pair.other.url());
     await pair.raise();
-    await stage.round(split, () => stray(pair, proxy), pair.primary);
+    await stage.round(split, () => stray(pair, proxy), pair.primary.url());
     await pair.raiseReadOnly();
-    await stage.round(readOnly, () => stray(pair, proxy), pair.primary);
+    await stage.round(readOnly, () => stray(pair, proxy), pair.primary.url());
     await pair.renew();
   }
-  const wrong = await stage.finish(pair.primary);
+  const wrong = await stage.finish(pair.primary.url());
   proxy.stop();
   await pair.discard();
   return { scenarios: [orderly, hasty, split, readOnly], wrong };

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { freePort } from '../test/support/postgres-programs.js';
-import { PostgresServer } from '../test/support/postgres-server.js';
-import { demandDurability } from './database.js';
+import { freePort } from '../../test/support/postgres-programs.js';
+import { PostgresServer } from '../../test/support/postgres-server.js';
+import { query } from '../../bench/postgres.js';
 
 const servers = new Set<PostgresServer>();
 
@@ -44,4 +44,14 @@ function demandDisk({ folder }: PostgresServer): void {
   const type = execFileSync('df', ['--output=fstype', folder], { encoding: 'utf8' });
   if (type.includes('tmpfs'))
     throw new Error(`${folder} is in memory: set TMPDIR to one on a disk`);
+}
+
+/** @throws Error where a server's 200 would not mean stable storage: the drill would show nothing */
+async function demandDurability(url: string): Promise<void> {
+  for (const name of ['fsync', 'full_page_writes', 'synchronous_commit']) {
+    const [row] = await query<{ value: string }>(url, 'SELECT current_setting($1) AS value', [
+      name,
+    ]);
+    if (row?.value !== 'on') throw new Error(`${name} is ${row?.value}`);
+  }
 }
