@@ -1,0 +1,100 @@
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import type { File, Operation } from './records.js';
+
+/** What the kernel writes as a whole, in bytes. */
+const PAGE = 4_096;
+
+/** What a disk may have got or not: (part of) a page of a write, or a new size. */
+export interface Change {
+  readonly file: File;
+  readonly offset: number;
+  /** Undefined: the file ends at the offset. */
+  readonly data?: Buffer;
+  /** The file's name is gone, and what comes after is another file's. */
+  readonly isUnlink?: boolean;
+  readonly end: bigint;
+}
+
+/**
+ * A file on a disk whose power may be cut: what is on the disk for sure is in a file of its own, and
+ * what only the kernel's cache has is listed. It follows the recorded operations.
+ */
+export class DiskFile {
+  /** The oldest first. */
+  unsynced: Change[] = [];
+  /** Was unsynced when a sync failed: the kernel takes it for written, and writes it no more. */
+  private forsaken: Change[] = [];
+  private readonly fd: number;
+  private readonly undo: (() => void)[] = [];
+
+  constructor(path: string) {
+    this.fd = openSync(path, 'r+');
+  }
+
+  /** @param operation one of this file */
+  apply({ kind, file, offset, data, start, end, outcome }: Operation): void {
+    if (kind === 'sync') this.sync(start, outcome);
+    else if (outcome === 'failed') return;
+    else if (kind === 'write') this.dirty({ file, offset, data, end });
+    else this.unsynced.push({ file, offset, isUnlink: kind === 'unlink', end });
+  }
+
+  /** Makes the file what it is after a cut until which these changes had reached the disk. */
+  cut(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const { size } = fstatSync(this.fd);
+      const before = Buffer.alloc(Math.max(0, change.data?.length ?? size - change.offset));
+      const length = readSync(this.fd, before, 0, before.length, change.offset);
+      this.undo.push(() => {
+        ftruncateSync(this.fd, size);
+        writeSync(this.fd, before, 0, length, change.offset);
+      });
+      this.write(change);
+    }
+  }
+
+  /** Makes the file again what is on the disk for sure. */
+  restore(): void {
+    for (const step of this.undo.splice(0).reverse()) step();
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
+
+  /** Takes a write page by page. What a failed sync left behind in a page is dirty again with it. */
+  private dirty({
+    file,
+    offset,
+    data,
+    end,
+  }: Pick<Operation, 'file' | 'offset' | 'data' | 'end'>): void {
+    for (let from = 0; from < data.length;) {
+      const at = offset + from;
+      const page = pageOf({ offset: at });
+      const again = this.forsaken.filter((change) => pageOf(change) === page);
+      this.forsaken = this.forsaken.filter((change) => pageOf(change) !== page);
+      const part = data.subarray(from, (page + 1) * PAGE - offset);
+      this.unsynced.push(...again, { file, offset: at, data: part, end });
+      from += part.length;
+    }
+  }
+
+  /** What was written before a sync began is on the disk when it ends, or never, where it failed. */
+  private sync(start: bigint, outcome: Operation['outcome']): void {
+    if (outcome === 'unknown') return;
+    const covered = this.unsynced.filter(({ end }) => end <= start);
+    this.unsynced = this.unsynced.filter(({ end }) => end > start);
+    if (outcome === 'failed') this.forsaken.push(...covered);
+    else for (const change of covered) this.write(change);
+  }
+
+  private write({ offset, data }: Change): void {
+    if (data) writeSync(this.fd, data, 0, data.length, offset);
+    else ftruncateSync(this.fd, offset);
+  }
+}
+
+function pageOf({ offset }: Pick<Change, 'offset'>): number {
+  return Math.floor(offset / PAGE);
+}

@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+import { WORK } from '../../bench/processes.js';
+import { inLanes } from '../lanes.js';
+import { describeRun } from '../machine.js';
+import { answersOf, notesOn, timesOf } from '../report.js';
+import { finish } from '../run.js';
+import { FAULTS } from './fault.js';
+import { fillDisk } from './full-disk.js';
+import { failDisk } from './io-errors.js';
+import { killServices } from './kills.js';
+import { cutPower } from './power-cuts.js';
+import { faultsOf, imagesOf } from './report.js';
+
+/** `npm run drill:sqlite`: cuts the power, has the disk fail and run full, and kills the service. */
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' } },
+});
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+/** The most likely ones: a sync that fails once, and no room for a while. */
+const SOME = FAULTS.filter(({ operation, error, lasting }) =>
+  error === 'EIO' ? operation === 'sync' && !lasting : operation === 'write' && lasting,
+);
+console.log(`seed ${seed}`);
+
+/** How much of each is done. */
+const { lives, plants, points, faults, faultPoints, fills, kills } = values.quick
+  ? { lives: 2, plants: 8_500, points: 40, faults: SOME, faultPoints: 3, fills: 1, kills: 10 }
+  : {
+      lives: 3,
+      plants: 17_000,
+      points: 2_200,
+      faults: [...FAULTS, ...FAULTS, ...FAULTS],
+      faultPoints: 6,
+      fills: 10,
+      kills: 1_000,
+    };
+
+const cuts = await cutPower(lives, plants, points, seed);
+const errors = await inLanes(2, [...faults.entries()], ([i, fault]) =>
+  failDisk(fault, faultPoints, seed + i),
+);
+const played = [await fillDisk(fills), await killServices(kills)];
+const scenarios = played.flatMap((each) => each.scenarios);
+
+const report = [
+  `${describeRun('drill:sqlite', WORK)}\n- seed ${seed}`,
+  imagesOf(cuts),
+  faultsOf(errors),
+  answersOf(scenarios),
+  timesOf(scenarios),
+  notesOn(scenarios),
+];
+const wrong = [cuts, ...errors, ...played].flatMap((each) => each.wrong);
+finish(report.join('\n\n'), wrong, values.quick ? undefined : 'drill sqlite');
