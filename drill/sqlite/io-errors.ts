@@ -7,12 +7,10 @@ import { Ids, plantOf } from '../plants.js';
 import { Scenario } from '../scenario.js';
 import { Service } from '../service.js';
 import { Stage } from '../stage.js';
-import { pointsIn } from './cuts.js';
 import { nameOf, type Fault } from './fault.js';
 import { integrityOf, writeSent } from './image.js';
 import { randomFrom, type Random } from './random.js';
-import { memoryFolder, newRecording, type Recording } from './recording.js';
-import { readRecords } from './records.js';
+import { memoryFolder, newRecording, STORE, type Recording } from './recording.js';
 import { replay, SENT, type Outcome } from './replay.js';
 
 /** Milliseconds for which a lasting fault lasts; in which a service may end; and until one strikes. */
@@ -60,8 +58,9 @@ export async function failDisk(fault: Fault, points: number, seed: number): Prom
     return exit === undefined || exit === IO_ERROR ? [] : [`the service ended with ${exit}`];
   });
   wrong.push(...(await problemsOf(() => stage.finish(store))), ...integrityOf(file));
-  const image = join(memoryFolder(), 'store.sqlite');
-  const cuts = await cutAfter(armed, recording, stage.ledger, { image, count: points, seed });
+  const image = join(memoryFolder(), STORE);
+  writeSent(stage.ledger, join(folder, SENT));
+  const cuts = await replay({ folder, seed, points, after: armed, image });
   wrong.push(
     ...firstOf(cuts.wrong),
     ...(await problemsOf(() => resend(image, recording, stage.ledger))),
@@ -89,9 +88,9 @@ async function strikeWith(
   fault: Fault,
   random: Random,
 ): Promise<IoError['exit']> {
-  // There is one sync or truncation of the database in a checkpoint, and many of all else.
+  // A checkpoint syncs and truncates the database once; there are many of all else.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
-  file.arm(fault, 1 + Math.floor(random() * (isRare ? 2 : 50)));
+  file.arm(fault, isRare ? 1 : 1 + Math.floor(random() * 50));
   await until('the fault struck', () => file.fired > 0);
   if (fault.lasting) await sleep(LASTING);
   file.repair();
@@ -122,20 +121,6 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
     if (performance.now() - since > PATIENCE) throw new Error(`it took too long until ${what}`);
     await sleep(20);
   }
-}
-
-/** Cuts the power after a time; in the end the image is what is on the disk when all is over. */
-async function cutAfter(
-  time: bigint,
-  { folder }: Recording,
-  ledger: Ledger,
-  { image, count, seed }: { image: string; count: number; seed: number },
-): Promise<Outcome> {
-  writeSent(ledger, join(folder, SENT));
-  const operations = readRecords(folder);
-  const from = operations.findIndex(({ end }) => end > time);
-  const points = pointsIn(operations, count, randomFrom(seed), from);
-  return replay({ folder, points, seed, image });
 }
 
 /** Starts a service on what a power cut left, and sends the last plants once more. */

@@ -8,12 +8,16 @@ import { FAULTS } from './fault.js';
 import { fillDisk } from './full-disk.js';
 import { failDisk } from './io-errors.js';
 import { killServices } from './kills.js';
-import { cutPower } from './power-cuts.js';
+import { cut, cutPower } from './power-cuts.js';
 import { faultsOf, imagesOf } from './report.js';
 
 /** `npm run drill:sqlite`: cuts the power, has the disk fail and run full, and kills the service. */
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    recording: { type: 'string' },
+  },
 });
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 /** The most likely ones: a sync that fails once, and no room for a while. */
@@ -23,19 +27,27 @@ const SOME = FAULTS.filter(({ operation, error, lasting }) =>
 console.log(`seed ${seed}`);
 
 /** How much of each is done. */
-const { lives, plants, points, faults, faultPoints, fills, kills } = values.quick
-  ? { lives: 2, plants: 8_500, points: 40, faults: SOME, faultPoints: 3, fills: 1, kills: 10 }
+const { extent, faults, faultPoints, fills, kills } = values.quick
+  ? {
+      extent: { lives: 2, plants: 8_500, points: 40 },
+      faults: SOME,
+      faultPoints: 2,
+      fills: 1,
+      kills: 10,
+    }
   : {
-      lives: 3,
-      plants: 17_000,
-      points: 2_200,
+      extent: { lives: 3, plants: 17_000, points: 2_200 },
       faults: [...FAULTS, ...FAULTS, ...FAULTS],
-      faultPoints: 6,
+      faultPoints: 5,
       fills: 10,
       kills: 1_000,
     };
 
-const cuts = await cutPower(lives, plants, points, seed);
+if (values.recording !== undefined) {
+  const { images, wrong } = await cut(values.recording, extent.points, seed);
+  finish(JSON.stringify(images), wrong);
+}
+const cuts = await cutPower(extent, seed);
 const errors = await inLanes(2, [...faults.entries()], ([i, fault]) =>
   failDisk(fault, faultPoints, seed + i),
 );

@@ -16,13 +16,16 @@ export interface Recording {
   readonly service: Service;
 }
 
+/** The name of the database file in the folder of a recording. */
+export const STORE = 'store.sqlite';
+
 let library: string | undefined;
 
 /** Makes a store, as an operator would, and a service that will be recorded; it does not run yet. */
 export async function newRecording(): Promise<Recording> {
   library ??= compile();
   const folder = memoryFolder();
-  const file = join(folder, 'store.sqlite');
+  const file = join(folder, STORE);
   const fault = new FaultFile(join(folder, 'fault'));
   const service = new Service(`sqlite:${file}`, {
     LD_PRELOAD: library,

@@ -2,11 +2,18 @@ import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { choose, kindsFor, type Kind } from './cuts.js';
+import { choose, kindsFor, pointsIn, type Kind } from './cuts.js';
 import { DiskFile, type Change } from './disk.js';
 import { inspect, type Findings } from './image.js';
 import { randomFrom } from './random.js';
-import { FILES, readRecords, type File } from './records.js';
+import {
+  endsCheckpoint,
+  FILES,
+  readRecords,
+  restartsLog,
+  type File,
+  type Operation,
+} from './records.js';
 
 /** What is in the folder of a recording, beside the records. */
 export const BEFORE = 'before.sqlite';
@@ -17,9 +24,13 @@ const SUFFIX = { database: '', log: '-wal' } as const;
 export interface Replay {
   /** The recording. */
   readonly folder: string;
-  /** Numbers of the operations before which the power is cut, in their order. */
-  readonly points: readonly number[];
   readonly seed: number;
+  /** Before how many operations the power is cut, in each way that makes a difference. */
+  readonly points: number;
+  /** Which of them are this replay's, of how many replays. */
+  readonly share?: readonly [index: number, shares: number];
+  /** The time before which nothing is cut; nanoseconds of CLOCK_MONOTONIC. */
+  readonly after?: bigint;
   /** Where the images are made; in the end, what is on the disk when all is over. */
   readonly image: string;
   /** A file whose syncs do nothing, and nothing else is kept: the drill must notice. */
@@ -30,6 +41,10 @@ export interface Replay {
 
 /** What came of the cuts. */
 export interface Outcome {
+  /** What was recorded. */
+  readonly operations: number;
+  readonly checkpoints: number;
+  readonly restarts: number;
   readonly images: Partial<Record<Kind, number>>;
   /** Acknowledged plants that were looked for, over all images. */
   checked: number;
@@ -48,17 +63,29 @@ export async function replay(task: Replay): Promise<Outcome> {
 /** Follows a recording, and cuts the power on its way. */
 class Player {
   private readonly files: Record<File, DiskFile>;
-  private readonly outcome: Outcome = { images: {}, checked: 0, lost: 0, damaged: 0, wrong: [] };
+  private readonly operations: readonly Operation[];
+  private readonly outcome: Outcome;
 
   constructor(private readonly task: Replay) {
+    this.operations = readRecords(task.folder);
+    this.outcome = {
+      operations: this.operations.length,
+      checkpoints: this.operations.filter(endsCheckpoint).length,
+      restarts: this.operations.filter(restartsLog).length,
+      images: {},
+      checked: 0,
+      lost: 0,
+      damaged: 0,
+      wrong: [],
+    };
     copyFileSync(join(task.folder, BEFORE), task.image);
     writeFileSync(`${task.image}-wal`, '');
     this.files = { database: new DiskFile(task.image), log: new DiskFile(`${task.image}-wal`) };
   }
 
   play(): Outcome {
-    const points = new Set(this.task.points);
-    for (const [i, operation] of readRecords(this.task.folder).entries()) {
+    const points = this.points();
+    for (const [i, operation] of this.operations.entries()) {
       if (points.has(i)) this.cutBefore(i, operation.end);
       if (operation.kind === 'sync' && operation.file === this.task.lying) continue;
       this.files[operation.file].apply(operation);
@@ -66,6 +93,13 @@ class Player {
     if (this.task.left !== undefined) this.compare(this.task.left);
     for (const file of FILES) this.files[file].close();
     return this.outcome;
+  }
+
+  private points(): Set<number> {
+    const { points, seed, after = 0n, share: [index, shares] = [0, 1] } = this.task;
+    const from = this.operations.findIndex(({ end }) => end > after);
+    const all = pointsIn(this.operations, points, randomFrom(seed), from);
+    return new Set(all.filter((_, i) => i % shares === index));
   }
 
   /** Every kind of cut; what was acknowledged when the operation ended had been acknowledged before. */
