@@ -18,6 +18,8 @@ export interface LoadOptions {
   readonly pause?: number;
   readonly ids?: Ids;
   readonly clients?: number;
+  /** How often a client sends its last plant once more. */
+  readonly repeats?: number;
 }
 
 /** Clients that send one plant after the other, each on a connection of its own. */
@@ -25,6 +27,7 @@ export class Load {
   private readonly client: Client;
   private readonly pause: number;
   private readonly ids: Ids;
+  private readonly repeats: number;
   private running = true;
   private readonly clients: Promise<void>[];
 
@@ -36,6 +39,7 @@ export class Load {
   ) {
     this.pause = options.pause ?? PAUSE;
     this.ids = options.ids ?? new Ids();
+    this.repeats = options.repeats ?? REPEATS;
     this.client = new Client(url, token);
     this.clients = Array.from({ length: options.clients ?? CLIENTS }, () => this.run());
   }
@@ -63,7 +67,7 @@ export class Load {
     let id = this.ids.next();
     while (this.running) {
       const acknowledged = await this.send(id);
-      if (Math.random() > REPEATS) id = this.ids.next();
+      if (Math.random() > this.repeats) id = this.ids.next();
       await sleep(acknowledged ? Math.random() * this.pause : PAUSE_AFTER_TROUBLE);
     }
   }

@@ -17,8 +17,10 @@ import { replay, SENT, type Outcome } from './replay.js';
 const LASTING = 1_000;
 const ENDING = 500;
 const PATIENCE = 60_000;
-/** Plants with long names after the fault: more than a checkpoint's worth, so that the log begins anew. */
-const PLANTS = 3_200;
+/** Long names, and many of them sent again, bring a checkpoint with every 650 new plants. */
+const LOAD = { pause: 0, ids: new Ids(true), repeats: 3 / 4 };
+/** New plants after the fault: more than a checkpoint's worth, so that the log begins anew. */
+const PLANTS = 1_000;
 /** The exit code by which the service says that it trusts its files no more (EX_IOERR of sysexits.h). */
 const IO_ERROR = 74;
 /** Plants that are sent once more to a service that starts on what a power cut left. */
@@ -45,7 +47,7 @@ export async function failDisk(fault: Fault, points: number, seed: number): Prom
   const store = `sqlite:${file}`;
   const scenario = new Scenario(nameOf(fault));
   const random = randomFrom(seed);
-  const stage = await Stage.start(service, scenario, { pause: 0, ids: new Ids(true) });
+  const stage = await Stage.start(service, scenario, LOAD);
   const armed = process.hrtime.bigint();
   let exit: IoError['exit'];
   const wrong = await problemsOf(async () => {
