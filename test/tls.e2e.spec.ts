@@ -1,11 +1,10 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type RequestOptions } from 'node:https';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { generate } from 'selfsigned';
+import { certificateIn, issueCertificate } from './support/certificate.js';
 import { createStore } from './support/engine.js';
 import { ServiceProcess, runMain } from './support/service-process.js';
 import type { TemporaryStore } from './support/temporary-store.js';
@@ -21,16 +20,11 @@ afterEach(async () => {
   await store.remove();
 });
 
-const cert = () => join(store.folder, 'cert.pem');
-const key = () => join(store.folder, 'key.pem');
-const env = () => ({ TLS_CERT_FILE: cert(), TLS_KEY_FILE: key() });
+const env = () => certificateIn(store.folder);
+const cert = () => env().TLS_CERT_FILE;
+const key = () => env().TLS_KEY_FILE;
 
-/** Writes a certificate for this name, and its key. */
-async function issue(name: string): Promise<void> {
-  const pair = await generate([{ name: 'commonName', value: name }], { keyType: 'ec' });
-  writeFileSync(cert(), pair.cert);
-  writeFileSync(key(), pair.private);
-}
+const issue = (name: string) => issueCertificate(store.folder, name);
 
 /** The name that the service's certificate has. */
 async function certified(port: number): Promise<string> {

@@ -1,4 +1,5 @@
-import { Agent, request, type IncomingMessage } from 'node:http';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { text } from 'node:stream/consumers';
 import { receive, type Received, type Sent } from './received.js';
 import { noteSecrets } from './secrecy.js';
@@ -7,25 +8,32 @@ import { noteSecrets } from './secrecy.js';
 export class Client {
   /** The headers of a request that carries a plant and a token. */
   readonly headers: Readonly<Record<string, string>>;
-  private readonly agent: Agent;
+  private readonly transport: typeof http | typeof https;
+  private readonly agent: http.Agent;
 
-  /** @param connections how many are open at most */
+  /**
+   * @param connections how many are open at most
+   * @param isTls whether it speaks TLS; any certificate will do
+   */
   constructor(
     private readonly port: number,
     token: string,
     connections = 64,
+    isTls = false,
   ) {
     this.headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    this.agent = new Agent({ keepAlive: true, maxSockets: connections });
+    this.transport = isTls ? https : http;
+    const options = { keepAlive: true, maxSockets: connections, rejectUnauthorized: false };
+    this.agent = new this.transport.Agent(options);
   }
 
   /** Sends a request; rejects where the connection breaks before the whole answer is there. */
   async send({ method = 'POST', path = '/plants', headers = this.headers, body }: Sent = {}) {
-    const { agent, port } = this;
+    const { agent, port, transport } = this;
     noteSecrets([path, ...Object.values(headers).flat()].join('\n'));
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const options = { agent, host: '127.0.0.1', port, method, path, headers };
-      request(options, resolve).on('error', reject).end(body);
+      transport.request(options, resolve).on('error', reject).end(body);
     });
     const names = Object.entries(response.headersDistinct);
     const received = Object.fromEntries(names.map(([name, all = []]) => [name, all.join(', ')]));

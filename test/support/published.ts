@@ -3,9 +3,9 @@ import { parse } from 'yaml';
 import type { Addition } from './differences.js';
 import type { JsonObject } from './json.js';
 
-/** The text of a file of the repository, by its path from the top. */
+/** The text of a file of the repository, by its path from the top, where npm starts its scripts. */
 export function read(path: string): string {
-  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  return readFileSync(path, 'utf8');
 }
 
 /** The interface as it was written by hand. */

@@ -1,15 +1,16 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
 import { demandSecrecy, Log, LOG_ALL, noteSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+/** As it was built; npm starts its scripts at the top of the project. */
+const MAIN = resolve('dist/src/main.js');
 
 /** How a process ended. */
 export interface Exit {
@@ -86,10 +87,10 @@ export class ServiceProcess {
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     // Without a token to go by, the printed one is waited for.
     const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants[\n"]/;
-    await new Promise<void>((resolve, reject) => {
+    await new Promise<void>((begin, reject) => {
       child.stdout.on('data', (chunk: Buffer) => {
         printed += chunk.toString();
-        if (ready.test(printed)) resolve();
+        if (ready.test(printed)) begin();
       });
       void exited.then(() => reject(new Error(`the service ended: ${chunks.join('')}`)));
     });
@@ -117,6 +118,10 @@ export class ServiceProcess {
   /** Where it logs, for tests that do not read it. */
   get stdout(): Readable {
     return this.child.stdout;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? NaN;
   }
 
   connect(): Promise<RawConnection> {

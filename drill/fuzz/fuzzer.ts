@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { judge } from './judge.js';
+import { play } from './play.js';
+import { Random } from './random.js';
+import { scriptOf, type Script } from './script.js';
+import { Subject } from './subject.js';
+
+/** Connections at once. */
+const AT_ONCE = 64;
+/** The last connections, one of which has ended the service when it is seen that it has. */
+const SUSPECTS = 3 * AT_ONCE;
+/** Findings after which a round is over. */
+const ENOUGH = 10;
+const TRIES = 8;
+/** Milliseconds until it is seen that the service has ended. */
+const SEEN = 50;
+/** Characters of a script, and of the log, that are shown. */
+const SHOWN = 2_000;
+
+/** Does to a service what no client should do, and sees that it bears it. */
+export class Fuzzer {
+  readonly findings: string[] = [];
+  /** How often each status was answered. */
+  readonly statuses: Record<number, number> = {};
+  /** Creates beside, and the longest that one took, in milliseconds. */
+  readonly creates = { answered: 0, longest: 0 };
+  /** Connections so far. */
+  connections = 0;
+
+  private constructor(
+    /** What a connection does depends on this and on its number. */
+    private readonly seed: number,
+    readonly subject: Subject,
+  ) {}
+
+  static async start(seed: number, isTls: boolean): Promise<Fuzzer> {
+    return new Fuzzer(seed, await Subject.start(isTls));
+  }
+
+  /**
+   * Plays the next connections, with an honest client beside them, until all are gone again.
+   *
+   * @returns how long they took, in milliseconds
+   */
+  async round(connections: number): Promise<number> {
+    const began = performance.now();
+    const end = this.connections + connections;
+    const isOver = (): boolean =>
+      this.connections >= end || this.subject.hasEnded || this.findings.length >= ENOUGH;
+    const one = async (): Promise<void> => {
+      while (!isOver()) await this.play(this.connections++);
+    };
+    const beside = async (): Promise<void> => {
+      while (!isOver()) await this.create();
+    };
+    await Promise.all([beside(), ...Array.from({ length: AT_ONCE }, one)]);
+    const took = performance.now() - began;
+    await this.attempt(() => this.subject.settle());
+    if (this.subject.hasEnded) this.findings.push(await this.findKiller());
+    this.findings.push(...this.subject.faults());
+    return took;
+  }
+
+  /** Plays one connection, and notes what is wrong with it. */
+  async play(index: number): Promise<void> {
+    const script = this.scriptOf(index);
+    await this.attempt(async () => {
+      const received = await play(script, this.subject.service.port);
+      for (const status of judge(script, received)) {
+        this.statuses[status] = (this.statuses[status] ?? 0) + 1;
+      }
+    }, index);
+  }
+
+  private async create(): Promise<void> {
+    const began = performance.now();
+    await this.attempt(() => this.subject.create());
+    this.creates.answered += 1;
+    this.creates.longest = Math.max(this.creates.longest, performance.now() - began);
+  }
+
+  /** @param index the connection that it is about, if it is one alone */
+  private async attempt(act: () => Promise<void>, index?: number): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      // Where the service has ended, one finding says so.
+      await sleep(SEEN);
+      if (this.subject.hasEnded) return;
+      this.findings.push(`${String(error)}${index === undefined ? '' : this.describe(index)}`);
+    }
+  }
+
+  /** Plays the last connections once more, one by one, until one of them ends a service of its own. */
+  private async findKiller(): Promise<string> {
+    const end = `the service has ended:\n${this.subject.service.output.slice(-SHOWN)}`;
+    const subject = await Subject.start(this.subject.clientHello !== undefined);
+    const { port } = subject.service;
+    for (let index = this.connections - 1; index >= this.connections - SUSPECTS; index--) {
+      // What kills may hang on who is faster.
+      const tries = Array.from({ length: TRIES }, () => play(this.scriptOf(index), port));
+      await Promise.allSettled(tries);
+      await sleep(SEEN);
+      if (subject.hasEnded) return `${end}${this.describe(index)}`;
+    }
+    await subject.service.remove();
+    return `${end}\nNone of the last connections ends it alone.`;
+  }
+
+  private scriptOf(index: number): Script {
+    const { service, clientHello } = this.subject;
+    const target = { token: service.token, clientHello };
+    return scriptOf(new Random(this.seed, index), target, index);
+  }
+
+  private describe(index: number): string {
+    const script = JSON.stringify({ ...this.scriptOf(index), expected: undefined });
+    return `\nseed ${this.seed}, connection ${index}: ${script.slice(0, SHOWN)}`;
+  }
+}

@@ -1,0 +1,84 @@
+import { ERRORS } from '../../src/errors/errors.js';
+import { conforms } from '../../test/support/answers.js';
+import type { Script } from './script.js';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body; that of an answer to HEAD is not sent. */
+  readonly text: string | undefined;
+}
+
+const { INVALID_JSON, MEDIA_TYPE, TOO_LARGE, INVALID_PLANT, ID_TAKEN, BAD_REQUEST } = ERRORS;
+const { NO_TOKEN, INVALID_TOKEN, NO_SUCH_PATH, NO_SUCH_METHOD, OVERLOADED } = ERRORS;
+/** The errors that a client alone can cause; of the service's own, that it has too much to do. */
+const EXPECTED = new Map<number, number>(
+  [
+    ...[INVALID_JSON, MEDIA_TYPE, TOO_LARGE, INVALID_PLANT, ID_TAKEN, BAD_REQUEST],
+    ...[NO_TOKEN, INVALID_TOKEN, NO_SUCH_PATH, NO_SUCH_METHOD, OVERLOADED],
+  ].map(({ error, status }) => [error, status]),
+);
+/** What else the document and its page are answered with. */
+const STATIC = new Set([200, 206, 301, 304]);
+
+/**
+ * Holds all that came on a connection against the interface.
+ *
+ * @returns the statuses of the answers
+ * @throws Error which says what is wrong
+ */
+export function judge({ expected, isWhole }: Script, received: Buffer): number[] {
+  const answers = parse(received);
+  for (const answer of answers) check(answer);
+  const statuses = answers.map(({ status }) => status);
+  const isOther = (status: number, i: number): boolean => {
+    const got = statuses[i] ?? (isWhole ? undefined : status);
+    return got !== status && got !== OVERLOADED.status;
+  };
+  const wrong = expected.findIndex(isOther);
+  if (wrong < 0) return statuses;
+  throw new Error(`answer ${wrong} is ${statuses[wrong]} and not ${expected[wrong]}`);
+}
+
+function check({ status, headers, text }: Answer): void {
+  if (status < 400) {
+    if (!STATIC.has(status)) throw new Error(`the status is ${status}`);
+    return;
+  }
+  // Paths that the document does not have answer 404 and 405.
+  const path = status === 404 || status === 405 ? '/' : '/plants';
+  if (text === undefined) return;
+  conforms({ method: 'POST', path, status, headers, text });
+  const { error } = JSON.parse(text) as { error: number };
+  if (EXPECTED.get(error) !== status) throw new Error(`the answer is ${status} ${text}`);
+}
+
+/** The whole answers on a connection. Those to HEAD have no body, whatever their length says. */
+function parse(received: Buffer): Answer[] {
+  const answers: Answer[] = [];
+  for (let at = 0; at < received.length;) {
+    const end = received.indexOf('\r\n\r\n', at);
+    const head = received.toString('latin1', at, end < 0 ? received.length : end);
+    if (!'HTTP/1.1 '.startsWith(head.slice(0, 9)))
+      throw new Error(`not HTTP: ${head.slice(0, 200)}`);
+    if (end < 0) break;
+    const [statusLine = '', ...lines] = head.split('\r\n');
+    const status = Number(statusLine.split(' ')[1]);
+    const headers = new Headers(lines.map((line) => splitAt(line, line.indexOf(':'))));
+    const length = Number(
+      headers.get('content-length') ?? (status < 200 || status === 304 ? 0 : NaN),
+    );
+    if (Number.isNaN(length)) throw new Error(`no length: ${head}`);
+    const start = end + 4;
+    const isBare = length > 0 && received.toString('latin1', start, start + 9) === 'HTTP/1.1 ';
+    at = isBare ? start : start + length;
+    if (at > received.length) break;
+    const text = isBare ? undefined : received.toString('utf8', start, at);
+    if (status >= 200) answers.push({ status, headers, text });
+  }
+  return answers;
+}
+
+function splitAt(line: string, at: number): [string, string] {
+  return [line.slice(0, at), line.slice(at + 1).trim()];
+}
