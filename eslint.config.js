@@ -4,7 +4,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['dist', 'coverage', 'node_modules', 'bench/.work']),
+  globalIgnores(['dist', 'coverage', 'node_modules', '**/.work']),
   js.configs.recommended,
   {
     files: ['**/*.ts', '{src,test}/**/*.js'],

@@ -28,6 +28,7 @@ export class Subject {
     /** A TLS client's first bytes, where the service speaks TLS. */
     readonly clientHello: string | undefined,
   ) {
+    process.once('exit', () => service.signal('SIGKILL'));
     void service.exited.then(() => (this.hasEnded = true));
   }
 

@@ -99,10 +99,6 @@ export class ServiceProcess {
     return new ServiceProcess(store, exited, child, chunks, printed, port, own);
   }
 
-  get pid(): number | undefined {
-    return this.child.pid;
-  }
-
   /** All that it has printed and logged so far. */
   get output(): string {
     return this.chunks.join('');

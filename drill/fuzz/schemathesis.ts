@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
+import { number } from '../../bench/markdown.js';
+import { isInstalled, ROOT, start } from '../../bench/processes.js';
+import { ServiceProcess } from '../../test/support/service-process.js';
+import type { TemporaryStore } from '../../test/support/temporary-store.js';
+import type { Outcome } from './bytes.js';
+
+export const VERSION = '4.32.5';
+const FOLDER = join(ROOT, 'drill/.work', `schemathesis-${VERSION}`);
+/** Cases of one run of Schemathesis, which has a service and a store of its own. */
+const PORTION = 12_500;
+
+/**
+ * What it runs with: no check is switched off. It makes no text with U+0000 or unpaired surrogates,
+ * which the service refuses although the schema allows them (docs/api.md); and drill/fuzz/hooks.py
+ * keeps ids from being taken. `--report json` has the number of cases that were really sent.
+ */
+const OPTIONS = [
+  ...['--checks', 'all', '--mode', 'all', '--continue-on-failure', '--max-response-time', '5.5'],
+  ...['--generation-allow-x00', 'false', '--generation-codec', 'utf-8'],
+  ...['--generation-database', 'none', '--no-color', '--report', 'json'],
+];
+
+interface Report {
+  readonly exit_code: number;
+  readonly running_time: number;
+  readonly test_cases: { readonly generated: number; readonly with_failures: number };
+}
+
+/**
+ * Installs Schemathesis into a folder that git ignores, where it is not yet.
+ *
+ * @throws Error where Python is missing
+ */
+export function installSchemathesis(): void {
+  if (existsSync(join(FOLDER, 'bin/schemathesis'))) return;
+  if (!isInstalled('python3')) {
+    throw new Error('npm run fuzz needs Python 3.10 or later (Debian: python3 and python3-venv)');
+  }
+  execFileSync('python3', ['-m', 'venv', '--clear', FOLDER], { stdio: 'inherit' });
+  const pip = ['install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`];
+  execFileSync(join(FOLDER, 'bin/pip'), pip, { stdio: 'inherit' });
+}
+
+/** Has Schemathesis send so many cases, made of the service's own document, to a store of an engine. */
+export async function fuzzDocument(
+  engine: string,
+  createStore: () => Promise<TemporaryStore>,
+  seed: number,
+  cases: number,
+): Promise<Outcome> {
+  let [sent, seconds] = [0, 0];
+  const wrong: string[] = [];
+  for (let i = 0; sent < cases && wrong.length === 0; i++) {
+    const { report, output } = await run(
+      await createStore(),
+      seed + i,
+      Math.min(PORTION, cases - sent),
+    );
+    sent += report.test_cases.generated;
+    seconds += report.running_time;
+    if (report.exit_code !== 0) wrong.push(`${engine}, seed ${seed + i}:\n${output}`);
+    console.log(`Schemathesis, ${engine}: ${sent} cases`);
+  }
+  const row = [engine, number(sent, 0), number(sent / seconds, 0), String(wrong.length)];
+  return { row, wrong };
+}
+
+async function run(store: TemporaryStore, seed: number, cases: number) {
+  const service = await ServiceProcess.start({ store, env: { LOG_LEVEL: 'error' } });
+  const path = join(store.folder, 'report.json');
+  const args = ['run', `http://127.0.0.1:${service.port}/openapi.json`, ...OPTIONS];
+  args.push('--header', `Authorization: Bearer ${service.token}`, '--report-json-path', path);
+  args.push('--seed', String(seed), '--max-examples', String(cases));
+  const child = start(undefined, join(FOLDER, 'bin/schemathesis'), args, {
+    cwd: store.folder,
+    env: {
+      PATH: process.env.PATH,
+      PYTHONPATH: join(ROOT, 'drill/fuzz'),
+      SCHEMATHESIS_HOOKS: 'hooks',
+    },
+  });
+  const [output] = await Promise.all([text(child.stdout as Readable), once(child, 'close')]);
+  if (!existsSync(path)) throw new Error(output);
+  const report = JSON.parse(readFileSync(path, 'utf8')) as Report;
+  await service.remove();
+  return { report, output };
+}
