@@ -123,6 +123,19 @@ it.each([
   connection.close();
 });
 
+it.each(['GET http:// HTTP/1.1', 'POST http:// HTTP/1.0', 'OPTIONS * HTTP/1.1'])(
+  '%s has no path of ours: 404',
+  async (start) => {
+    const connection = await service.connect();
+    connection.write(`${start}\r\n${HOST}\r\n`);
+    expect(await connection.read({ method: 'GET', path: '*' })).toMatchObject({
+      status: 404,
+      body: { error: 3000, message: 'no such path' },
+    });
+    connection.close();
+  },
+);
+
 it('requests sent at once on one connection are answered in turn', async () => {
   const connection = await service.connect();
   const names = ['a', 'b', 'c', 'd'];

@@ -14,6 +14,9 @@ import { malformation } from './malformation.js';
 import { sendJson } from './send-json.js';
 import { createServer } from './server.js';
 
+/** For a target without a path, `http://` say: Express asks no route, and would answer in HTML. */
+const NO_PATH = new Fault(ERRORS.NO_SUCH_PATH);
+
 /** What the adapter needs to know of the service. */
 interface AdapterParts {
   /** Milliseconds that a client has at the end to send the rest of its request. */
@@ -104,8 +107,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   private serve(request: Request, response: Response): void {
     const fault = this.refusal(request);
-    if (fault) sendJson(response, toAnswer(fault), this.closing);
-    else this.getInstance<Express>()(request, response);
+    if (fault) this.refuse(response, fault);
+    else this.getInstance<Express>()(request, response, () => this.refuse(response, NO_PATH));
+  }
+
+  private refuse(response: Response, fault: Fault): void {
+    sendJson(response, toAnswer(fault), this.closing);
   }
 
   /** Why a request is refused before any route has seen it, and before its body is read. */
