@@ -1,7 +1,7 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import type { Plant, PlantContent } from '../plants/plant.entity.js';
 import type { StoreWriter } from './engine.js';
-import { FIND, INSERT, NOTE_USES, PROBE } from './postgres-statements.js';
+import { FIND, INSERT, NOTE_USES, PROBE, weaknessOf } from './postgres-statements.js';
 import { isAwayCode, StoreAwayError, toStoreAway } from './store-away.js';
 
 /** Writes over the pool, without session state or named statements, so that a pooler may stand between. */
@@ -53,7 +53,8 @@ export class PostgresWriter implements StoreWriter {
       client.release();
       return rows;
     } catch (error) {
-      // Not back to the pool: it may be the connection that fails, or a server that is no primary now.
+      // Not back to the pool: it may be the connection that fails, a server that is no primary now, or
+      // the role's settings, which count from the login on.
       client.release(true);
       throw isStatementAtFault(error) ? error : toStoreAway(error);
     }
@@ -76,7 +77,10 @@ const SYNC = /synchronous replication/;
 
 /**
  * A commit that no longer waits for the synchronous standby ends as if all were well, but for a
- * warning (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
+ * warning (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). One that does not
+ * wait for stable storage either, since the server was configured anew, is told by its rows' last column.
+ *
+ * @throws StoreAwayError where the commit could be lost; the driver's error
  */
 async function runOn<Row extends unknown[]>(client: PoolClient, text: string, values: unknown[]) {
   let warning: string | undefined;
@@ -86,6 +90,8 @@ async function runOn<Row extends unknown[]>(client: PoolClient, text: string, va
   client.on('notice', note);
   try {
     const { rows } = await client.query<Row>({ text, values, rowMode: 'array' });
+    // On Citus each row may come from another server.
+    for (const row of rows) warning ??= weaknessOf(row.at(-1));
     if (warning !== undefined) throw new StoreAwayError(warning);
     return rows;
   } finally {

@@ -5,6 +5,7 @@ import { DataSource, MigrationExecutor, type DataSourceOptions } from 'typeorm';
 import type { Engine, StoreConfig } from './engine.js';
 import { statementPatience } from './patience.js';
 import { ImpatientClient } from './impatient-client.js';
+import { weaknessOf } from './postgres-statements.js';
 import { PostgresWriter } from './postgres-writer.js';
 import { SCHEMA } from './schema.js';
 import { isStoreAway } from './store-away.js';
@@ -101,11 +102,8 @@ async function migrate(config: StoreConfig): Promise<string[]> {
 async function demandDurability(store: DataSource): Promise<void> {
   const [row] = await store.query<Record<'commit' | 'messages' | 'encoding', string>[]>(SETTINGS);
   const { commit, messages, encoding } = row ?? {};
-  if (commit !== 'on' && commit !== 'remote_apply') {
-    throw new Error(
-      `synchronous_commit is ${commit}, so that a plant could be lost: set it to on or remote_apply`,
-    );
-  }
+  const weakness = weaknessOf(commit);
+  if (weakness !== undefined) throw new Error(weakness);
   if (messages === 'error' || messages === 'fatal' || messages === 'panic') {
     throw new Error(`client_min_messages is ${messages}, which hides that a plant could be lost`);
   }
