@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -14,6 +14,11 @@ const range = (length: number) => Array.from({ length }, (_, i) => i);
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 /** Its open file descriptors. */
 const files = ({ pid }: ServiceProcess) => readdirSync(`/proc/${pid}/fd`).length;
+
+/** Its resident memory. */
+function residentBytes({ pid }: ServiceProcess): number {
+  return 1_024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
 
 let service: ServiceProcess;
 let client: Client;
@@ -90,6 +95,21 @@ it('of one connection 16 requests are served at once, and one that is cut off le
   while (exchanges.underWay > 0) await sleep(10);
   await unlock();
   await locked.stop();
+});
+
+it('bodies in chunks of one byte take no more memory than their bytes', async () => {
+  const before = residentBytes(service);
+  const open = await Promise.all(range(8).map(() => service.connect()));
+  const head = requestText({ ...client.headers, 'transfer-encoding': 'chunked' });
+  for (const connection of open) {
+    connection.write(head.replace(/content-length: 0\r\n/, ''));
+    connection.write(`1\r\n{\r\n${'1\r\n \r\n'.repeat(60_000)}`);
+  }
+  // Each of them is read to where it stands before its end is answered.
+  for (const connection of open) connection.write('1\r\n}\r\n0\r\n\r\n');
+  for (const connection of open) expect(await connection.read()).toMatchObject({ status: 400 });
+  expect(residentBytes(service) - before).toBeLessThan(100 * 2 ** 20);
+  for (const connection of open) connection.close();
 });
 
 it('without file descriptors left it survives, says so once, and goes on when there are some', async () => {

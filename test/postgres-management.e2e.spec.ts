@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
+import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
 import { PostgresServer } from './support/postgres-server.js';
@@ -157,7 +158,7 @@ describe('several workers', () => {
     const values = ['plants_stored_total', 'queue_bound_plants', 'store_up', 'workers'];
     expect(values.map((name) => valueOf(metrics, `plant_store_${name}`))).toEqual([
       20,
-      2 * 2048,
+      WORKERS * QUEUE_BOUND,
       1,
       WORKERS,
     ]);

@@ -5,6 +5,7 @@ import { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 
+const EMPTY = Buffer.alloc(0);
 const BROKE_OFF = 'the body broke off';
 
 /**
@@ -44,21 +45,35 @@ function expectsContinue({ httpVersion, headers }: Request): boolean {
   return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue';
 }
 
+/**
+ * Puts a chunk behind the first bytes of a body, into the room that is left there or twice as much. Chunks
+ * by themselves, one byte each say, would take hundreds of times their length.
+ */
+function append(body: Buffer, length: number, chunk: Buffer, limit: number): Buffer {
+  if (length === 0) return chunk;
+  const needed = length + chunk.length;
+  const room = needed <= body.length ? body : Buffer.alloc(Math.min(limit, 2 * needed));
+  if (room !== body) body.copy(room, 0, 0, length);
+  chunk.copy(room, length);
+  return room;
+}
+
 function readBytes(request: Request, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let body: Buffer = EMPTY;
     let size = 0;
     request.on('data', (chunk: Buffer) => {
+      const before = size;
       size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
+      if (size <= limit) body = append(body, before, chunk, limit);
       else {
         // The rest still flows, and is dropped, so that the client comes to read the answer.
-        chunks.length = 0;
+        body = EMPTY;
         reject(new Fault(ERRORS.TOO_LARGE));
       }
     });
     if (request.destroyed) reject(new Fault(ERRORS.BAD_REQUEST, BROKE_OFF));
-    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('end', () => resolve(body.subarray(0, size)));
     request.on('error', () => reject(new Fault(ERRORS.BAD_REQUEST, BROKE_OFF)));
   });
 }

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
-import { toAnswer } from '../errors/answer.js';
+import { toAnswer, type Answer } from '../errors/answer.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import type { Tracing } from '../tracing/tracing.js';
@@ -14,8 +14,11 @@ import { malformation } from './malformation.js';
 import { sendJson } from './send-json.js';
 import { createServer } from './server.js';
 
+/** Answers that cost next to nothing when there is most to do: no error is made, and no stack is looked at. */
+const SHUTTING_DOWN = toAnswer(new Fault(ERRORS.SHUTTING_DOWN));
+const OVERLOADED = toAnswer(new Fault(ERRORS.OVERLOADED));
 /** For a target without a path, `http://` say: Express asks no route, and would answer in HTML. */
-const NO_PATH = new Fault(ERRORS.NO_SUCH_PATH);
+const NO_PATH = toAnswer(new Fault(ERRORS.NO_SUCH_PATH));
 
 /** What the adapter needs to know of the service. */
 interface AdapterParts {
@@ -101,24 +104,25 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   override reply(response: Response, body: unknown, status?: number): void {
     const isJson = typeof body === 'object' && body !== null && !(body instanceof StreamableFile);
-    if (isJson) sendJson(response, { status: status ?? response.statusCode, body }, this.closing);
+    if (isJson) this.send(response, { status: status ?? response.statusCode, body });
     else super.reply(response, body, status);
   }
 
   private serve(request: Request, response: Response): void {
-    const fault = this.refusal(request);
-    if (fault) this.refuse(response, fault);
-    else this.getInstance<Express>()(request, response, () => this.refuse(response, NO_PATH));
+    const refusal = this.refusal(request);
+    if (refusal) this.send(response, refusal);
+    else this.getInstance<Express>()(request, response, () => this.send(response, NO_PATH));
   }
 
-  private refuse(response: Response, fault: Fault): void {
-    sendJson(response, toAnswer(fault), this.closing);
+  private send(response: Response, answer: Answer): void {
+    sendJson(response, answer, this.closing);
   }
 
-  /** Why a request is refused before any route has seen it, and before its body is read. */
-  private refusal(request: Request): Fault | undefined {
-    if (this.refusing) return new Fault(ERRORS.SHUTTING_DOWN);
-    if (this.isOverloaded()) return new Fault(ERRORS.OVERLOADED);
-    return malformation(request);
+  /** The answer to a request that is refused before any route has seen it, and before its body is read. */
+  private refusal(request: Request): Answer | undefined {
+    if (this.refusing) return SHUTTING_DOWN;
+    if (this.isOverloaded()) return OVERLOADED;
+    const fault = malformation(request);
+    return fault && toAnswer(fault);
   }
 }
