@@ -59,7 +59,8 @@ function sectorsOf(change: Change): Change[] {
 
 /**
  * The numbers of operations before which the power is cut: as many each at syncs, where neither file
- * is synced, in checkpoints, where the log begins anew or is unlinked, and anywhere.
+ * is synced, in checkpoints, where the service starts and the log begins anew or is unlinked, and
+ * anywhere.
  *
  * @param from the first operation that may be one of them
  */
@@ -76,7 +77,7 @@ export function pointsIn(
     near(({ kind }) => kind === 'sync', 1),
     whereNeitherIsSynced(operations).filter((i) => i >= from),
     near(({ file }) => file === 'database'),
-    near((each) => restartsLog(each) || each.kind === 'unlink', AFTER_RESTART),
+    near((each) => each.isFirst || each.kind === 'unlink' || restartsLog(each), AFTER_RESTART),
     all,
   ];
   const points = places.flatMap((place) => sample(place, Math.ceil(count / places.length), random));

@@ -26,7 +26,7 @@
 
 enum { DESCRIPTORS = 1 << 16 };
 /* Microseconds that a sync takes at least, as on a disk: other threads go on meanwhile. */
-enum { SYNC_TIME = 300 };
+enum { SYNC_TIME = 1500 };
 enum file { NEITHER, DATABASE, LOG };
 enum operation { WRITE = 1, SYNC, TRUNCATE, UNLINK, READ };
 enum outcome { UNKNOWN, DONE, FAILED };

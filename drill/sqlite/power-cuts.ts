@@ -2,9 +2,12 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WORK } from '../../bench/processes.js';
+import { Client } from '../client.js';
 import { Ledger } from '../ledger.js';
 import { Load } from '../load.js';
+import { plantOf } from '../plants.js';
 import { Scenario } from '../scenario.js';
+import type { Service } from '../service.js';
 import type { Kind } from './cuts.js';
 import { writeSent } from './image.js';
 import { memoryFolder, newRecording, STORE, type Recording } from './recording.js';
@@ -23,17 +26,22 @@ export interface PowerCuts extends Outcome {
 
 /** How much is recorded, and how often the power is cut in it. */
 export interface Extent {
-  /** How often the service starts: in turns it ends in good order, and is killed. */
-  readonly lives: number;
-  /** Plants that each life is to store: a checkpoint comes with every 8,000. */
+  /** How often the service is killed under load a few times, and then lives for longer. */
+  readonly cycles: number;
+  /** Plants of each long life: a checkpoint comes with every 8,000. */
   readonly plants: number;
   /** Before how many operations the power is cut, in each way that makes a difference. */
   readonly points: number;
 }
 
+/** Kills under load before each long life, and the plants that are stored before each. */
+const KILLS = 3;
+const PLANTS = 300;
+
 /** Records a service under load, and cuts the power again and again in what was recorded. */
 export async function cutPower(extent: Extent, seed: number): Promise<PowerCuts> {
-  const recording = await newRecording();
+  // A start that migrates opens and closes the store before, which would hide what others leave to do.
+  const recording = await newRecording({ MIGRATE: 'off' });
   const { folder } = recording;
   const ledger = await record(recording, extent);
   writeSent(ledger, join(folder, SENT));
@@ -61,26 +69,45 @@ function newTask(folder: string, points: number, seed: number): Replay {
   return { folder, points, seed, image: join(memoryFolder(), STORE) };
 }
 
-async function record({ service }: Recording, { lives, plants }: Extent): Promise<Ledger> {
+async function record({ service }: Recording, { cycles, plants }: Extent): Promise<Ledger> {
   const ledger = new Ledger(new Scenario('power cuts'));
-  for (let life = 1; life <= lives; life++) {
-    await service.start();
-    const load = new Load(service.url, await service.token(), ledger, { pause: 0 });
-    while (ledger.acknowledged.size < life * plants && service.lives) await sleep(20);
-    await load.repeat();
+  for (let cycle = 1; cycle <= cycles; cycle++) {
+    for (let i = 0; i < KILLS; i++) {
+      const load = await live(service, ledger, PLANTS);
+      await service.kill();
+      await load.stop();
+    }
+    const load = await live(service, ledger, plants);
     await load.stop();
-    // The last one is killed: its log stays.
-    await service.kill((lives - life) % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+    // The last one leaves its log.
+    await service.kill(cycle < cycles ? 'SIGTERM' : 'SIGKILL');
   }
   return ledger;
 }
 
+/** Starts the service, and resolves once it has stored so many plants; the load goes on. */
+async function live(service: Service, ledger: Ledger, plants: number): Promise<Load> {
+  await service.start();
+  await resend(service, ledger);
+  const enough = ledger.acknowledged.size + plants;
+  const load = new Load(service.url, await service.token(), ledger, { pause: 0 });
+  while (ledger.acknowledged.size < enough && service.lives) await sleep(20);
+  return load;
+}
+
+/** Sends the plants once more that have no 200, and nothing else: no other plant brings a sync. */
+async function resend(service: Service, ledger: Ledger): Promise<void> {
+  const client = new Client(service.url, await service.token());
+  for (const id of ledger.open.keys()) ledger.note(id, await client.send(plantOf(id)), 0);
+  client.close();
+}
+
 /** Why the recording or the drill would show too little. */
-function doubts(cuts: Outcome, lies: readonly Outcome[], { lives }: Extent): string[] {
+function doubts(cuts: Outcome, lies: readonly Outcome[], { cycles }: Extent): string[] {
   const few = [
-    ...(cuts.checkpoints < lives ? ['too few checkpoints'] : []),
-    // Each life of the service that finds no log begins one.
-    ...(cuts.restarts < 2 * lives ? ['too few logs that began anew'] : []),
+    ...(cuts.checkpoints < cycles ? ['too few checkpoints'] : []),
+    // Where there is no log, one begins too.
+    ...(cuts.restarts < 2 * cycles ? ['too few logs that began anew'] : []),
   ];
   const blind = lies.flatMap(({ lost }, i) =>
     lost === 0 ? [`no plant is missed with syncs of the ${FILES[i]} that do nothing`] : [],

@@ -21,8 +21,12 @@ export const STORE = 'store.sqlite';
 
 let library: string | undefined;
 
-/** Makes a store, as an operator would, and a service that will be recorded; it does not run yet. */
-export async function newRecording(): Promise<Recording> {
+/**
+ * Makes a store, as an operator would, and a service that will be recorded; it does not run yet.
+ *
+ * @param env further variables of its environment
+ */
+export async function newRecording(env: NodeJS.ProcessEnv = {}): Promise<Recording> {
   library ??= compile();
   const folder = memoryFolder();
   const file = join(folder, STORE);
@@ -32,6 +36,7 @@ export async function newRecording(): Promise<Recording> {
     DISK_DATABASE: file,
     DISK_RECORD: folder,
     DISK_FAULT: fault.path,
+    ...env,
   });
   // The command makes the store; from here on none but the service writes to it.
   await service.token();

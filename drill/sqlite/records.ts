@@ -19,6 +19,8 @@ export interface Operation {
   readonly end: bigint;
   /** Unknown where the process was killed meanwhile. */
   readonly outcome: (typeof OUTCOMES)[number];
+  /** Whether it is the first of its process. */
+  readonly isFirst: boolean;
 }
 
 /** Bytes of a struct record. */
@@ -53,6 +55,7 @@ function operationAt(bytes: Buffer, at: number): Operation {
     start,
     end: bytes.readBigUInt64LE(at + 32) || start + 1n,
     outcome: OUTCOMES[number(40)] ?? 'unknown',
+    isFirst: at === 0,
   };
 }
 
