@@ -1,13 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { number } from '../../bench/markdown.js';
-import { residentBytes } from '../../bench/usage.js';
 import { Fuzzer } from './fuzzer.js';
 
-/** Rounds of equal load; after the first one memory has no reason left to grow. */
+/** Rounds of equal load: what is loaded and compiled on demand is there after the first. */
 const ROUNDS = 5;
-/** Milliseconds in which memory settles after a round. */
-const REST = 2_000;
-/** MiB that the service may have more after the last round than it had at the most before. */
+/** MiB that the service may have more after the last round than after the second. */
 const GROWTH = 32;
 /** Milliseconds that a create may take: DATABASE_TIMEOUT, and what a busy machine adds. */
 const LONGEST = 5_000 + 500;
@@ -35,12 +31,11 @@ export async function fuzzBytes(
   let took = 0;
   for (let round = 0; round < ROUNDS && findings.length === 0; round++) {
     took += await fuzzer.round(connections / ROUNDS);
-    await sleep(REST);
-    memory.push(Math.round(residentBytes(subject.service.pid) / 2 ** 20));
+    memory.push(Math.round(await subject.memory()));
   }
   await subject.service.remove();
-  const [last = 0, ...before] = memory.toReversed();
-  if (last > Math.max(...before) + GROWTH) findings.push(`memory grows: ${memory.join(', ')} MiB`);
+  const grown = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
+  if (grown > GROWTH) findings.push(`memory grows: ${memory.join(', ')} MiB`);
   if (creates.longest > LONGEST) findings.push(`a create took ${creates.longest} ms`);
   const answers = Object.values(statuses).reduce((sum, count) => sum + count, 0);
   const count = (status: number): string => number(statuses[status] ?? 0, 0);

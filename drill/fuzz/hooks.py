@@ -17,8 +17,15 @@ numbers = random.Random(0)
 @schemathesis.hook
 def before_call(context, case, kwargs):
     body = case.body
-    if not isinstance(body, dict) or not isinstance(body.get("id"), (int, float)):
+    if not isinstance(body, dict) or not is_int64(body.get("id")):
         return
     content = json.dumps([body.get("name"), body.get("tag")])
     if contents.setdefault(body["id"], content) != content:
         body["id"] = numbers.getrandbits(64) - 2**63
+        contents[body["id"]] = content
+
+
+def is_int64(value):
+    """Whether it is an id; another value stays as it is, since it must be refused."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and value % 1 == 0 and -(2**63) <= value < 2**63

@@ -82,6 +82,7 @@ async function run(store: TemporaryStore, seed: number, cases: number) {
     env: {
       PATH: process.env.PATH,
       PYTHONPATH: join(ROOT, 'drill/fuzz'),
+      PYTHONDONTWRITEBYTECODE: '1',
       SCHEMATHESIS_HOOKS: 'hooks',
     },
   });

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import { residentBytes } from '../../bench/usage.js';
 import { certificateIn, issueCertificate } from '../../test/support/certificate.js';
 import { Client } from '../../test/support/client.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
@@ -12,6 +14,8 @@ import { SqliteStore } from '../../test/support/sqlite-store.js';
 const GRACE = 30_000;
 /** Milliseconds after which a create has hung. */
 const HUNG = 60_000;
+/** Milliseconds in which garbage is collected, and its pages are given back. */
+const COLLECTION = 1_000;
 /** Lines of the log that must not be. A client may bring more plants than may wait, though. */
 const FAULT = /^\S+ (?:ERROR|FATAL) (?!.*error=5002\b).*$/gm;
 /** States of a TCP connection in /proc/net/tcp: of one that is over, and of a port that is listened on. */
@@ -36,7 +40,8 @@ export class Subject {
     const store = new SqliteStore();
     if (isTls) await issueCertificate(store.folder, 'localhost');
     const tls = isTls ? certificateIn(store.folder) : {};
-    const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', ...tls };
+    const NODE_OPTIONS = `--import file://${resolve('drill/fuzz/collect-garbage.js')}`;
+    const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS, ...tls };
     const service = await ServiceProcess.start({ store, env });
     const subject = new Subject(service, isTls ? await recordClientHello() : undefined);
     await subject.create();
@@ -76,6 +81,15 @@ export class Subject {
       }
       await sleep(50);
     }
+  }
+
+  /** Resident memory without garbage, in MiB. */
+  async memory(): Promise<number> {
+    for (let times = 0; times < 2; times++) {
+      this.service.signal('SIGUSR2');
+      await sleep(COLLECTION);
+    }
+    return residentBytes(this.service.pid) / 2 ** 20;
   }
 
   /** What the log says that it should not. */
