@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { boundChunks } from './bound-chunks.js';
 import type { Exchange } from './exchange.js';
 
 /** Requests of one connection that are served at once; beyond them it is not read. */
@@ -38,6 +39,7 @@ export class Connection {
 
   /** Serves a request once there is room, and reads no further while there is none. */
   receive(request: IncomingMessage, response: ServerResponse): void {
+    if (request.headers['transfer-encoding'] !== undefined) boundChunks(request, response);
     if (!this.isFull) this.serve(request, response);
     else if (waiting < MAX_WAITING) {
       waiting += 1;

@@ -59,7 +59,8 @@ export class RawConnection {
 
   /** Resolves once the service has closed the connection. */
   async closed(): Promise<void> {
-    if (!this.ended) await once(this.socket, 'close');
+    // Not by once(), which a reset would reject.
+    if (!this.ended) await new Promise((resolve) => this.socket.once('close', resolve));
   }
 
   close(): void {
