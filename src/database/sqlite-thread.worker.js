@@ -1,6 +1,7 @@
 // @ts-check
 // JavaScript, so that the thread can load it as it is: under Jest nothing compiles what a thread loads.
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
@@ -11,7 +12,11 @@ import Database from 'better-sqlite3';
 
 /** Milliseconds of one wait for a lock: SQLite's own cannot be broken off, and a process that exits meanwhile aborts. */
 const WAIT = 100;
+/** Milliseconds after which a folder's time of change is sure to differ from that of the next one. */
+const SETTLED = 1_000;
 
+/** When the folder had last changed, in nanoseconds since 1970, as the log in it was found. */
+let folderSeen = 0n;
 const { file, opened, timeout, pragmas, abandoned } = /** @type {Options} */ (workerData);
 const isAbandoned = new Int32Array(abandoned);
 // Twice: nothing is done to another file, and none that came in between is kept open.
@@ -47,17 +52,28 @@ function run([sql, ...parameters]) {
 
 /**
  * SQLite goes on writing to a file that was removed, and looks for that only where it has no log. So it
- * is asked for after each commit, by what the commit is worth nothing without: 4 to 6 µs a file.
+ * is looked for after each commit, before anyone is told: two calls of 5 µs. The log only where its
+ * folder has changed: since Linux 6.13 the next write after a stat of a file's times changes them, and
+ * the sync then has the file's metadata to write, 90 µs of 500.
  *
  * @throws Error with SQLite's code where a path leads to another file than the service opened, or to none
  */
 function demandOpened() {
-  for (const { path, dev, ino } of opened) {
-    const now = statSync(path, { bigint: true, throwIfNoEntry: false });
-    if (now?.ino === ino && now.dev === dev) continue;
-    const message = `${path} was removed or replaced while the service runs: put it back, or restart the service`;
-    throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
-  }
+  if (!opened) return;
+  demandSame(opened.database);
+  const changed = statSync(dirname(opened.log.path), { bigint: true }).ctimeNs;
+  if (changed === folderSeen) return;
+  demandSame(opened.log);
+  // Within a tick of the clock another change would look the same.
+  if (changed < BigInt(Date.now() - SETTLED) * 1_000_000n) folderSeen = changed;
+}
+
+/** @param {import('./sqlite-thread.js').OpenedFile} file */
+function demandSame({ path, dev, ino }) {
+  const now = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (now?.ino === ino && now.dev === dev) return;
+  const message = `${path} was removed or replaced while the service runs: put it back, or restart the service`;
+  throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
 }
 
 /**

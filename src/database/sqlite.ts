@@ -8,7 +8,7 @@ import { statementPatience } from './patience.js';
 import { SCHEMA } from './schema.js';
 import { claimFile } from './sqlite-claim.js';
 import { PROBE } from './sqlite-statements.js';
-import type { OpenedFile } from './sqlite-thread.js';
+import type { OpenedFile, SqliteThreadOptions } from './sqlite-thread.js';
 import { SqliteWriter } from './sqlite-writer.js';
 
 /**
@@ -48,7 +48,7 @@ export const sqlite: Engine = {
   openWriter: (store, config) =>
     new SqliteWriter(store, {
       file: fileOf(config),
-      opened: isInMemory(config) ? [] : openedFiles(fileOf(config)),
+      opened: isInMemory(config) ? undefined : openedFiles(fileOf(config)),
       timeout: statementPatience(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
@@ -70,12 +70,14 @@ function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
   return databaseUrl.slice('sqlite:'.length);
 }
 
-/** The database file and its log, which is beside the file that a link leads to. */
-function openedFiles(file: string): OpenedFile[] {
-  return [file, `${realpathSync(file)}-wal`].map((path) => {
-    const { dev, ino } = statSync(path, { bigint: true });
-    return { path, dev, ino };
-  });
+/** The log is beside the file that a link leads to. */
+function openedFiles(file: string): SqliteThreadOptions['opened'] {
+  return { database: openedFile(file), log: openedFile(`${realpathSync(file)}-wal`) };
+}
+
+function openedFile(path: string): OpenedFile {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return { path, dev, ino };
 }
 
 /** The configuration refuses it; the document is built over it. */
