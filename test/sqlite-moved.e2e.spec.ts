@@ -46,11 +46,14 @@ describe('while the service runs', () => {
     await expectAway(store.path);
   });
 
-  it('its log is removed: 503 with 5001, not ready', async () => {
+  it.each([
+    ['log', '-wal'],
+    ['index of its log', '-shm'],
+  ])('its %s is removed: 503 with 5001, not ready', async (_name, suffix) => {
     // Long enough for the folder to count as unchanged.
     await sleep(1_500);
     expect((await service.client().create(OAK)).status).toBe(200);
-    rmSync(`${store.path}-wal`);
-    await expectAway(`${store.path}-wal`);
+    rmSync(store.path + suffix);
+    await expectAway(store.path + suffix);
   });
 });

@@ -15,8 +15,17 @@ export interface OpenedFile {
 export interface SqliteThreadOptions {
   /** Path of the database file. */
   readonly file: string;
-  /** The database file and its log, as they were when the store was opened: no others will do. Undefined in memory. */
-  readonly opened: { readonly database: OpenedFile; readonly log: OpenedFile } | undefined;
+  /**
+   * The database file, and its log and the log's index beside it, as they were when the store was opened:
+   * no others will do. Undefined in memory.
+   */
+  readonly opened:
+    | {
+        readonly database: OpenedFile;
+        readonly beside: readonly OpenedFile[];
+        readonly folder: string;
+      }
+    | undefined;
   /** Milliseconds that a statement waits for another connection that holds the lock. */
   readonly timeout: number;
   readonly pragmas: readonly string[];

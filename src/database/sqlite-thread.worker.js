@@ -1,7 +1,6 @@
 // @ts-check
 // JavaScript, so that the thread can load it as it is: under Jest nothing compiles what a thread loads.
 import { statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
@@ -15,7 +14,7 @@ const WAIT = 100;
 /** Milliseconds after which a folder's time of change is sure to differ from that of the next one. */
 const SETTLED = 1_000;
 
-/** When the folder had last changed, in nanoseconds since 1970, as the log in it was found. */
+/** When the folder had last changed, in nanoseconds since 1970, as the log and its index in it were found. */
 let folderSeen = 0n;
 const { file, opened, timeout, pragmas, abandoned } = /** @type {Options} */ (workerData);
 const isAbandoned = new Int32Array(abandoned);
@@ -52,18 +51,18 @@ function run([sql, ...parameters]) {
 
 /**
  * SQLite goes on writing to a file that was removed, and looks for that only where it has no log. So it
- * is looked for after each commit, before anyone is told: two calls of 5 µs. The log only where its
- * folder has changed: since Linux 6.13 the next write after a stat of a file's times changes them, and
- * the sync then has the file's metadata to write, 90 µs of 500.
+ * is looked for after each commit, before anyone is told: two calls of 5 µs. The files beside it only where their
+ * folder has changed: since Linux 6.13 the next write to the log after a stat of its times changes
+ * them, and the sync then has the file's metadata to write, 90 µs of 500.
  *
  * @throws Error with SQLite's code where a path leads to another file than the service opened, or to none
  */
 function demandOpened() {
   if (!opened) return;
   demandSame(opened.database);
-  const changed = statSync(dirname(opened.log.path), { bigint: true }).ctimeNs;
+  const changed = statSync(opened.folder, { bigint: true }).ctimeNs;
   if (changed === folderSeen) return;
-  demandSame(opened.log);
+  opened.beside.forEach(demandSame);
   // Within a tick of the clock another change would look the same.
   if (changed < BigInt(Date.now() - SETTLED) * 1_000_000n) folderSeen = changed;
 }

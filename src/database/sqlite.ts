@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Database } from 'better-sqlite3';
 import { DataSource, type DataSourceOptions } from 'typeorm';
@@ -70,9 +70,12 @@ function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
   return databaseUrl.slice('sqlite:'.length);
 }
 
-/** The log is beside the file that a link leads to. */
+/** The log and its index are beside the file that a link leads to. */
 function openedFiles(file: string): SqliteThreadOptions['opened'] {
-  return { database: openedFile(file), log: openedFile(`${realpathSync(file)}-wal`) };
+  const path = realpathSync(file);
+  // Without the index another process makes one of its own, and the two no longer see each other's commits.
+  const beside = [`${path}-wal`, `${path}-shm`].map(openedFile);
+  return { database: openedFile(file), beside, folder: dirname(path) };
 }
 
 function openedFile(path: string): OpenedFile {
