@@ -30,6 +30,8 @@ export interface Target {
 const PIPELINE = 300;
 /** Milliseconds. */
 const IDLE = [0, 1, 5, 20, 100] as const;
+/** Milliseconds in which a flood reaches the service: an end at once would throw it away unsent. */
+const FLOOD_IDLE = 100;
 const FLOOD = ['/docs/swagger-ui-bundle.js', '/docs/', '/openapi.json', '/plants', '/nowhere'];
 
 /** The script of a connection: valid requests, others, half of them, or none that are read. */
@@ -50,7 +52,7 @@ export function scriptOf(random: Random, target: Target, index: number): Script 
     const hello = random.pick([clientHello, mutate(random, clientHello), random.bytes(300)]);
     return { ...way, steps: split(random, cut(random, hello)), isRead: false };
   }
-  if (random.once(400)) return { ...way, steps: [flood(random)], isRead: false };
+  if (random.once(150)) return { ...way, steps: [flood(random)], isRead: false, idle: FLOOD_IDLE };
   if (random.once(3)) return { ...way, ...known(random, target.token, index, isTls) };
   const requests = random.several(1 + random.below(random.pick([1, 1, 1, 8])), () =>
     random.once(2)
