@@ -3,8 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import { read } from './support/published.js';
 
 describe('SECURITY.md', () => {
-  const rows = read('SECURITY.md').match(/^\| API\d+ .*$/gm) ?? [];
-  const tests = rows.flatMap((row) => row.match(/`(src|test)\/[\w./-]+`/g) ?? []);
+  const text = read('SECURITY.md');
+  const rows = text.match(/^\| API\d+ .*$/gm) ?? [];
+  const tests = text.match(/`(src|test)\/[\w./-]+`/g) ?? [];
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
   it('has each of the ten risks, with the tests that show what is done', () => {
     expect(rows.map((row) => /API\d+/.exec(row)?.[0])).toEqual(
@@ -16,5 +18,9 @@ describe('SECURITY.md', () => {
   it.each([...new Set(tests)])('%s is there', (quoted) => {
     const path = `${quoted.slice(1, -1)}.spec.ts`;
     expect(existsSync(new URL(`../${path}`, import.meta.url))).toBe(true);
+  });
+
+  it.each([...new Set(text.match(/(?<=`npm run )[\w:]+/g))])('npm run %s is there', (name) => {
+    expect(scripts[name]).toBeDefined();
   });
 });
