@@ -97,6 +97,7 @@ describe('a header that there must be one of, twice: 400', () => {
   it.each([
     ['Host', HOST, HOST],
     ['Host', HOST, 'HOST: elsewhere\r\n'],
+    ['Host', HOST, `${'a:\r\n'.repeat(2_000)}Host: elsewhere\r\n`],
     ['Authorization', HOST, AUTHORIZATION],
     ['Authorization', HOST, `${AUTHORIZATION}Authorization: Bearer y\r\n`],
   ])('%s', async (name, before, more) => {

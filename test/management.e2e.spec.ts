@@ -5,6 +5,7 @@ import { readConfig } from '../src/config/read-config.js';
 import { Lifecycle } from '../src/lifecycle.js';
 import { startManagement } from '../src/management/start-management.js';
 import { ThisProcess } from '../src/management/this-process.js';
+import { MAX_UNANSWERED } from '../src/http/connection.js';
 import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
@@ -98,19 +99,21 @@ describe('a service is not ready', () => {
 
   it('while its queue is full', async () => {
     const unlock = await service.store.lock();
-    const connections = await Promise.all(Array.from({ length: 16 }, () => service.connect()));
-    let each = 0;
+    const connections: RawConnection[] = [];
     // What is refused, and what is on its way to the store, leaves room for others.
     for (let failed: string[] = []; !failed.includes('queue');) {
-      for (const connection of connections) connection.write(requests(64));
-      each += 64;
+      const more = await Promise.all(Array.from({ length: 64 }, () => service.connect()));
+      for (const connection of more) connection.write(requests(MAX_UNANSWERED));
+      connections.push(...more);
       ({ failed } = await monitor.ready());
     }
     const { details } = await monitor.ready();
     expect(details.queue).toMatchObject({ status: 'down', plants: QUEUE_BOUND });
     expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(QUEUE_BOUND);
     await unlock();
-    for (const connection of connections) for (let i = 0; i < each; i++) await connection.read();
+    for (const connection of connections) {
+      for (let i = 0; i < MAX_UNANSWERED; i++) await connection.read();
+    }
     const ready = await monitor.until(200);
     expect(ready.details.queue).toMatchObject({ plants: 0 });
     for (const connection of connections) connection.close();
@@ -153,6 +156,14 @@ it('a service is ready from its start until it stops', async () => {
     store: { status: 'down', message: 'closed' },
   });
   await management?.close();
+});
+
+it('of a connection one request is answered, however many it sends at once', async () => {
+  const connection = await RawConnection.open(monitor.port);
+  connection.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
+  const { status, headers } = await connection.read({ method: 'GET', path: '/docs' });
+  expect({ status, connection: headers.connection }).toEqual({ status: 200, connection: 'close' });
+  await connection.closed();
 });
 
 it(

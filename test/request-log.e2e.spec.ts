@@ -111,8 +111,8 @@ describe('LOG_REQUESTS=all: a line for', () => {
     }
     await service.client.send({ path: '/x' });
     connection.close();
-    await unlock();
     const left = (await lines(4)).filter(({ path }) => path === '/plants');
+    await unlock();
     expect(left.map(({ requestId, msg }) => [requestId, msg]).sort()).toEqual(
       [1, 2, 3].map((id) => [`left-${id}`, 'POST /plants no answer']),
     );

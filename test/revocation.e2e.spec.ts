@@ -49,3 +49,17 @@ it('it does so even where the wall clock is set back meanwhile', async () => {
   await revokeAndWait();
   expect(await post()).toMatchObject(REVOKED);
 });
+
+it('a token that has expired stays so where the wall clock is set back', async () => {
+  const secret = await service.app.get(TokensService).create('brief', 1_500);
+  const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
+  const ask = () => service.client.post('{"id":1,"name":"oak"}', headers);
+  expect((await ask()).status).toBe(200);
+  while ((await ask()).status === 200) await new Promise((resolve) => setTimeout(resolve, 100));
+  const clock = Date.now.bind(Date);
+  jest.spyOn(Date, 'now').mockImplementation(() => clock() - 3_600_000);
+  for (let quarter = 0; quarter < DEADLINE * 4; quarter++) {
+    expect(await ask()).toMatchObject(REVOKED);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+});

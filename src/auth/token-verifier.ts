@@ -23,6 +23,8 @@ interface Known {
   readonly principal: Principal;
   /** By performance.now(), which no clock that is set changes. A slow answer is as old as its question. */
   readonly askedAt: number;
+  /** When it expires, likewise. */
+  readonly endsAt: number;
 }
 
 /** Tells whether a secret is that of a token that holds: the service's side. */
@@ -57,7 +59,7 @@ export class TokenVerifier {
     this.metrics?.onTokenLookup(age < CACHE_TTL_MS ? 'hit' : 'miss');
     if (age >= CACHE_TTL_MS) known = await this.look(hash, known ? this.known : this.strange);
     else if (age >= REFRESH_AFTER_MS) this.refresh(hash);
-    if (!known || !holds(known.token)) return undefined;
+    if (!known || known.endsAt <= performance.now() || !holds(known.token)) return undefined;
     this.lastUsed.touch(known.token.id);
     return known.principal;
   }
@@ -68,9 +70,10 @@ export class TokenVerifier {
       this.cache.delete(hash);
       return undefined;
     }
-    const { askedAt: newest = -Infinity } = this.cache.get(hash) ?? {};
-    const known = { token, principal: { id: `token:${token.id}`, name: token.name }, askedAt };
-    if (askedAt > newest) this.cache.set(hash, known);
+    const before = this.cache.get(hash);
+    const principal = { id: `token:${token.id}`, name: token.name };
+    const known = { token, principal, askedAt, endsAt: endOf(token, before) };
+    if (askedAt > (before?.askedAt ?? -Infinity)) this.cache.set(hash, known);
     return known;
   }
 
@@ -78,4 +81,12 @@ export class TokenVerifier {
   private refresh(hash: string): void {
     if (!this.known.isAsked(hash)) this.look(hash, this.known).catch(() => undefined);
   }
+}
+
+/** When a token expires, by performance.now(): never later than it was once found to, as if the clock stood. */
+function endOf({ expiresAt }: Token, before: Known | undefined): number {
+  if (expiresAt === null) return Infinity;
+  const end = performance.now() + expiresAt.getTime() - Date.now();
+  const isSame = before?.token.expiresAt?.getTime() === expiresAt.getTime();
+  return isSame ? Math.min(end, before.endsAt) : end;
 }

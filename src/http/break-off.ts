@@ -4,7 +4,7 @@ import { toAnswer } from '../errors/answer.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import { answerDueOn } from './connection.js';
-import { JSON_HEADERS } from './json-headers.js';
+import { JSON_HEADERS, tlsHeadersOf } from './json-headers.js';
 import { newRequestId } from './request-id.js';
 
 /** Milliseconds that a client has to read the answer and to close its side of the connection. */
@@ -38,7 +38,7 @@ export function refuse(socket: Duplex, why = 'unknown'): void {
   const text = JSON.stringify(body);
   const requestId = newRequestId();
   const own = ['x-request-id', requestId, 'content-length', `${text.length}`];
-  const headers = [...JSON_HEADERS, ...own, 'connection', 'close'];
+  const headers = [...JSON_HEADERS, ...tlsHeadersOf(socket), ...own, 'connection', 'close'];
   const lines = headers.flatMap((name, i) =>
     i % 2 === 0 ? [`${name}: ${headers[i + 1]}\r\n`] : [],
   );

@@ -1,3 +1,6 @@
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+
 /**
  * Headers of every JSON answer, names and values in turn, as writeHead() takes them. They are those
  * of helmet that mean something for JSON: a browser must not take it for anything else, frame it,
@@ -23,4 +26,10 @@ export const TLS_ALONE = 365 * 24 * 60 * 60;
  * What an answer over TLS has besides (RFC 6797). Not `includeSubDomains`: other services of the domain
  * are not ours to decide for.
  */
-export const TLS_HEADERS: readonly string[] = ['strict-transport-security', `max-age=${TLS_ALONE}`];
+const TLS_HEADERS: readonly string[] = ['strict-transport-security', `max-age=${TLS_ALONE}`];
+const NONE: readonly string[] = [];
+
+/** Those that an answer on a connection has besides, names and values in turn. */
+export function tlsHeadersOf(socket: Duplex): readonly string[] {
+  return (socket as Partial<TLSSocket>).encrypted ? TLS_HEADERS : NONE;
+}

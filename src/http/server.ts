@@ -60,6 +60,8 @@ export function createServer(
   });
   server.on('connect', (_request, socket) => refuse(socket, 'CONNECT'));
   server.timeout = UNREAD_TIMEOUT;
+  // Node would drop the headers past a number of them without a word; they are bounded by their bytes.
+  server.maxHeadersCount = 0;
   survive(server);
   return server;
 }

@@ -20,6 +20,8 @@ export class ManagementAdapter extends ExpressAdapter {
     };
     const server = createServer(limits, this.getInstance<Express>());
     server.maxConnections = CONNECTIONS;
+    // Pipelined scrapes would hold up everything else, for as many as came in at once.
+    server.maxRequestsPerSocket = 1;
     this.httpServer = server;
   }
 }
