@@ -25,7 +25,9 @@ export class DiskFile {
   /** Was unsynced when a sync failed: the kernel takes it for written, and writes it no more. */
   private forsaken: Change[] = [];
   private readonly fd: number;
-  private readonly undo: (() => void)[] = [];
+  /** What a cut has overwritten, and the size of the file before. */
+  private readonly undo: Change[] = [];
+  private size = 0;
 
   constructor(path: string) {
     this.fd = openSync(path, 'r+');
@@ -41,21 +43,20 @@ export class DiskFile {
 
   /** Makes the file what it is after a cut until which these changes had reached the disk. */
   cut(changes: readonly Change[]): void {
+    this.size = fstatSync(this.fd).size;
     for (const change of changes) {
-      const { size } = fstatSync(this.fd);
-      const before = Buffer.alloc(Math.max(0, change.data?.length ?? size - change.offset));
-      const length = readSync(this.fd, before, 0, before.length, change.offset);
-      this.undo.push(() => {
-        ftruncateSync(this.fd, size);
-        writeSync(this.fd, before, 0, length, change.offset);
-      });
+      const { offset, data } = change;
+      const before = Buffer.allocUnsafe(data?.length ?? Math.max(0, this.size - offset));
+      const length = readSync(this.fd, before, 0, before.length, offset);
+      this.undo.push({ ...change, data: before.subarray(0, length) });
       this.write(change);
     }
   }
 
   /** Makes the file again what is on the disk for sure. */
   restore(): void {
-    for (const step of this.undo.splice(0).reverse()) step();
+    for (const change of this.undo.splice(0).reverse()) this.write(change);
+    if (fstatSync(this.fd).size !== this.size) ftruncateSync(this.fd, this.size);
   }
 
   close(): void {

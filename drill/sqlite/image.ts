@@ -49,6 +49,8 @@ export function inspect(file: string, sent: string, at: bigint): Findings {
   const database = new Database(file, { readonly: true });
   try {
     database.prepare('ATTACH ? AS ledger').run(sent);
+    // It is read again for each image: not by a system call for each page.
+    database.pragma('ledger.mmap_size = 1000000000');
     const acknowledged = database.prepare(ACKNOWLEDGED).pluck().get(at) as number;
     try {
       return { acknowledged, ...compare(database, acknowledged, at) };

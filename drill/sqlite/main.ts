@@ -37,7 +37,7 @@ const { extent, faults, faultPoints, fills, kills } = values.quick
     }
   : {
       extent: { cycles: 3, plants: 17_000, points: 2_200 },
-      faults: [...FAULTS, ...FAULTS],
+      faults: FAULTS,
       faultPoints: 5,
       fills: 10,
       kills: 1_000,
