@@ -31,7 +31,7 @@ const ANY_ENGINE = [
   '<rootDir>/src/(?!database/|auth/token)',
   '<rootDir>/src/database/sqlite',
   '<rootDir>/test/(authentication-first|cli-usage|contract|fuzz|headers|http-faults|paths|routes)\\.',
-  '<rootDir>/test/(cors|jwt|rate-limit|slow-clients|tls)\\.',
+  '<rootDir>/test/(cors|hostile-connections|jwt|rate-limit|slow-clients|tls)\\.',
   '<rootDir>/test/(deploy|docs|jwt|sqlite)-',
   '<rootDir>/test/support/',
 ];
