@@ -8,7 +8,7 @@ import { Service } from './support/service.js';
 import { tally } from './support/tally.js';
 
 /** More than wait in the queue and, on PostgreSQL, in the groups under way. */
-const ALL = 2 * QUEUE_BOUND;
+const ALL = 3 * QUEUE_BOUND;
 const EACH = MAX_UNANSWERED;
 const CONNECTIONS = ALL / EACH;
 

@@ -4,11 +4,8 @@ import { Fault } from '../errors/fault.js';
 import type { RequestSpan } from '../tracing/tracing.js';
 import type { Plant } from './plant.entity.js';
 
-/**
- * Plants that may wait at once, as many as there are connections by default, and their characters; past
- * either the service is overloaded. One that waits costs less than one that is refused and sent again.
- */
-export const QUEUE_BOUND = 4096;
+/** Plants that may wait at once, and their characters; past either the service is overloaded. */
+export const QUEUE_BOUND = 2048;
 const LENGTH_BOUND = 2 ** 24;
 /** Plants in one commit at the most. */
 export const GROUP_BOUND = 512;
