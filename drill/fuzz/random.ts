@@ -1,18 +1,17 @@
-/** A seeded source of random numbers (mulberry32): the same seed gives the same numbers everywhere. */
+import { randomFrom, type Random as Numbers } from '../random.js';
+
+/** A seeded source of random choices: the same seed gives the same ones everywhere. */
 export class Random {
-  private state: number;
+  private readonly next: Numbers;
 
   /** @param seed of a whole run; @param index of what is made in it: each has numbers of its own */
   constructor(seed: number, index = 0) {
-    this.state = (seed ^ Math.imul(index + 1, 0x9e3779b1)) | 0;
+    this.next = randomFrom(seed ^ Math.imul(index + 1, 0x9e3779b1));
   }
 
   /** An integer from 0 up to a bound, which it never is. */
   below(bound: number): number {
-    this.state = (this.state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
+    return Math.floor(this.next() * bound);
   }
 
   /** True once in so many times, on average. */

@@ -1,5 +1,5 @@
 import type { Change } from './disk.js';
-import { sample, type Random } from './random.js';
+import { sample, type Random } from '../random.js';
 import { FILES, restartsLog, type File, type Operation } from './records.js';
 
 /** What a disk is sure to write as a whole, in bytes. */

@@ -9,7 +9,7 @@ import { Service } from '../service.js';
 import { Stage } from '../stage.js';
 import { nameOf, type Fault } from './fault.js';
 import { integrityOf, writeSent } from './image.js';
-import { randomFrom, type Random } from './random.js';
+import { randomFrom, type Random } from '../random.js';
 import { memoryFolder, newRecording, STORE, type Recording } from './recording.js';
 import { replay, SENT, type Outcome } from './replay.js';
 

@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { choose, kindsFor, pointsIn, type Kind } from './cuts.js';
 import { DiskFile, type Change } from './disk.js';
 import { inspect, type Findings } from './image.js';
-import { randomFrom } from './random.js';
+import { randomFrom } from '../random.js';
 import {
   endsCheckpoint,
   FILES,

@@ -3,7 +3,7 @@ import { toStoreAway } from '../database/store-away.js';
 import { within } from '../database/within.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
-import { type Token } from './token.entity.js';
+import type { Token } from './token.entity.js';
 
 /** Hashes that may wait for the next query; past them the service is overloaded. */
 const MAX_WAITING = 1_024;
