@@ -60,7 +60,8 @@ export async function flood(load: Flood, firstId: number): Promise<FloodResult> 
   while (elapsed() < load.seconds) {
     const until = Math.floor(load.rate * elapsed());
     for (; due < until; due++) {
-      const lane = idle.pop();
+      // Each in its turn, so that none is left without a request for as long as the service waits for one.
+      const lane = idle.shift();
       // Every connection waits for its answer: whoever comes now goes without.
       if (!lane) continue;
       lane.socket.write(requestOf(firstId + due, load.token));

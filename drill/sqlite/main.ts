@@ -29,14 +29,14 @@ console.log(`seed ${seed}`);
 /** How much of each is done. */
 const { extent, faults, faultPoints, fills, kills } = values.quick
   ? {
-      extent: { cycles: 1, plants: 12_000, points: 40 },
+      extent: { cycles: 1, plants: 12_000, points: 40, images: 100 },
       faults: SYNCS,
       faultPoints: 2,
       fills: 1,
       kills: 10,
     }
   : {
-      extent: { cycles: 3, plants: 17_000, points: 2_200 },
+      extent: { cycles: 3, plants: 17_000, points: 2_200, images: 10_000 },
       faults: FAULTS,
       faultPoints: 5,
       fills: 10,

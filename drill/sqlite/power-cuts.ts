@@ -32,6 +32,8 @@ export interface Extent {
   readonly plants: number;
   /** Before how many operations the power is cut, in each way that makes a difference. */
   readonly points: number;
+  /** Images that must come of it, at least. */
+  readonly images: number;
 }
 
 /** Kills under load before each long life, and the plants that are stored before each. */
@@ -103,8 +105,10 @@ async function resend(service: Service, ledger: Ledger): Promise<void> {
 }
 
 /** Why the recording or the drill would show too little. */
-function doubts(cuts: Outcome, lies: readonly Outcome[], { cycles }: Extent): string[] {
+function doubts(cuts: Outcome, lies: readonly Outcome[], { cycles, images }: Extent): string[] {
+  const made = Object.values(cuts.images).reduce((sum, n) => sum + n, 0);
   const few = [
+    ...(made < images ? [`${made} images, not ${images}`] : []),
     ...(cuts.checkpoints < cycles ? ['too few checkpoints'] : []),
     // Where there is no log, one begins too.
     ...(cuts.restarts < 2 * cycles ? ['too few logs that began anew'] : []),

@@ -6,7 +6,8 @@ import type { Request, Response } from 'express';
 export interface Page {
   /** What `Content-Type` says. */
   readonly type: string;
-  readonly body: string | Buffer;
+  /** Makes what is to be read, when someone first asks for it. */
+  readonly make: () => string | Buffer | Promise<string | Buffer>;
   /** Whether its address changes with its content; if not, a browser asks each time whether it is still the same. */
   readonly isImmutable?: boolean;
 }
@@ -14,16 +15,18 @@ export interface Page {
 /** Bytes that are handed to the connection at once: what a client does not read takes no more memory. */
 const PIECE = 16 * 1024;
 
-/** Answers with a page from memory, or with 304 where the client has it (RFC 9110, section 13.1.2). */
-export function pageSender(page: Page): (request: Request, response: Response) => void {
-  const body = Buffer.from(page.body);
-  const headers = {
-    'content-type': page.type,
-    'content-length': String(body.length),
-    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
-    'cache-control': page.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-  };
-  return (request, response) => {
+/**
+ * Answers with a page from memory, or with 304 where the client has it (RFC 9110, section 13.1.2). The page is
+ * made once, for the first who asks, so that a start does not wait for it; where that fails, the next one tries.
+ */
+export function pageSender(page: Page): (request: Request, response: Response) => Promise<void> {
+  let made: ReturnType<typeof prepare> | undefined;
+  return async (request, response) => {
+    made ??= prepare(page);
+    const { body, headers } = await made.catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
     response.set(headers);
     if (request.fresh) {
       response.removeHeader('content-length');
@@ -31,6 +34,17 @@ export function pageSender(page: Page): (request: Request, response: Response) =
     } else if (request.method === 'HEAD') response.end();
     else Readable.from(piecesOf(body)).pipe(response);
   };
+}
+
+async function prepare({ type, make, isImmutable }: Page) {
+  const body = Buffer.from(await make());
+  const headers = {
+    'content-type': type,
+    'content-length': String(body.length),
+    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
+    'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+  };
+  return { body, headers };
 }
 
 function* piecesOf(body: Buffer): Generator<Buffer> {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Page } from './page.js';
@@ -32,9 +32,9 @@ window.ui = SwaggerUIBundle({ url, dom_id: '#swagger-ui', deepLinking: true });
 /** Swagger UI, by the paths that it is at. */
 export function swaggerUi(): Record<string, Page> {
   return {
-    '/docs': { type: TYPES.html, body: html('docs/') },
-    '/docs/': { type: TYPES.html, body: html('') },
-    '/docs/swagger-ui-init.js': { type: TYPES.js, body: INIT },
+    '/docs': { type: TYPES.html, make: () => html('docs/') },
+    '/docs/': { type: TYPES.html, make: () => html('') },
+    '/docs/swagger-ui-init.js': { type: TYPES.js, make: () => INIT },
     ...Object.fromEntries(FILES.map((name) => [`/docs/${name}`, fileOf(name)])),
   };
 }
@@ -42,7 +42,7 @@ export function swaggerUi(): Record<string, Page> {
 /** The page asks for them by version, so that a browser need never ask again for the same one. */
 function fileOf(name: (typeof FILES)[number]): Page {
   const type = TYPES[name.split('.').at(-1) as keyof typeof TYPES];
-  return { type, body: readFileSync(join(dirname(MANIFEST), name)), isImmutable: true };
+  return { type, make: () => readFile(join(dirname(MANIFEST), name)), isImmutable: true };
 }
 
 /** @param base where the files are, from the page */
