@@ -14,12 +14,18 @@ afterEach(() => store.remove());
 /** Node prints the members of an error too. */
 const ERROR = `Object.assign(new Error('at fault'), { parameters: ['PLANT'] })`;
 
+/** Goes on once the service has begun to look after such errors. */
+const BEGUN = `
+  while (process.listenerCount('uncaughtException') === 0) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }`;
+
 it.each([
-  ['an error that nothing caught', `setTimeout(() => { throw ${ERROR}; }, 1500)`],
-  ['a promise that nobody waits for', `setTimeout(() => Promise.reject(${ERROR}), 1500)`],
+  ['an error that nothing caught', `setTimeout(() => { throw ${ERROR}; })`],
+  ['a promise that nobody waits for', `void Promise.reject(${ERROR})`],
 ])('%s: a line with its stack and no more of it, exit 1', async (_name, script) => {
   const path = join(store.folder, 'fail.mjs');
-  writeFileSync(path, script);
+  writeFileSync(path, `void (async () => {${BEGUN}\n${script};\n})();`);
   const env = { NODE_ENV: 'production', NODE_OPTIONS: `--import file://${path}` };
   const { code, stdout, stderr } = await runMain(store, env);
   const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as object;
