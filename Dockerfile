@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 
-# better-sqlite3 12 and its users: docs/operating.md says why it is Node.js 22.
-ARG NODE_VERSION=22.23.2
+# The version that package.json brings along for every other way to run the service.
+ARG NODE_VERSION=26.10.0
 
 FROM node:${NODE_VERSION}-bookworm AS sources
 WORKDIR /app
@@ -15,12 +15,9 @@ COPY src ./src
 RUN npm run build
 
 FROM sources AS production
-# SQLite is built from the package's sources and the image's headers: nothing is fetched beside the
-# lock file's packages. TypeScript is an optional peer of @nestjs/swagger, hence --omit=optional.
-RUN npm_config_build_from_source=true npm_config_nodedir=/usr/local \
-    npm ci --omit=dev --omit=optional \
-  && rm -r node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
-  && find node_modules/better-sqlite3/build -type f ! -name better_sqlite3.node -delete
+# Optional are TypeScript, a peer of @nestjs/swagger, and Node.js, which is in the image.
+RUN npm ci --omit=dev --omit=optional \
+  && rm -r node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
 
 FROM node:${NODE_VERSION}-bookworm-slim
 ARG NODE_VERSION

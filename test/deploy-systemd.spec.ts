@@ -21,7 +21,8 @@ const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FI
 describe('the systemd unit', () => {
   it('starts the service as npm start does', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
-    expect(UNIT['ExecStart']).toBe(scripts.start.replace(' dist/', ' /opt/plant-store/dist/'));
+    const start = scripts.start.replace('node ', '/opt/plant-store/node_modules/.bin/node ');
+    expect(UNIT['ExecStart']).toBe(start.replace(' dist/', ' /opt/plant-store/dist/'));
     expect(CONFIG.production).toBe(true);
   });
 

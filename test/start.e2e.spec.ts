@@ -54,6 +54,16 @@ describe('the first start', () => {
 });
 
 describe('a start that fails says why on stderr, and exits with 1', () => {
+  it('a Node.js that is too old, and what to do', async () => {
+    const older = `Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`;
+    const env = { NODE_OPTIONS: `--import data:text/javascript,${older}` };
+    expect(await runMain(store, env)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Node\.js 20\.20\.2 is too old: .*`npm start`.*\n$/),
+    });
+  });
+
   it('every bad variable by its name, none with its value', async () => {
     const bad = {
       PORT: '65536',

@@ -56,7 +56,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Puts a server of ours in the place of Nest's; what Nest offers with its own goes on working. */
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
-    const app = this.getInstance<Express>();
     const { connections, cors, tracing } = this.parts;
     const listener = (request: Request, response: Response): void => {
       const { requestId } = this.exchanges.begin(request, response);
@@ -67,7 +66,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     };
     const untraced = listener as RequestListener;
     const server = createServer(
-      app,
       (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
       options.httpsOptions,
     );

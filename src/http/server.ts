@@ -3,9 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import type { Express } from 'express';
 import { breakOff, refuse } from './break-off.js';
-import { messageClasses } from './message-classes.js';
 
 const SECOND = 1_000;
 /** How long a client may take, in milliseconds (docs/operating.md, "Slow and idle clients"). */
@@ -26,14 +24,12 @@ const UNREAD_TIMEOUT = 75 * SECOND;
 /** Between two lines in the log on connections that cannot be accepted, in milliseconds. */
 const ACCEPT_LOG_INTERVAL = 10 * SECOND;
 
-/** Creates the server under an Express app; what HTTP itself refuses gets an Error body too. */
+/** Creates the server; what HTTP itself refuses gets an Error body too. */
 export function createServer(
-  app: Express,
   listener: RequestListener,
   httpsOptions?: https.ServerOptions,
 ): http.Server {
   const options: ServerOptions = {
-    ...messageClasses(app),
     ...LIMITS,
     // Node would refuse a request without Host by itself, with an empty body.
     requireHostHeader: false,

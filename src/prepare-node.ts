@@ -1,0 +1,23 @@
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const OLDEST = 24;
+
+/** Beside what npm installs, so that whoever could change it could change the code as well. */
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url));
+
+/**
+ * Ends the process, with a line that says what to do, under a Node.js that is too old for what is loaded
+ * next; else has it keep what it compiles for the next start, where it may write there.
+ */
+export function prepareNode(): void {
+  if (Number.parseInt(process.versions.node) >= OLDEST) {
+    module.enableCompileCache(COMPILED);
+    return;
+  }
+  process.stderr.write(
+    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${OLDEST} or newer. ` +
+      'npm has installed one: use `npm start`, `npx plant-store` or node_modules/.bin/node.\n',
+  );
+  process.exit(1);
+}
