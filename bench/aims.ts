@@ -5,7 +5,7 @@ import type { Row } from './rounds.js';
 /** What `npm run bench` measures on SQLite. */
 export type SqliteRows = [own: Row, stock: Row, fastify: Row, bare: Row];
 /** And on PostgreSQL. */
-export type PostgresRows = [own: Row, workers: Row, stock: Row, fastify: Row];
+export type PostgresRows = [own: Row, stock: Row, fastify: Row];
 
 /** What the service is meant to reach on a major release of Node, and what it did. */
 export function aimsOnSqlite([own, stock, fastify, bare]: SqliteRows, node: number): Aim[] {
@@ -30,7 +30,7 @@ export function aimsOnSqlite([own, stock, fastify, bare]: SqliteRows, node: numb
 }
 
 /** The same on PostgreSQL, beside itself on SQLite. */
-export function aimsOnPostgres([own, , stock, fastify]: PostgresRows, sqlite: Row): Aim[] {
+export function aimsOnPostgres([own, stock, fastify]: PostgresRows, sqlite: Row): Aim[] {
   return [
     atLeast(3, own, stock),
     atLeast(1.5, own, fastify),

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Postgres } from './postgres.js';
-import { CORES } from './processes.js';
 import type { Runtime } from './runtime.js';
 import type { Contestant } from './server.js';
+import { ROOT } from './processes.js';
 import { createStore, serviceOver } from './store.js';
 
 /** The service on SQLite, and three others that are as bare as they can be. */
@@ -11,10 +11,10 @@ export function onSqlite(cwd: string, runtime: Runtime): Contestant[] {
   const { token } = store;
   const file = join(cwd, 'fastify.sqlite');
   const other = (name: string, script: string) => {
-    return { name, args: [pathOf(script, runtime)], cwd, token };
+    return { name, args: [pathOf(script)], cwd, token };
   };
   return [
-    serviceOver(store, 'this service', cwd, runtime),
+    serviceOver(store, 'this service', cwd),
     other('stock Nest, empty handler', 'stock-nest.js'),
     {
       ...other('Fastify + better-sqlite3', 'fastify.js'),
@@ -25,35 +25,27 @@ export function onSqlite(cwd: string, runtime: Runtime): Contestant[] {
   ];
 }
 
-/** The service on PostgreSQL, in one process and in two, and two others; each has its own database. */
+/** The service on PostgreSQL, and two others; each has its own database. */
 export async function onPostgres(
   postgres: Postgres,
   cwd: string,
   runtime: Runtime,
 ): Promise<Contestant[]> {
   const database = postgres.pid;
-  const service = async (name: string, plants: string) => {
-    const store = createStore(await postgres.create(plants), cwd, runtime);
-    return { ...serviceOver(store, name, cwd, runtime), database };
-  };
-  const [own, two] = [
-    await service('this service on PostgreSQL', 'own'),
-    await service('the same with WORKERS=2', 'two'),
-  ];
+  const plants = createStore(await postgres.create('own'), cwd, runtime);
+  const own = { ...serviceOver(plants, 'this service on PostgreSQL', cwd), database };
   const other = async (name: string, script: string, plants: string) => {
     const [store, token] = [await postgres.create(plants), own.token];
     const env = { DATABASE_URL: store, TOKEN: token };
-    return { name, args: [pathOf(script, runtime)], env, cwd, token, store, database };
+    return { name, args: [pathOf(script)], env, cwd, token, store, database };
   };
   return [
     own,
-    // Two processes on one core would only get in each other's way.
-    { ...two, env: { ...two.env, WORKERS: '2' }, cores: CORES?.all },
     await other('stock Nest + repository.insert()', 'nest-postgres.js', 'nest'),
     await other('Fastify + pg', 'fastify-postgres.js', 'fastify'),
   ];
 }
 
-function pathOf(script: string, { root }: Runtime): string {
-  return join(root, 'dist/bench/servers', script);
+function pathOf(script: string): string {
+  return join(ROOT, 'dist/bench/servers', script);
 }

@@ -48,7 +48,7 @@ for (const { engine, newUrl, of: database } of engines) {
   );
 }
 const rows = await inRounds(contestants, options.rounds, async ({ name, database, store }) => {
-  const service = serviceOver(await store(), name, folder, runtime);
+  const service = serviceOver(await store(), name, folder);
   const server = await startServer({ ...service, database }, runtime);
   const sample = await measure(server, options, 'wide');
   await server.stop();

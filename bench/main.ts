@@ -5,7 +5,7 @@ import { measure } from './measure.js';
 import { readOptions } from './options.js';
 import { pictureOf, writeBlock } from './page.js';
 import { startPostgres } from './postgres.js';
-import { CORES, stepAside, temporaryFolder } from './processes.js';
+import { stepAside, temporaryFolder } from './processes.js';
 import { aimsOf, noteOnLoad, notesOn } from './report.js';
 import { inRounds, type Row } from './rounds.js';
 import { prepareRuntime } from './runtime.js';
@@ -37,7 +37,6 @@ const major = Number.parseInt(runtime.version);
 const name = `node${major}`;
 const picture = (file: string, title: string, of: Row[]) =>
   options.quick ? [] : [pictureOf(file, `${title}, Node ${runtime.version}`, of)];
-const where = CORES ? `With WORKERS=2 the service ran on cores ${CORES.all}. ` : '';
 const report = [
   describeRun('bench', options, runtime, postgres),
   '### SQLite',
@@ -48,7 +47,7 @@ const report = [
   '### PostgreSQL',
   ...picture(`${name}-postgres`, 'Creates a second on PostgreSQL', postgresRows),
   tableOf(postgresRows),
-  `${where}${notesOn(postgresRows)}`,
+  notesOn(postgresRows),
   aimsOf(aimsOnPostgres(postgresRows, sqliteRows[0])),
 ].join('\n\n');
 console.log(`\n${report}`);

@@ -16,7 +16,7 @@ const runtime = prepareRuntime(options.node);
 stepAside();
 const folder = temporaryFolder();
 const store = createStore(`sqlite:${folder}/plants.sqlite`, folder, runtime);
-const server = await startServer(serviceOver(store, 'this service', folder, runtime), runtime);
+const server = await startServer(serviceOver(store, 'this service', folder), runtime);
 /** As many as a busy proxy, or a crowd of clients, would open. */
 const CONNECTIONS = 4_000;
 const { url, token } = server;

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Client } from 'pg';
 import { PostgresServer } from '../test/support/postgres-server.js';
-import { temporaryFolder } from './processes.js';
+import { temporaryFolder, WORK } from './processes.js';
 
 /** A PostgreSQL server for the benchmark alone, on the disk of the checkout. */
 export interface Postgres {
@@ -17,7 +19,7 @@ export interface Postgres {
 /** Starts a server. It keeps to the cores that we may use now, so this comes before stepAside(). */
 export async function startPostgres(settings: readonly string[] = []): Promise<Postgres> {
   // Where PostgresServer makes its folder: elsewhere may be in memory, where commits cost nothing.
-  process.env.TMPDIR = temporaryFolder();
+  if (isOpen(WORK)) process.env.TMPDIR = temporaryFolder();
   const server = await PostgresServer.start(settings);
   process.once('exit', () => server.process?.kill('SIGQUIT'));
   const [row] = await query<{ server_version: string }>(server.url(), 'SHOW server_version');
@@ -31,6 +33,12 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     },
     stop: () => server.stop(),
   };
+}
+
+/** Whether everyone may go through a folder's parents: as root we run PostgreSQL as another user. */
+function isOpen(folder: string): boolean {
+  const parent = dirname(folder);
+  return parent === folder || ((statSync(parent).mode & 0o001) !== 0 && isOpen(parent));
 }
 
 /**

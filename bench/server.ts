@@ -11,8 +11,6 @@ export interface Contestant {
   readonly env?: Record<string, string>;
   /** Where it runs; a `.env` there would count. */
   readonly cwd: string;
-  /** Its cores, if not the server's one. */
-  readonly cores?: string | undefined;
   /** The bearer token that it takes. */
   readonly token: string;
   /** The address of the store that must hold what it accepted. */
@@ -34,9 +32,9 @@ export interface Server extends Contestant {
  * @throws Error where it ends before that
  */
 export async function startServer(contestant: Contestant, runtime: Runtime): Promise<Server> {
-  const { name, args, env, cwd, cores = CORES?.server } = contestant;
+  const { name, args, env, cwd } = contestant;
   // Nothing of our own environment, so a BODY_LIMIT of the shell, say, does not change the result.
-  const child = start(cores, runtime.node, args, {
+  const child = start(CORES?.server, runtime.node, args, {
     cwd,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });

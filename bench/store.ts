@@ -15,8 +15,8 @@ export interface Store {
 }
 
 /** Makes a store, as an operator would: the command creates and migrates it. */
-export function createStore(url: string, cwd: string, { node, root }: Runtime): Store {
-  const args = [join(root, 'dist/src/cli.js'), 'token', 'create', 'bench'];
+export function createStore(url: string, cwd: string, { node }: Runtime): Store {
+  const args = [join(ROOT, 'dist/src/cli.js'), 'token', 'create', 'bench'];
   const token = execFileSync(node, args, {
     cwd,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: url },
@@ -26,15 +26,10 @@ export function createStore(url: string, cwd: string, { node, root }: Runtime): 
 }
 
 /** The service over a store, with the flags that `npm start` gives to Node. */
-export function serviceOver(
-  { url, token }: Store,
-  name: string,
-  cwd: string,
-  { root }: Runtime,
-): Contestant {
+export function serviceOver({ url, token }: Store, name: string, cwd: string): Contestant {
   return {
     name,
-    args: [...startFlags(), join(root, 'dist/src/main.js')],
+    args: [...startFlags(), join(ROOT, 'dist/src/main.js')],
     env: { PORT: '0', MANAGEMENT_PORT: '0', DATABASE_URL: url },
     cwd,
     token,

@@ -47,6 +47,7 @@ export async function createApp(
       connections: mostConnections(config.bodyLimit),
       tracing,
       cors: corsFor(config),
+      reusePort: config.reusePort,
     },
   );
   const app = await NestFactory.create<NestExpressApplication>(

@@ -43,7 +43,9 @@ describe('compose.yaml', () => {
   it('has Prometheus read the management port, and Grafana read Prometheus', () => {
     const prometheus: unknown = parse(read('deploy/prometheus/prometheus.yaml'));
     expect(prometheus).toMatchObject({
-      scrape_configs: [{ static_configs: [{ targets: [`plant-store:${config.managementPort}`] }] }],
+      scrape_configs: [
+        { dns_sd_configs: [{ names: ['plant-store'], port: config.managementPort }] },
+      ],
     });
     const folder = 'deploy/grafana/provisioning';
     const sources: unknown = parse(read(`${folder}/datasources/prometheus.yaml`));

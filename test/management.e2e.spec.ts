@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../src/config/read-config.js';
@@ -133,7 +132,7 @@ it('a service is ready from its start until it stops', async () => {
   const lifecycle = new Lifecycle();
   const thisProcess = new ThisProcess(config, lifecycle);
   const management = await startManagement(config, thisProcess);
-  const { port } = management?.getHttpServer().address() as AddressInfo;
+  const { port } = management.getHttpServer().address() as AddressInfo;
   const other = new Monitor(port);
   expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle', 'store'] });
   expect(valueOf(await other.metrics(), 'plant_store_store_up')).toBe(0);
@@ -155,7 +154,7 @@ it('a service is ready from its start until it stops', async () => {
     all: ['lifecycle', 'store'],
     store: { status: 'down', message: 'closed' },
   });
-  await management?.close();
+  await management.close();
 });
 
 it('of a connection one request is answered, however many it sends at once', async () => {
@@ -171,7 +170,7 @@ it(
   async () => {
     const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
     const management = await startManagement(config, new ThisProcess(config, new Lifecycle()));
-    const server = management?.getHttpServer() as Server;
+    const server = management.getHttpServer();
     // They would have ten seconds.
     server.headersTimeout = server.requestTimeout = 1_000;
     const { port } = server.address() as AddressInfo;
@@ -180,7 +179,7 @@ it(
     for (const connection of slow) connection.write('GET /livez HTTP/1.1\r\n');
     await Promise.all(slow.map((connection) => connection.closed()));
     expect(await new Monitor(port).live()).toBe(200);
-    await management?.close();
+    await management.close();
   },
   // Node by itself looks for slow connections every 30 seconds.
   20_000,

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
-import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
 import { PostgresServer } from './support/postgres-server.js';
@@ -111,100 +110,5 @@ describe('a service whose PostgreSQL', () => {
       'SELECT pg_reload_conf()',
     );
     await monitor.until(200);
-  });
-});
-
-describe('several workers', () => {
-  const WORKERS = 2;
-  let service: ServiceProcess;
-  let monitor: Monitor;
-  let pids: number[];
-  beforeAll(async () => {
-    await store.execute('DELETE FROM tokens');
-    const env = { MANAGEMENT_PORT: '0', WORKERS: `${WORKERS}`, LOG_LEVEL: 'debug' };
-    service = await ServiceProcess.start({ store, env });
-    monitor = Monitor.of(service);
-    await allReady();
-    pids = [...service.output.matchAll(/worker (\d+) listens/g)].map(([, pid]) => Number(pid));
-  });
-  afterAll(() => service.kill());
-
-  async function allReady() {
-    for (;;) {
-      const { status, details } = await monitor.ready();
-      if (status === 200 && details.workers?.ready === WORKERS) return details.workers;
-      await sleep(20);
-    }
-  }
-
-  /** Stores so many plants, over connections of their own. */
-  async function create(count: number): Promise<void> {
-    const client = service.client(count);
-    await Promise.all(
-      Array.from({ length: count }, async () => {
-        expect((await client.create(plant())).status).toBe(200);
-      }),
-    );
-    client.close();
-  }
-
-  const stored = async () => valueOf(await monitor.metrics(), 'plant_store_plants_stored_total');
-
-  it('are looked at through their primary process', async () => {
-    expect(await allReady()).toEqual({ status: 'up', ready: WORKERS, count: WORKERS, failed: [] });
-    expect(await monitor.live()).toBe(200);
-    await create(20);
-    const metrics = await monitor.metrics();
-    const values = ['plants_stored_total', 'queue_bound_plants', 'store_up', 'workers'];
-    expect(values.map((name) => valueOf(metrics, `plant_store_${name}`))).toEqual([
-      20,
-      WORKERS * QUEUE_BOUND,
-      1,
-      WORKERS,
-    ]);
-    const build = [...(metrics.get('plant_store_build_info')?.samples.values() ?? [])];
-    expect(build).toEqual([1]);
-    const start = valueOf(metrics, 'process_start_time_seconds');
-    expect(Math.abs(start - Date.now() / 1_000)).toBeLessThan(240);
-  });
-
-  it('are counted on when one stands still, which is not ready', async () => {
-    const before = await stored();
-    const [first = 0] = pids;
-    process.kill(first, 'SIGSTOP');
-    const { details } = await monitor.ready();
-    expect(details.workers).toMatchObject({ status: 'up', ready: 1, failed: ['answer'] });
-    const metrics = await monitor.metrics();
-    expect(valueOf(metrics, 'plant_store_plants_stored_total')).toBe(before);
-    expect(valueOf(metrics, 'plant_store_workers')).toBe(1);
-    process.kill(first, 'SIGCONT');
-    await allReady();
-    expect(await stored()).toBe(before);
-  });
-
-  it('are counted on when one is killed, while it is asked, too', async () => {
-    await create(20);
-    const before = await stored();
-    const scrapes = Array.from({ length: 20 }, async (_, i) => {
-      await sleep(i);
-      return stored();
-    });
-    await sleep(5);
-    process.kill(pids[1] ?? 0, 'SIGKILL');
-    expect(new Set(await Promise.all(scrapes))).toEqual(new Set([before]));
-    await allReady();
-    expect(await stored()).toBe(before);
-    await create(20);
-    const metrics = await monitor.metrics();
-    expect(valueOf(metrics, 'plant_store_plants_stored_total')).toBe(before + 20);
-    expect(valueOf(metrics, 'plant_store_worker_ends_total')).toBe(1);
-  });
-
-  it('are not ready while none of them can write', async () => {
-    await server.kill();
-    const { details } = await monitor.until(503, 'workers');
-    expect(details.workers).toMatchObject({ ready: 0, count: WORKERS, failed: ['store'] });
-    await server.start();
-    await allReady();
   });
 });

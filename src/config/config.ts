@@ -10,7 +10,6 @@ import {
   size,
   storeUrl,
   text,
-  workers,
   type Rate,
 } from './kinds.js';
 import { headerList } from './header-list.js';
@@ -29,6 +28,10 @@ export class Config {
   /** Address that the service listens on; the default is reached from this machine alone. */
   @Variable('HOST', text)
   readonly host: string = '127.0.0.1';
+
+  /** Whether other processes may listen on the port too: the kernel shares connections out (Linux, SO_REUSEPORT). */
+  @Variable('REUSE_PORT', onOff)
+  readonly reusePort: boolean = false;
 
   /** TCP port of health and metrics; 0 takes a free one, `off` leaves them out. */
   @Variable('MANAGEMENT_PORT', portOrOff)
@@ -52,10 +55,6 @@ export class Config {
   /** Whether the start brings the schema up to date; else `plant-store migrate` must have done it. */
   @Variable('MIGRATE', onOff)
   readonly migrate: boolean = true;
-
-  /** Processes that share the port; SQLite's file is for one. */
-  @Variable('WORKERS', workers)
-  readonly workers: number = 1;
 
   /** Where clients reach the service: the server that the OpenAPI document names. */
   @Variable('PUBLIC_URL', baseUrl)

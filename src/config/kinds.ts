@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { parseDuration } from '../duration.js';
 
 /** What the text of a variable may be: how it is read, and what the operator is told where it is not. */
@@ -17,8 +16,6 @@ export interface Rate {
 }
 
 const SECOND = 1_000;
-/** Processes of one service at the most. */
-const MOST_WORKERS = 256;
 /** The unit of a rate in seconds. */
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 export const text: Kind<string> = { parse: (value) => value, must: 'must be a text' };
@@ -44,15 +41,6 @@ export const storeUrl: Kind<string> = {
   parse: (value) =>
     /^(sqlite:(?!:memory:).|postgres(ql)?:\/\/[^/]*\/[^/?])/.test(value) ? value : undefined,
   must: 'must be sqlite: and the path of a file, or postgres://user:password@host/database',
-};
-
-/** A number of processes; `auto` is as many as there are cores for us. */
-export const workers: Kind<number> = {
-  parse: (value) =>
-    value === 'auto'
-      ? Math.min(availableParallelism(), MOST_WORKERS)
-      : wholeNumber(value, 1, MOST_WORKERS),
-  must: `must be a whole number from 1 to ${MOST_WORKERS}, or auto`,
 };
 
 /** A size in bytes, up to 1 MiB: a number, with `kb` or `mb` behind it if need be. */

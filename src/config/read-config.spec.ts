@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from './config-error.js';
 import { readConfig } from './read-config.js';
@@ -10,7 +9,7 @@ const DEFAULTS = {
   databaseUrl: 'sqlite:./data/plant-store.sqlite',
   databaseTimeout: 5_000,
   migrate: true,
-  workers: 1,
+  reusePort: false,
   managementPort: 9090,
   managementHost: '127.0.0.1',
   bodyLimit: 65_536,
@@ -55,14 +54,14 @@ describe('readConfig', () => {
     [{ HOST: '::1' }, { host: '::1' }],
     [{ DATABASE_URL: 'sqlite:/a b/c' }, { databaseUrl: 'sqlite:/a b/c' }],
     [
-      { DATABASE_URL: 'postgres://u:p@h:5432/plants?sslmode=verify-full', WORKERS: '256' },
-      { databaseUrl: 'postgres://u:p@h:5432/plants?sslmode=verify-full', workers: 256 },
+      { DATABASE_URL: 'postgres://u:p@h:5432/plants?sslmode=verify-full', REUSE_PORT: 'on' },
+      { databaseUrl: 'postgres://u:p@h:5432/plants?sslmode=verify-full', reusePort: true },
     ],
     [{ DATABASE_URL: 'postgresql:///plants' }, { databaseUrl: 'postgresql:///plants' }],
     [{ DATABASE_TIMEOUT: '1s' }, { databaseTimeout: 1_000 }],
     [{ DATABASE_TIMEOUT: '1m' }, { databaseTimeout: 60_000 }],
     [{ MIGRATE: 'off' }, { migrate: false }],
-    [{ WORKERS: '1' }, { workers: 1 }],
+    [{ REUSE_PORT: 'off' }, { reusePort: false }],
     [{ PUBLIC_URL: 'http://localhost:3000' }, { publicUrl: 'http://localhost:3000' }],
     [{ PUBLIC_URL: 'https://plants.example/v1' }, { publicUrl: 'https://plants.example/v1' }],
     [{ BODY_LIMIT: '1' }, { bodyLimit: 1 }],
@@ -136,7 +135,7 @@ describe('readConfig', () => {
     ['DATABASE_URL', ['mysql://secret', '/an/absolute/path', 'x', 'postgres://h', 'postgres://h/']],
     ['DATABASE_TIMEOUT', ['0s', '5', '999s', '61s', '2m', 'x']],
     ['MIGRATE', ['true', 'ON', 'x']],
-    ['WORKERS', ['0', '-1', '1.5', '257', 'AUTO', 'x']],
+    ['REUSE_PORT', ['true', 'ON', '1']],
     ['PUBLIC_URL', ['x', 'plants.example', 'ftp://plants.example', '/v1']],
     ['BODY_LIMIT', ['0', '-1', '1.5kb', '64 kb', 'kb', '2mb', '1gb', 'x']],
     ['DOCS', ['true', 'ON', '1', 'x']],
@@ -168,15 +167,13 @@ describe('readConfig', () => {
     );
   });
 
-  it('WORKERS is 1 with SQLite, and as many as there are cores where it is auto', () => {
-    const problem = 'WORKERS must be 1 with SQLite, whose file one process writes at a time';
-    expect(problemsWith({ WORKERS: '2' })).toBe(problem);
-    const { workers } = readConfig({ DATABASE_URL: 'postgres://h/plants', WORKERS: 'auto' });
-    expect(workers).toBe(availableParallelism());
-  });
-
   it.each([
     [{ PORT: '80', MANAGEMENT_PORT: '80' }, /^MANAGEMENT_PORT must not be PORT: /],
+    [{ REUSE_PORT: 'on' }, /^REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: /],
+    [
+      { REUSE_PORT: 'on', PORT: '0', DATABASE_URL: 'postgres://h/plants' },
+      /^REUSE_PORT=on needs a PORT that is not 0: /,
+    ],
     [{ TLS_CERT_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
     [{ TLS_KEY_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
     [ISSUER, /^AUTH_AUDIENCE must be set with AUTH_ISSUER: /],

@@ -3,8 +3,12 @@ import type { Config } from './config.js';
 /** What two variables together must be: a sentence for the operator, and when it is broken. */
 const RULES: readonly (readonly [sentence: string, isBroken: (config: Config) => boolean])[] = [
   [
-    'WORKERS must be 1 with SQLite, whose file one process writes at a time',
-    ({ workers, databaseUrl }) => workers > 1 && databaseUrl.startsWith('sqlite:'),
+    'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file',
+    ({ reusePort, databaseUrl }) => reusePort && databaseUrl.startsWith('sqlite:'),
+  ],
+  [
+    'REUSE_PORT=on needs a PORT that is not 0: each process would take another one',
+    ({ reusePort, port }) => reusePort && port === 0,
   ],
   [
     'MANAGEMENT_PORT must not be PORT: health and metrics are not for the public',

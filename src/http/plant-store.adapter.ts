@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
@@ -28,6 +28,8 @@ interface AdapterParts {
   readonly connections: number;
   readonly tracing: Tracing | undefined;
   readonly cors: Cors | undefined;
+  /** Whether other processes may listen on the port too. */
+  readonly reusePort: boolean;
 }
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
@@ -73,6 +75,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.connections = new Connections(server, tracing?.traced(untraced) ?? untraced);
     this.httpServer = server;
     if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();
+  }
+
+  /** As Nest does, but with the option that it has no parameter for. */
+  override listen(port: string | number, ...hostAndCallback: unknown[]): Server {
+    const callback = hostAndCallback.pop() as () => void;
+    const [host] = hostAndCallback as [string | undefined];
+    const { reusePort } = this.parts;
+    return (this.httpServer as Server).listen({ port: Number(port), host, reusePort }, callback);
   }
 
   /** Refuses every request for as long as this is true: what is left undone costs the least. */

@@ -1,13 +1,13 @@
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
-import { MONITORED, type Monitored } from './monitored.js';
+import { ThisProcess } from './this-process.js';
 
 /** For those who decide whether to restart this service, or to send it requests. */
 @Controller()
 export class HealthController {
   constructor(
     private readonly health: HealthCheckService,
-    @Inject(MONITORED) private readonly monitored: Monitored,
+    private readonly thisProcess: ThisProcess,
   ) {}
 
   /** The process answers; whether the store does is no reason to restart it. */
@@ -21,6 +21,6 @@ export class HealthController {
   @Get('readyz')
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   ready() {
-    return this.health.check([() => this.monitored.health()]);
+    return this.health.check([() => this.thisProcess.health()]);
   }
 }

@@ -2,18 +2,18 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { HealthController } from './health.controller.js';
 import { MetricsController } from './metrics.controller.js';
-import { MONITORED, type Monitored } from './monitored.js';
+import { ThisProcess } from './this-process.js';
 
 /** Health and metrics, in an application of its own: never on the public port. */
 @Module({})
 export class ManagementModule {
-  static forRoot(monitored: Monitored): DynamicModule {
+  static forRoot(thisProcess: ThisProcess): DynamicModule {
     return {
       module: ManagementModule,
       // A check that fails is told to those who ask, and the log has the store's comings and goings.
       imports: [TerminusModule.forRoot({ logger: false })],
       controllers: [HealthController, MetricsController],
-      providers: [{ provide: MONITORED, useValue: monitored }],
+      providers: [{ provide: ThisProcess, useValue: thisProcess }],
     };
   }
 }

@@ -1,15 +1,15 @@
-import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { Controller, Get, Header } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import { MONITORED, type Monitored } from './monitored.js';
+import { ThisProcess } from './this-process.js';
 
 /** For Prometheus. */
 @Controller()
 export class MetricsController {
-  constructor(@Inject(MONITORED) private readonly monitored: Monitored) {}
+  constructor(private readonly thisProcess: ThisProcess) {}
 
   @Get('metrics')
   @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
   metrics(): Promise<string> {
-    return this.monitored.metrics();
+    return this.thisProcess.metrics();
   }
 }

@@ -7,10 +7,9 @@ import type { Lifecycle } from '../lifecycle.js';
 import { Metrics } from '../metrics/metrics.js';
 import { QUEUE_BOUND } from '../plants/plant-queue.js';
 import { PlantWriter } from '../plants/plant-writer.js';
-import type { Monitored } from './monitored.js';
 
 /** The process that serves. It is looked at from its start on, when there is no store and no app yet. */
-export class ThisProcess implements Monitored {
+export class ThisProcess {
   private readonly indicators = new HealthIndicatorService();
   /** What the app counts. */
   readonly counted: Metrics;
@@ -26,6 +25,7 @@ export class ThisProcess implements Monitored {
     });
   }
 
+  /** The outcome of each check that must be well for requests to be sent here. */
   async health(): Promise<HealthIndicatorResult> {
     return { ...this.checkLifecycle(), ...(await this.checkStore()), ...this.checkQueue() };
   }
@@ -35,6 +35,7 @@ export class ThisProcess implements Monitored {
     this.parts = { store: app.get(StoreProbe), writer: app.get(PlantWriter) };
   }
 
+  /** All metrics, in Prometheus's text format, version 0.0.4. */
   metrics(): Promise<string> {
     return this.counted.registry.metrics();
   }

@@ -4,9 +4,9 @@ import { parseMetrics } from '../../test/support/exposition.js';
 import { read } from '../../test/support/published.js';
 import { Config } from '../config/config.js';
 import { Metrics } from './metrics.js';
-import { METRICS, PRIMARY_METRICS, type MetricKind } from './table.js';
+import { METRICS, type MetricKind } from './table.js';
 
-const KINDS: MetricKind[] = [...Object.values(METRICS), ...Object.values(PRIMARY_METRICS)];
+const KINDS: MetricKind[] = Object.values(METRICS);
 const ROW = /^\| `([a-z_]+)` +\| (counter|gauge|histogram) +\| (.*?) +\| (\S.*?) +\|$/gm;
 const NAME = /\b(?:plant_store|process|nodejs)_\w+/g;
 
@@ -49,7 +49,7 @@ it('the table of metrics is what a process exposes, besides what is of Node', as
 
 it('names are as Prometheus has them', () => {
   for (const { name, type } of KINDS) {
-    expect(name).toMatch(/^(plant_store|process)_[a-z_]+$/);
+    expect(name).toMatch(/^plant_store_[a-z_]+$/);
     expect(name.endsWith('_total')).toBe(type === 'counter');
   }
 });
@@ -60,10 +60,7 @@ describe.each([
 ])('%s', (_name, text) => {
   it('ask for metrics that there are', async () => {
     const metrics = await exposed();
-    const known = [
-      ...[...metrics].map(([name, { type }]) => ({ name, type })),
-      ...Object.values(PRIMARY_METRICS),
-    ].flatMap(({ name, type }) =>
+    const known = [...metrics].flatMap(([name, { type }]) =>
       type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],
     );
     const used = new Set(text.match(NAME));

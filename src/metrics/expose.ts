@@ -15,13 +15,13 @@ export interface MetricValue {
  */
 export function expose(
   registry: Registry,
-  { name, help, type, aggregator }: MetricKind,
+  { name, help, type }: MetricKind,
   values: () => MetricValue[] | Promise<MetricValue[]>,
 ): void {
   // What the registry asks of a metric, though its types want one of prom-client's four classes.
   const metric = {
     name,
-    get: async () => ({ name, help, type, aggregator, values: await values() }),
+    get: async () => ({ name, help, type, values: await values() }),
   };
   registry.registerMetric(metric as unknown as Metric);
 }
