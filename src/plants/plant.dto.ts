@@ -1,5 +1,4 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { ValidateIf } from 'class-validator';
 import { IsStorableText } from './storable-text.js';
 
 /** A plant as the service answers it (interface, "Plant"): without the id. */
@@ -19,7 +18,6 @@ export class PlantDto {
     examples: ['Alnus glutinosa'],
   })
   // Not @IsOptional(), which lets null pass: null is no string.
-  @ValidateIf((plant: PlantDto) => plant.tag !== undefined)
-  @IsStorableText()
+  @IsStorableText({ validateIf: (_plant, tag) => tag !== undefined })
   readonly tag?: string;
 }

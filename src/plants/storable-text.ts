@@ -1,4 +1,4 @@
-import { ValidateBy } from 'class-validator';
+import { ValidateBy, type ValidationOptions } from 'class-validator';
 
 /**
  * Whether a value is a string that every store keeps exactly: one without U+0000 (PostgreSQL has no
@@ -9,15 +9,18 @@ export function isStorableText(value: unknown): value is string {
 }
 
 /** class-validator's form of {@link isStorableText}. */
-export function IsStorableText(): PropertyDecorator {
-  return ValidateBy({
-    name: 'isStorableText',
-    validator: {
-      validate: isStorableText,
-      defaultMessage: (args) =>
-        typeof args?.value === 'string'
-          ? '$property must not contain U+0000 or unpaired surrogates'
-          : '$property must be a string',
+export function IsStorableText(options?: ValidationOptions): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: 'isStorableText',
+      validator: {
+        validate: isStorableText,
+        defaultMessage: (args) =>
+          typeof args?.value === 'string'
+            ? '$property must not contain U+0000 or unpaired surrogates'
+            : '$property must be a string',
+      },
     },
-  });
+    options,
+  );
 }
