@@ -56,6 +56,10 @@ export default {
     },
   ],
   testTimeout: 240_000,
+  // Tests mostly wait for processes, each for its own.
+  maxWorkers: 2,
+  // Modules are loaded anew for each file, and some outlive it.
+  workerIdleMemoryLimit: '1GB',
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],
   coverageReporters: ['text', 'lcov'],
 };

@@ -11,7 +11,7 @@ import { logCrashes } from './logging/log-crashes.js';
 import { ServiceLogger } from './logging/service-logger.js';
 import { startManagement } from './management/start-management.js';
 import { ThisProcess } from './management/this-process.js';
-import { reasonOf } from './reason.js';
+import { toOperatorMessage } from './errors/describe.js';
 import { Shutdown, SIGNALS } from './shutdown.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
@@ -50,6 +50,6 @@ async function manage(config: Config, lifecycle: Lifecycle): Promise<ThisProcess
 try {
   await start();
 } catch (error) {
-  process.stderr.write(`${reasonOf(error)}\n`);
+  process.stderr.write(`${toOperatorMessage(error)}\n`);
   process.exit(1);
 }

@@ -142,7 +142,7 @@ describe('a start', () => {
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const { port } = new URL(url);
     expect((await lines.next()).value).toContain(
-      `the store is away (connect ECONNREFUSED 127.0.0.1:${port}), next try in 0.5 s`,
+      `the store is unavailable (connect ECONNREFUSED 127.0.0.1:${port}), next try in 0.5 s`,
     );
     await server.start();
     for (let line = ''; !line.includes('/plants');) line = (await lines.next()).value as string;

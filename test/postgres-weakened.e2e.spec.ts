@@ -49,7 +49,7 @@ describe('a server whose synchronous_commit is lowered while the service runs', 
     const { details } = await monitor.until(503, 'store');
     const reason = `synchronous_commit is ${level}, so that a plant could be lost`;
     expect(details.store?.message).toContain(reason);
-    expect(service.output.split(`the store is away: ${reason}`)).toHaveLength(2);
+    expect(service.output.split(`the store is unavailable: ${reason}`)).toHaveLength(2);
     await setLevel(null);
     await monitor.until(200);
     for (const plant of [known, fresh]) expect((await client.create(plant)).status).toBe(200);

@@ -26,7 +26,7 @@ async function expectAway(file: string): Promise<void> {
   const reason = `${file} was removed or replaced while the service runs: put it back, or restart the service`;
   const { details } = await monitor.until(503, 'store');
   expect(details.store?.message).toContain(reason);
-  expect(service.output).toContain(`the store is away: Error: ${reason}`);
+  expect(service.output).toContain(`the store is unavailable: Error: ${reason}`);
 }
 
 describe('while the service runs', () => {

@@ -26,7 +26,8 @@ console.log(`seed ${seed}`);
 if (values.connection !== undefined) await replay(Number(values.connection));
 
 installSchemathesis();
-const [connections, cases] = values.quick ? [5_000, 1_000] : [50_000, 100_000];
+/** For each of TCP and TLS, and for each engine: 100,000 of either in a whole run. */
+const [connections, cases] = values.quick ? [5_000, 1_000] : [50_000, 50_000];
 const bytes = [await fuzzBytes(seed, connections, false), await fuzzBytes(seed, connections, true)];
 const postgres = await startPostgres(['fsync=off']);
 const server = await postgres.create('fuzz');

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { createContext } from '../app.js';
 import { readConfig } from '../config/read-config.js';
 import { migrateStore } from '../database/open-store.js';
-import { reasonOf } from '../reason.js';
+import { toOperatorMessage } from '../errors/describe.js';
 
 /**
  * Runs an operator's work on the application without its HTTP interface, and closes it again.
@@ -36,7 +36,7 @@ async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    const reason = reasonOf(error).replace(':\n', ': ').replaceAll('\n', '; ');
+    const reason = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
     throw new Error(reason, { cause: error });
   }
 }

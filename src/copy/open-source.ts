@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { describeError } from '../describe-error.js';
+import { describeError } from '../errors/describe.js';
 import { engineOf } from '../database/engine-of.js';
 import { isMigrated } from '../database/is-migrated.js';
 import { CopyError } from './conflicts.js';

@@ -1,5 +1,5 @@
 import { Logger, type LoggerService } from '@nestjs/common';
-import { describeError } from '../describe-error.js';
+import { describeError } from '../errors/describe.js';
 import { Plant } from '../plants/plant.entity.js';
 import { checkPlants } from './check-plants.js';
 import { checkTokens, refuseTokenConflicts } from './check-tokens.js';

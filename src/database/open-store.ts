@@ -4,7 +4,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { engineOf } from './engine-of.js';
 import { isMigrated } from './is-migrated.js';
-import { describeError } from '../describe-error.js';
+import { describeError } from '../errors/describe.js';
 
 /** The longest wait between two tries to reach the store, in milliseconds. */
 const LONGEST_WAIT = 5_000;
@@ -54,7 +54,7 @@ export async function awaitStore(config: Config): Promise<DataSource> {
     } catch (error) {
       if (!engine.isAwayAtStart(error)) throw unusable(error);
       const seconds = (wait / 1_000).toLocaleString('en');
-      logger.warn(`the store is away (${describeError(error)}), next try in ${seconds} s`);
+      logger.warn(`the store is unavailable (${describeError(error)}), next try in ${seconds} s`);
       await sleep(wait);
     }
   }

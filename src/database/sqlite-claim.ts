@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { describeError } from '../describe-error.js';
+import { describeError } from '../errors/describe.js';
 
 /**
  * Claims a SQLite file for one service. The claim is SQLite's lock on a small file beside it, so the

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { describeError } from '../describe-error.js';
+import { describeError } from '../errors/describe.js';
 import { isAwayCode, StoreAwayError } from './store-away.js';
 
 /** A file that the service has open. */

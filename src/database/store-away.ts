@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { describeError } from '../describe-error.js';
+import { describeError } from '../errors/describe.js';
 
 /** The store cannot be reached or written now; whether what was under way is stored is not known. */
 export class StoreAwayError extends Error {}

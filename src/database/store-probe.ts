@@ -36,8 +36,8 @@ export class StoreProbe implements OnApplicationShutdown {
    */
   async check(): Promise<void> {
     if (this.closed) throw new StoreAwayError('closed');
-    const { lastAway } = this.state;
-    if (lastAway && performance.now() - lastAway.at < FRESH) throw lastAway.error;
+    const { lastFailure } = this.state;
+    if (lastFailure && performance.now() - lastFailure.at < FRESH) throw lastFailure.error;
     this.probe ??= this.run();
     await this.probe;
   }
@@ -54,9 +54,9 @@ export class StoreProbe implements OnApplicationShutdown {
     try {
       this.underWay ??= this.store.probe().finally(() => (this.underWay = undefined));
       await within(this.patience, this.underWay);
-      this.state.noteThere();
+      this.state.markAvailable();
     } catch (error) {
-      this.state.noteAway(error);
+      this.state.markUnavailable(error);
       throw error;
     } finally {
       setTimeout(again, FRESH).unref();

@@ -5,7 +5,7 @@ import { isStoreAway } from '../database/store-away.js';
 import { StoreState } from '../database/store-state.js';
 import { exchangeOf } from '../http/exchange.js';
 import { pathOf } from '../http/path-of.js';
-import { stackOf } from '../logging/stack-of.js';
+import { stackOf } from './describe.js';
 import { toAnswer } from './answer.js';
 import { Fault } from './fault.js';
 
@@ -24,7 +24,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = context.switchToHttp();
     const response = http.getResponse<Response>();
     const answer = toAnswer(fault);
-    if (isStoreAway(fault)) this.store.noteAway(fault);
+    if (isStoreAway(fault)) this.store.markUnavailable(fault);
     else if (answer.status >= 500) this.log(http.getRequest<Request>(), response, fault);
     if (response.headersSent) return;
     for (const [name, value] of Object.entries(answer.headers ?? {}))

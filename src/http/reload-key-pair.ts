@@ -1,7 +1,7 @@
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { reasonOf } from '../reason.js';
+import { toOperatorMessage } from '../errors/describe.js';
 import { readKeyPair } from './key-pair.js';
 
 /**
@@ -15,7 +15,7 @@ export function reloadKeyPairOnHangup(server: Server, config: Config): void {
       server.setSecureContext(readKeyPair(config) ?? {});
       logger.log('the certificate was read anew');
     } catch (error) {
-      logger.error(`the certificate stays as it was: ${reasonOf(error)}`);
+      logger.error(`the certificate stays as it was: ${toOperatorMessage(error)}`);
     }
   });
 }

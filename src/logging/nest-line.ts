@@ -1,4 +1,4 @@
-import { stackOf } from './stack-of.js';
+import { stackOf } from '../errors/describe.js';
 
 /** What Nest passes to a logger, as pino takes it. */
 export interface NestLine {

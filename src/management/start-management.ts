@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from '../config/config.js';
 import { ServiceLogger } from '../logging/service-logger.js';
-import { reasonOf } from '../reason.js';
+import { toOperatorMessage } from '../errors/describe.js';
 import { ManagementAdapter } from './management.adapter.js';
 import { ManagementModule } from './management.module.js';
 import type { ThisProcess } from './this-process.js';
@@ -27,7 +27,7 @@ export async function startManagement(
   try {
     await app.listen(config.managementPort, config.managementHost);
   } catch (error) {
-    throw new Error(reasonOf(error, 'MANAGEMENT_'), { cause: error });
+    throw new Error(toOperatorMessage(error, 'MANAGEMENT_'), { cause: error });
   }
   return app;
 }

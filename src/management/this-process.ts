@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 import type { Config } from '../config/config.js';
-import { describeError } from '../describe-error.js';
+import { describeError } from '../errors/describe.js';
 import { StoreProbe } from '../database/store-probe.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { Metrics } from '../metrics/metrics.js';

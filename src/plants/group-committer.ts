@@ -30,7 +30,7 @@ export class GroupCommitter {
       const started = performance.now();
       const owners = await this.insertGroup(group);
       this.metrics?.onCommit(group.length, performance.now() - started);
-      this.state.noteThere();
+      this.state.markAvailable();
       for (const { plant, stored, failed, timer } of group) {
         clearTimeout(timer);
         if (isSame(owners.get(plant.id), plant)) stored();

@@ -169,7 +169,7 @@ it('the log tells once that the provider is away, and once that it is back', asy
   await until(async () => (await find('one')) === 'one');
   await until(() => server.asked.length > 6);
   expect(lines).toEqual([
-    `the identity provider is away: ${server.url}/jwks answered 500`,
-    expect.stringMatching(/^the identity provider is back after \d+\.\d s$/),
+    `the identity provider is unavailable: ${server.url}/jwks answered 500`,
+    expect.stringMatching(/^the identity provider is available again after \d+\.\d s$/),
   ]);
 });

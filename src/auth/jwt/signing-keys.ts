@@ -1,7 +1,8 @@
+import { Logger } from '@nestjs/common';
 import { errors, type JWTVerifyGetKey, type LocalJWKSet } from 'jose';
 import { ERRORS } from '../../errors/errors.js';
 import { Fault } from '../../errors/fault.js';
-import { ProviderState } from './provider-state.js';
+import { Outage } from '../../errors/outage.js';
 
 /** When the provider is asked for its keys, in milliseconds. */
 const RHYTHM = {
@@ -19,7 +20,7 @@ const RHYTHM = {
  * where new ones cannot be had, and after a question that failed it asks again at every token.
  */
 export class SigningKeys {
-  private readonly state = new ProviderState();
+  private readonly outage = new Outage(new Logger('Tokens'), 'the identity provider');
   private known: LocalJWKSet | undefined;
   private asking: Promise<void> | undefined;
   private asked = -Infinity;
@@ -62,7 +63,7 @@ export class SigningKeys {
     const pause = this.known ? this.rhythm.pause : this.rhythm.retry;
     const isDue = performance.now() >= this.asked + pause;
     if (isDue && !this.isStopped) this.asking ??= this.refresh();
-    if (!this.state.isAway) await this.asking;
+    if (!this.outage.isOn) await this.asking;
   }
 
   /** Asks no more. */
@@ -86,10 +87,10 @@ export class SigningKeys {
       const keys = await this.fetchKeys();
       const isSame = JSON.stringify(keys.jwks()) === JSON.stringify(this.known?.jwks());
       if (!isSame) this.known = keys;
-      this.state.noteThere();
+      this.outage.end();
       return true;
     } catch (error) {
-      if (!this.isStopped) this.state.noteAway(error);
+      if (!this.isStopped) this.outage.begin(error);
       return false;
     }
   }

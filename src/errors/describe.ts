@@ -1,0 +1,37 @@
+import { ConfigError } from '../config/config-error.js';
+
+/**
+ * What an error says, in one line. Those of several addresses of a host have no common message, and what failed
+ * in fetch() only its cause says.
+ */
+export function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(describeError).join('; ');
+  }
+  const text = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
+  const isFetch = error instanceof TypeError && error.cause !== undefined;
+  return isFetch ? `${text}: ${describeError(error.cause)}` : text;
+}
+
+/** The stack of an error and of what caused it. Not util.inspect(), which shows a query's plants. */
+export function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const stack = error.stack ?? error.message;
+  return error.cause === undefined ? stack : `${stack}\ncaused by ${stackOf(error.cause)}`;
+}
+
+/**
+ * Why a start or a command failed, in words for the operator. Never a stack, never a secret.
+ *
+ * @param listener what stands before PORT and HOST in the names of the variables of the listener
+ */
+export function toOperatorMessage(error: unknown, listener = ''): string {
+  if (error instanceof ConfigError) return `The configuration is bad:\n${error.message}`;
+  if (!(error instanceof Error)) return String(error);
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return `${listener}PORT: another process listens on it already.`;
+  if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) {
+    return `${listener}HOST and ${listener}PORT: ${error.message}`;
+  }
+  return error.message;
+}

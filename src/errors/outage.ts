@@ -1,0 +1,36 @@
+import type { Logger } from '@nestjs/common';
+import { describeError } from './describe.js';
+
+/** Whether something that the service needs is unavailable. The log says once that it is, and once that it is back. */
+export class Outage {
+  private since: number | undefined;
+
+  /**
+   * @param what it is: `the store`
+   * @param level of the line that says that it is unavailable
+   */
+  constructor(
+    private readonly logger: Logger,
+    private readonly what: string,
+    private readonly level: 'warn' | 'error' = 'warn',
+  ) {}
+
+  get isOn(): boolean {
+    return this.since !== undefined;
+  }
+
+  /** It has just failed. */
+  begin(error: unknown): void {
+    if (this.since !== undefined) return;
+    this.since = Date.now();
+    this.logger[this.level](`${this.what} is unavailable: ${describeError(error)}`);
+  }
+
+  /** It has just worked. */
+  end(): void {
+    if (this.since === undefined) return;
+    const seconds = (Date.now() - this.since) / 1_000;
+    this.since = undefined;
+    this.logger.log(`${this.what} is available again after ${seconds.toFixed(1)} s`);
+  }
+}
