@@ -13,7 +13,7 @@ const NO_TOKEN = {
 const INVALID_TOKEN = {
   status: 401,
   challenge: 'Bearer realm="plant-store", error="invalid_token"',
-  body: { error: 2001, message: 'the token does not hold' },
+  body: { error: 2001, message: 'invalid or expired token' },
 };
 
 let service: Service;
@@ -60,7 +60,7 @@ describe('no bearer token: 2000', () => {
   });
 });
 
-describe('a token that does not hold: 2001', () => {
+describe('an invalid or expired token: 2001', () => {
   const bad: [name: string, authorization: () => string | Promise<string>][] = [
     ['malformed', () => 'Bearer x'],
     ['unknown', () => `Bearer ${newSecret()}`],

@@ -134,9 +134,7 @@ describe('a bad configuration or store', () => {
   it.each(['migrate', 'token list'])('fails %s in one line', async (line) => {
     const bad = await run(line, { PORT: 'x', LOG_LEVEL: 'loud' });
     expect(bad).toMatchObject({ code: 1, stdout: '' });
-    expect(bad.stderr).toMatch(
-      /^error: The configuration is bad: PORT [^\n]*; LOG_LEVEL [^\n]*\n$/,
-    );
+    expect(bad.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; LOG_LEVEL [^\n]*\n$/);
     const folder = await run(line, { DATABASE_URL: 'sqlite:.' });
     expect(folder).toMatchObject({ code: 1, stdout: '' });
     expect(folder.stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened[^\n]*\n$/);

@@ -37,7 +37,7 @@ describe('token', () => {
     expect(again).toMatchObject({ code: 1, stdout: '' });
     expect(again.stderr).toMatch(ONE_LINE);
 
-    expect((await run('token list')).stdout).toMatch(/^ID .*\n1 +nursery +holds .*\n$/);
+    expect((await run('token list')).stdout).toMatch(/^ID .*\n1 +nursery +active .*\n$/);
     const { stdout } = await run('token list --json');
     const [token] = JSON.parse(stdout) as { createdAt: string; expiresAt: string }[];
     expect(token).toMatchObject({ id: 1, name: 'nursery', revokedAt: null, lastUsedAt: null });

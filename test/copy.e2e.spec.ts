@@ -78,7 +78,7 @@ describe('a copy', () => {
     await target.execute("INSERT INTO plants (id, name, tag) VALUES (77, 'own', NULL)");
     const again = await copy(source, target);
     expect(again).toMatchObject({ code: 0, stderr: '' });
-    expect(again.stdout).toMatch(done(PLANTS.length, 0, ', and 1 further'));
+    expect(again.stdout).toMatch(done(PLANTS.length, 0, ', plus 1 more'));
     expect(await target.plant(77n)).toEqual({ id: 77n, name: 'own', tag: null });
     expect(await target.count()).toBe(PLANTS.length + 1);
     expect(await copy(source, target)).toEqual(again);
@@ -175,7 +175,9 @@ describe('the audit trail', () => {
     const before = await trail(target);
     const { code, stdout } = await copy(source, target);
     expect(code).toBe(0);
-    expect(stdout).toMatch(done(1, 1, ', 1 created otherwise, and 1 further', ', and 1 further'));
+    expect(stdout).toMatch(
+      done(1, 1, ', 1 with a different creator or time, plus 1 more', ', plus 1 more'),
+    );
     expect(await trail(target)).toEqual(before);
   });
 });

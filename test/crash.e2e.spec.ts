@@ -33,7 +33,7 @@ it.each([
     code: 1,
     last: expect.objectContaining({
       level: 'fatal',
-      msg: 'nothing caught an error',
+      msg: 'uncaught exception',
       stack: expect.stringContaining('Error: at fault\n    at '),
     }),
     stderr: '',

@@ -10,7 +10,7 @@ afterAll(() => service.stop());
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
-const TAKEN = '400 {"error":1004,"message":"the id is taken by a different plant"}';
+const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
 
 describe('plants that share a commit', () => {
   it('are all stored, each once, duplicates among them', async () => {
@@ -60,7 +60,7 @@ describe('plants that share a commit', () => {
     const answers = await Promise.all(bodies.map((plant) => service.client.create(plant)));
     expect(tally(answers)).toEqual({
       '200 {"name":"good"}': 196,
-      '500 {"error":5000,"message":"internal fault"}': 4,
+      '500 {"error":5000,"message":"internal error"}': 4,
     });
     expect(await service.store.count()).toBe(196);
   });

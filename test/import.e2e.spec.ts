@@ -85,7 +85,7 @@ describe('import', () => {
       code: 1,
       stdout: '',
       stderr:
-        'error: stopped at line 1: the service answered 401, error 2001: the token does not hold; ' +
+        'error: stopped at line 1: the service answered 401, error 2001: invalid or expired token; ' +
         '0 plants are stored, 0 refused\n',
     });
   });
@@ -122,7 +122,7 @@ describe('import', () => {
     const { code, stderr } = await importing(plants(100), ['--tries', '2'], proxy.port);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^error: stopped at line 1: no luck in 2 tries \(connect ECONNREFUSED [^\n]*\); 0 plants are stored, 0 refused\n$/,
+      /^error: stopped at line 1: gave up after 2 attempts \(connect ECONNREFUSED [^\n]*\); 0 plants are stored, 0 refused\n$/,
     );
   });
 });

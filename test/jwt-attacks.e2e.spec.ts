@@ -11,7 +11,7 @@ import { SigningKey } from './support/signing-key.js';
 const INVALID_TOKEN = {
   status: 401,
   challenge: 'Bearer realm="plant-store", error="invalid_token"',
-  body: { error: 2001, message: 'the token does not hold' },
+  body: { error: 2001, message: 'invalid or expired token' },
 };
 
 let provider: IdentityProvider;
@@ -61,8 +61,8 @@ it('no address in a token was asked, and the provider for its keys alone', () =>
 });
 
 it('the log says what is wrong with a token, in words of its own', () => {
-  expect(lines).toContain('a JSON Web Token does not hold: ERR_JWT_CLAIM_VALIDATION_FAILED, aud');
-  const line = /^a JSON Web Token does not hold: (ERR_\w+(, [a-z]+)?|its key is of no use)$/;
+  expect(lines).toContain('a JSON Web Token is invalid: ERR_JWT_CLAIM_VALIDATION_FAILED, aud');
+  const line = /^a JSON Web Token is invalid: (ERR_\w+(, [a-z]+)?|its key is of no use)$/;
   for (const said of new Set(lines)) expect(said).toMatch(line);
 });
 

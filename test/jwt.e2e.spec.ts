@@ -72,7 +72,7 @@ it('is refused without an identity provider, as any other token is', async () =>
   const alone = await Service.start();
   expect(await post(await provider.token(), alone)).toMatchObject({
     status: 401,
-    body: { error: 2001, message: 'the token does not hold' },
+    body: { error: 2001, message: 'invalid or expired token' },
   });
   await alone.stop();
 });
@@ -111,7 +111,7 @@ describe('the provider', () => {
     const early = await Service.start(provider.env);
     expect(await post(token, early)).toMatchObject({
       status: 503,
-      body: { error: 5004, message: 'the identity provider is out of reach' },
+      body: { error: 5004, message: 'the identity provider is unavailable' },
       headers: { 'retry-after': '1' },
     });
     expect((await post(early.token, early)).status).toBe(200);

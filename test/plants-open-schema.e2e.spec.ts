@@ -45,7 +45,7 @@ describe('fields beyond the schema are dropped', () => {
 describe('the same id again', () => {
   const taken = {
     status: 400,
-    body: { error: 1004, message: 'the id is taken by a different plant' },
+    body: { error: 1004, message: 'the id already exists with different content' },
   };
   const plants: [name: string, first: object, second: object, same: boolean][] = [
     ['the same name', { name: 'a' }, { name: 'a' }, true],

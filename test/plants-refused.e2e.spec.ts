@@ -66,7 +66,7 @@ const bodies: [body: string, message: string][] = [
   ['true', OBJECT],
 ];
 
-describe('a body that breaks the schema', () => {
+describe('a body that does not match the schema', () => {
   it.each(bodies)('%s', async (text, message) => {
     const { status, body } = await service.client.post(text);
     expect({ status, body }).toEqual({ status: 400, body: { error: 1003, message } });

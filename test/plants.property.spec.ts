@@ -74,7 +74,7 @@ describe('any NewPlant that the schema allows', () => {
   });
 });
 
-describe('any body that breaks the schema', () => {
+describe('any body that does not match the schema', () => {
   const notText = fc
     .json()
     .filter((json) => typeof JSON.parse(json) !== 'string')

@@ -8,7 +8,7 @@ import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
 import { ServiceProcess, runMain, spawnMain } from './support/service-process.js';
 
-const AWAY = { status: 503, body: { error: 5001, message: 'the store is out of reach' } };
+const AWAY = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 
 /** Ends the connections of the service. */
 const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'`;

@@ -6,7 +6,7 @@ import type { TemporaryStore } from './support/temporary-store.js';
 
 const PROCESSES = 3;
 const IDS = 100;
-const TAKEN = '400 {"error":1004,"message":"the id is taken by a different plant"}';
+const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
 
 let store: TemporaryStore;
 const services: ServiceProcess[] = [];

@@ -6,7 +6,7 @@ import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
 import { ServiceProcess } from './support/service-process.js';
 
-const AWAY = { status: 503, body: { error: 5001, message: 'the store is out of reach' } };
+const AWAY = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 const RELOAD = 'SELECT pg_reload_conf()';
 const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
 

@@ -32,7 +32,7 @@ async function revokeAndWait(): Promise<void> {
   }
 }
 
-const REVOKED = { status: 401, body: { error: 2001, message: 'the token does not hold' } };
+const REVOKED = { status: 401, body: { error: 2001, message: 'invalid or expired token' } };
 
 it('a token revoked by another process stops working, however much it is used', async () => {
   expect((await post()).status).toBe(200);

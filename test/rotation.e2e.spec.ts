@@ -66,7 +66,7 @@ it('a token that expires soon is warned of until it is rotated', async () => {
   const json = await cli('token list --json');
   expect(json.stderr).toBe('');
   const states = (JSON.parse(json.stdout) as { state: string }[]).map(({ state }) => state);
-  expect(states).toEqual(['holds', 'expires soon', 'holds']);
+  expect(states).toEqual(['active', 'expires soon', 'active']);
 });
 
 it('rotations at once take turns', async () => {

@@ -5,8 +5,8 @@ import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
 import type { SqliteStore } from './support/sqlite-store.js';
 
-const AWAY = { status: 503, body: { error: 5001, message: 'the store is out of reach' } };
-const INTERNAL = { status: 500, body: { error: 5000, message: 'internal fault' } };
+const AWAY = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+const INTERNAL = { status: 500, body: { error: 5000, message: 'internal error' } };
 
 describe('a store in trouble', () => {
   let service: Service;

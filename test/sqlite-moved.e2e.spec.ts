@@ -5,7 +5,7 @@ import { Monitor } from './support/monitor.js';
 import { ServiceProcess } from './support/service-process.js';
 import { SqliteStore } from './support/sqlite-store.js';
 
-const AWAY = { status: 503, body: { error: 5001, message: 'the store is out of reach' } };
+const AWAY = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 const OAK = { id: 1n, name: 'oak' };
 
 let store: SqliteStore;

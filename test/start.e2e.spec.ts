@@ -76,7 +76,7 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
     const { code, stdout, stderr } = await runMain(store, bad);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     const [head, ...lines] = stderr.trimEnd().split('\n');
-    expect(head).toBe('The configuration is bad:');
+    expect(head).toBe('Invalid configuration:');
     expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(bad).sort());
     expect(stderr).not.toContain('SECRET');
     expect(stderr).not.toContain('65536');

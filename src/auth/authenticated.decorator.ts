@@ -8,7 +8,7 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard),
     ApiBearerAuth('bearerAuth'),
-    ApiError(401, 'no bearer token, or one that does not hold', {
+    ApiError(401, 'no bearer token, or an invalid or expired one', {
       'WWW-Authenticate': {
         description:
           'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',

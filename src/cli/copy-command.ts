@@ -8,7 +8,7 @@ const DESCRIPTION =
   'Where the other holds another plant under an id, nothing is copied.';
 
 const NOTES = `
-In the end both stores are read anew, and the plants and tokens that were to be
+In the end both stores are read again, and the plants and tokens that were to be
 copied are counted and digested on both sides. Where the two differ, as they do
 when the source was written meanwhile, the exit code is 1: run it again.
 

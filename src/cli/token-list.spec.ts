@@ -26,7 +26,7 @@ describe('asTable', () => {
   });
 
   it.each([
-    [end - 14 * DAYS, 'holds'],
+    [end - 14 * DAYS, 'active'],
     [end - 14 * DAYS + 1, 'expires soon'],
     [end - 1, 'expires soon'],
     [end, 'expired'],

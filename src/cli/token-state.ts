@@ -4,11 +4,11 @@ import { holds, isBefore, type Token } from '../auth/token.entity.js';
 const SOON = 14 * 86_400_000;
 
 /** How a token stands; `expires soon` is one that holds. */
-export type TokenState = 'holds' | 'expires soon' | 'expired' | 'revoked';
+export type TokenState = 'active' | 'expires soon' | 'expired' | 'revoked';
 
 export function stateOf(token: Token, now: number): TokenState {
   if (!holds(token, now)) return token.revokedAt ? 'revoked' : 'expired';
-  return isBefore(token.expiresAt, new Date(now + SOON)) ? 'expires soon' : 'holds';
+  return isBefore(token.expiresAt, new Date(now + SOON)) ? 'expires soon' : 'active';
 }
 
 /** Those that expire soon and have no successor: another of the name that holds, and for longer. */

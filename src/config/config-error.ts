@@ -1,2 +1,2 @@
-/** The configuration is bad; the message lists every variable at fault, and never a value. */
+/** Invalid configuration; the message lists every variable at fault, and never a value. */
 export class ConfigError extends Error {}

@@ -10,8 +10,8 @@ export interface Report {
 export function reportOf(kind: string, { source, target, further, otherwise = 0 }: Check): Report {
   const ends = { source: source.end(), target: target.end() };
   const beyond =
-    (otherwise > 0 ? `, ${otherwise} created otherwise` : '') +
-    (further > 0 ? `, and ${further} further` : '');
+    (otherwise > 0 ? `, ${otherwise} with a different creator or time` : '') +
+    (further > 0 ? `, plus ${further} more` : '');
   return {
     lines: [
       `${kind} in the source: ${source.count}, sha256 ${ends.source}`,

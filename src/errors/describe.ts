@@ -26,7 +26,7 @@ export function stackOf(error: unknown): string {
  * @param listener what stands before PORT and HOST in the names of the variables of the listener
  */
 export function toOperatorMessage(error: unknown, listener = ''): string {
-  if (error instanceof ConfigError) return `The configuration is bad:\n${error.message}`;
+  if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (!(error instanceof Error)) return String(error);
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `${listener}PORT: another process listens on it already.`;

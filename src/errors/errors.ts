@@ -21,8 +21,8 @@ export const ERRORS = {
   INVALID_JSON: { error: 1000, status: 400, message: 'the body is not valid JSON' },
   MEDIA_TYPE: { error: 1001, status: 400, message: 'the media type is not application/json' },
   TOO_LARGE: { error: 1002, status: 400, message: 'the body is larger than the limit' },
-  INVALID_PLANT: { error: 1003, status: 400, message: 'the plant breaks the schema' },
-  ID_TAKEN: { error: 1004, status: 400, message: 'the id is taken by a different plant' },
+  INVALID_PLANT: { error: 1003, status: 400, message: 'the plant does not match the schema' },
+  ID_TAKEN: { error: 1004, status: 400, message: 'the id already exists with different content' },
   // RFC 6750, section 3: no error code where the request carried no token at all.
   NO_TOKEN: {
     error: 2000,
@@ -34,7 +34,7 @@ export const ERRORS = {
   INVALID_TOKEN: {
     error: 2001,
     status: 401,
-    message: 'the token does not hold',
+    message: 'invalid or expired token',
     headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
   },
   // RFC 6750, section 3.1; the scope that is lacking is added where it is known.
@@ -54,11 +54,11 @@ export const ERRORS = {
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
   // Its Retry-After is that of the token's limit: src/auth/rate-limiter.ts.
   RATE_LIMITED: { error: 4000, status: 429, message: 'over the rate limit of the token' },
-  INTERNAL: { error: 5000, status: 500, message: 'internal fault' },
+  INTERNAL: { error: 5000, status: 500, message: 'internal error' },
   STORE_AWAY: {
     error: 5001,
     status: 503,
-    message: 'the store is out of reach',
+    message: 'the store is unavailable',
     headers: RETRY,
   },
   OVERLOADED: { error: 5002, status: 503, message: 'overloaded', headers: RETRY },
@@ -66,7 +66,7 @@ export const ERRORS = {
   IDENTITY_PROVIDER_AWAY: {
     error: 5004,
     status: 503,
-    message: 'the identity provider is out of reach',
+    message: 'the identity provider is unavailable',
     headers: RETRY,
   },
 } as const satisfies Record<string, ErrorKind>;

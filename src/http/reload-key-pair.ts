@@ -13,9 +13,11 @@ export function reloadKeyPairOnHangup(server: Server, config: Config): void {
   process.on('SIGHUP', () => {
     try {
       server.setSecureContext(readKeyPair(config) ?? {});
-      logger.log('the certificate was read anew');
+      logger.log('certificate reloaded');
     } catch (error) {
-      logger.error(`the certificate stays as it was: ${toOperatorMessage(error)}`);
+      logger.error(
+        `certificate not reloaded, keeping the current one: ${toOperatorMessage(error)}`,
+      );
     }
   });
 }

@@ -31,7 +31,7 @@ describe('PlantsClient', () => {
   it('gives up after so many tries and says why', async () => {
     const { post, sent } = service(AWAY, BROKEN);
     const client = new PlantsClient(post, RETRY_POLICY);
-    await expect(client.create(PLANT)).rejects.toThrow('no luck in 3 tries (ECONNREFUSED)');
+    await expect(client.create(PLANT)).rejects.toThrow('gave up after 3 attempts (ECONNREFUSED)');
     expect(sent).toHaveLength(3);
     expect(client.lastError).toBe('ECONNREFUSED');
   });
@@ -50,7 +50,7 @@ describe('PlantsClient', () => {
     const waiting = client.create(PLANT);
     setImmediate(() => client.stop());
     await expect(waiting).rejects.toThrow('aborted');
-    await expect(client.create(PLANT)).rejects.toThrow('no luck in 1 try');
+    await expect(client.create(PLANT)).rejects.toThrow('gave up after 1 attempt');
     expect(sent).toHaveLength(2);
   });
 });

@@ -42,7 +42,9 @@ export class PlantsClient {
       if (outcome.kind === 'refused') return outcome;
       this.lastError = outcome.reason;
       if (tries >= this.retryPolicy.tries || this.stopping.signal.aborted) {
-        throw new Error(`no luck in ${tries} ${tries === 1 ? 'try' : 'tries'} (${outcome.reason})`);
+        throw new Error(
+          `gave up after ${tries} ${tries === 1 ? 'attempt' : 'attempts'} (${outcome.reason})`,
+        );
       }
       await this.pause(tries, outcome.wait);
     }

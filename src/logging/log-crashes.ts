@@ -6,7 +6,7 @@ import { Logger } from '@nestjs/common';
  */
 export function logCrashes(): void {
   process.on('uncaughtException', (error: unknown) => {
-    new Logger('PlantStore').fatal('nothing caught an error', error);
+    new Logger('PlantStore').fatal('uncaught exception', error);
     process.exit(1);
   });
 }

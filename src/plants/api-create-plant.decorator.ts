@@ -45,7 +45,7 @@ export function ApiCreatePlant(): MethodDecorator {
     ApiError(500, 'a fault of the service'),
     ApiError(
       503,
-      'overloaded, shutting down, or the store or the identity provider out of reach: try again later',
+      'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
       {
         'Retry-After': {
           description: 'Seconds to wait before the request is sent again',

@@ -86,7 +86,7 @@ export class JwtVerifier implements OnApplicationShutdown {
       return known;
     } catch (error) {
       if (error instanceof Fault) throw error;
-      this.logger.debug(`a JSON Web Token does not hold: ${flawOf(error)}`);
+      this.logger.debug(`a JSON Web Token is invalid: ${flawOf(error)}`);
       return undefined;
     }
   }

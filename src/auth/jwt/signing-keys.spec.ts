@@ -56,7 +56,7 @@ async function findStrange(times: number): Promise<Set<string>> {
 }
 
 const UNKNOWN = 'ERR_JWKS_NO_MATCHING_KEY';
-const AWAY = 'Error: the identity provider is out of reach';
+const AWAY = 'Error: the identity provider is unavailable';
 
 describe('the provider is asked', () => {
   it('once, whatever unknown keys come', async () => {
