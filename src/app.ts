@@ -41,7 +41,7 @@ export async function createApp(
   const tracing = await openTracing(config);
   const patience = Math.min(LONGEST_PATIENCE, config.shutdownTimeout / 2);
   const adapter = new PlantStoreAdapter(
-    new Exchanges([...requestLog(config, logger), ...(metrics ? [metrics.requests] : [])]),
+    new Exchanges([...requestLog(config, logger), ...(metrics ? [metrics] : [])]),
     {
       patience,
       connections: mostConnections(config.bodyLimit),

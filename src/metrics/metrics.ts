@@ -1,15 +1,16 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Config } from '../config/config.js';
 import { engineOf } from '../database/engine-of.js';
+import { ERRORS } from '../errors/errors.js';
+import type { Exchange, ExchangeObserver } from '../http/exchange.js';
 import { QUEUE_BOUND } from '../plants/plant-queue.js';
 import { VERSION } from '../version.js';
-import { Distribution } from './distribution.js';
-import { expose, one, type MetricValue } from './expose.js';
-import { DURATIONS, RequestCounts } from './request-counts.js';
 import { METRICS, type MetricKind } from './table.js';
 
 /** Plants; a group has at most 512. */
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+/** Seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
+const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Node's gauges whose names are those of counters: sums of others that are there. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
@@ -23,33 +24,52 @@ export interface Gauges {
 }
 
 /** What a process counts of its work, for Prometheus. */
-export class Metrics {
+export class Metrics implements ExchangeObserver {
   readonly registry = new Registry();
-  readonly requests = new RequestCounts();
-  private stored = 0;
-  private commitFailures = 0;
-  private readonly tokens = { hit: 0, miss: 0 };
-  private readonly groups = new Distribution(GROUPS);
-  private readonly commits = new Distribution(DURATIONS);
+  private readonly requests: Counter;
+  private readonly durations: Histogram;
+  private readonly stored: Counter;
+  private readonly groups: Histogram;
+  private readonly commits: Histogram;
+  private readonly commitFailures: Counter;
+  private readonly tokens: Counter;
 
-  constructor(config: Pick<Config, 'databaseUrl'>, gauges: Gauges) {
+  constructor({ databaseUrl }: Pick<Config, 'databaseUrl'>, gauges: Gauges) {
     collectDefaultMetrics({ register: this.registry });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
-    this.add(METRICS.REQUESTS, () => this.requests.counts());
-    this.add(METRICS.DURATION, ({ name }) => this.requests.durationsOf(name));
-    this.add(METRICS.STORED, () => one(this.stored));
-    this.add(METRICS.GROUP, ({ name }) => this.groups.values(name));
-    this.add(METRICS.COMMIT, ({ name }) => this.commits.values(name));
-    this.add(METRICS.COMMIT_FAILURES, () => one(this.commitFailures));
-    this.add(METRICS.QUEUE, () => one(gauges.queued()));
-    this.add(METRICS.QUEUE_BOUND, () => one(QUEUE_BOUND));
-    this.add(METRICS.TOKEN_CACHE, () =>
-      Object.entries(this.tokens).map(([result, value]) => ({ labels: { result }, value })),
-    );
-    this.add(METRICS.STORE_UP, async () => one(Number(await gauges.isStoreUp())));
-    const { system: engine } = engineOf(config.databaseUrl);
-    const labels = { version: VERSION, node: process.version, engine };
-    this.add(METRICS.BUILD, () => [{ labels, value: 1 }]);
+    const of = ({ name, help, labels }: MetricKind) => {
+      return { name, help, labelNames: [...labels], registers: [this.registry] };
+    };
+    this.requests = new Counter(of(METRICS.REQUESTS));
+    this.durations = new Histogram({ ...of(METRICS.DURATION), buckets: DURATIONS });
+    this.stored = new Counter(of(METRICS.STORED));
+    this.groups = new Histogram({ ...of(METRICS.GROUP), buckets: GROUPS });
+    this.commits = new Histogram({ ...of(METRICS.COMMIT), buckets: DURATIONS });
+    this.commitFailures = new Counter(of(METRICS.COMMIT_FAILURES));
+    new Gauge({
+      ...of(METRICS.QUEUE),
+      collect() {
+        this.set(gauges.queued());
+      },
+    });
+    new Gauge(of(METRICS.QUEUE_BOUND)).set(QUEUE_BOUND);
+    this.tokens = new Counter(of(METRICS.TOKEN_CACHE));
+    new Gauge({
+      ...of(METRICS.STORE_UP),
+      async collect() {
+        this.set(Number(await gauges.isStoreUp()));
+      },
+    });
+    const { system: engine } = engineOf(databaseUrl);
+    new Gauge(of(METRICS.BUILD)).set({ version: VERSION, node: process.version, engine }, 1);
+    this.beginAtZero();
+  }
+
+  /** A request has ended; one whose client has left has no status, and what is no Error has no number. */
+  onEnd({ status, error, startedAt }: Exchange): void {
+    const labels = labelsOf(status, error);
+    this.requests.inc(labels);
+    this.durations.observe({ status: labels.status }, (performance.now() - startedAt) / 1_000);
   }
 
   /**
@@ -65,23 +85,31 @@ export class Metrics {
 
   /** A commit failed. */
   onCommitFailure(): void {
-    this.commitFailures += 1;
+    this.commitFailures.inc();
   }
 
   /** So many plants were written that were not there before. */
   onStored(plants: number): void {
-    this.stored += plants;
+    this.stored.inc(plants);
   }
 
   /** A token was looked for in the cache. */
   onTokenLookup(result: 'hit' | 'miss'): void {
-    this.tokens[result] += 1;
+    this.tokens.inc({ result });
   }
 
-  private add<Kind extends MetricKind>(
-    kind: Kind,
-    values: (kind: Kind) => MetricValue[] | Promise<MetricValue[]>,
-  ): void {
-    expose(this.registry, kind, () => values(kind));
+  /** rate() does not see the value that a series begins with. */
+  private beginAtZero(): void {
+    const errors = Object.values(ERRORS).map(({ status, error }) => labelsOf(status, error));
+    for (const labels of [labelsOf(200), ...errors, labelsOf()]) {
+      this.requests.inc(labels, 0);
+      this.durations.zero({ status: labels.status });
+    }
+    for (const result of ['hit', 'miss']) this.tokens.inc({ result }, 0);
   }
+}
+
+/** The table of errors and its statuses bound how many there are. */
+function labelsOf(status?: number, error?: number) {
+  return { status: String(status ?? 'none'), error: String(error ?? 'none') };
 }
