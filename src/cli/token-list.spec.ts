@@ -18,8 +18,8 @@ describe('asTable', () => {
     expect(asTable(TOKENS, end - 15 * DAYS)).toBe(
       [
         'ID  NAME       STATE    CREATED           EXPIRES           LAST USED',
-        '1   first      holds    2026-01-02 03:04  -                 2026-04-02 03:04',
-        '2   a-nursery  holds    2026-01-02 03:04  2026-04-02 03:04  -',
+        '1   first      active   2026-01-02 03:04  -                 2026-04-02 03:04',
+        '2   a-nursery  active   2026-01-02 03:04  2026-04-02 03:04  -',
         '10  old        revoked  2026-01-02 03:04  2026-04-02 03:04  -',
       ].join('\n'),
     );
