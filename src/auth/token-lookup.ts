@@ -1,6 +1,5 @@
-import { In, QueryFailedError, type Repository } from 'typeorm';
-import { toStoreAway } from '../database/store-away.js';
-import { within } from '../database/within.js';
+import { In, type Repository } from 'typeorm';
+import type { StoreHealth } from '../database/store-health.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import type { Token } from './token.entity.js';
@@ -33,16 +32,15 @@ export class TokenLookup {
   private running = new Map<string, Waiting>();
   private waiting = new Map<string, Waiting>();
 
-  /** @param timeoutMs that a caller waits at most */
   constructor(
     private readonly tokens: Repository<Token>,
-    private readonly timeoutMs: number,
+    private readonly health: StoreHealth,
   ) {}
 
-  /** @throws StoreAwayError, or the store's error; Fault OVERLOADED */
+  /** @throws StoreUnavailable, or the store's error; Fault OVERLOADED */
   find(hash: string): Promise<Found> {
     const { found } = this.asked(hash) ?? this.add(hash);
-    return within(this.timeoutMs, found);
+    return this.health.answer(found);
   }
 
   /** Whether an answer to this is on its way. */
@@ -79,9 +77,7 @@ export class TokenLookup {
       const byHash = new Map(tokens.map((token) => [token.hash, token]));
       for (const [hash, { resolve }] of asked) resolve({ token: byHash.get(hash), askedAt });
     } catch (error) {
-      // No statement failed, so there was no connection.
-      const reason = error instanceof QueryFailedError ? error : toStoreAway(error);
-      for (const { reject } of asked.values()) reject(reason);
+      for (const { reject } of asked.values()) reject(error);
     }
   }
 }

@@ -1,10 +1,10 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { lookPatience } from '../database/patience.js';
-import { Metrics } from '../metrics/metrics.js';
+import { StoreHealth } from '../database/store-health.js';
+import { tokenLookups } from './channels.js';
 import { hashOf, isSecret } from './secret.js';
 import { LastUsed } from './last-used.js';
 import type { Principal } from './principal.js';
@@ -38,17 +38,17 @@ export class TokenVerifier {
   constructor(
     @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
-    config: Config,
-    @Optional() private readonly metrics?: Metrics,
+    health: StoreHealth,
+    private readonly config: Config,
   ) {
-    this.known = new TokenLookup(tokens, lookPatience(config));
-    this.strange = new TokenLookup(tokens, lookPatience(config));
+    this.known = new TokenLookup(tokens, health);
+    this.strange = new TokenLookup(tokens, health);
   }
 
   /**
    * The holder of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
    *
-   * @throws StoreAwayError, or the store's error; Fault OVERLOADED
+   * @throws StoreUnavailable, or the store's error; Fault OVERLOADED
    */
   async verify(secret: string): Promise<Principal | undefined> {
     const hash = hashOf(secret);
@@ -56,7 +56,9 @@ export class TokenVerifier {
     // No token of ours, so that nobody is asked for it.
     if (!known && !isSecret(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
-    this.metrics?.onTokenLookup(age < CACHE_TTL_MS ? 'hit' : 'miss');
+    if (tokenLookups.hasSubscribers) {
+      tokenLookups.publish({ config: this.config, result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
+    }
     if (age >= CACHE_TTL_MS) known = await this.look(hash, known ? this.known : this.strange);
     else if (age >= REFRESH_AFTER_MS) this.refresh(hash);
     if (!known || known.endsAt <= performance.now() || !holds(known.token)) return undefined;

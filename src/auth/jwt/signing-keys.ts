@@ -41,11 +41,11 @@ export class SigningKeys {
   /**
    * The key of a token. One that is not known may be new, so the provider is asked.
    *
-   * @throws Fault IDENTITY_PROVIDER_AWAY where no key at all is known; jose's errors
+   * @throws Fault IDENTITY_PROVIDER_UNAVAILABLE where no key at all is known; jose's errors
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     if (!this.known) await this.ask();
-    if (!this.known) throw new Fault(ERRORS.IDENTITY_PROVIDER_AWAY);
+    if (!this.known) throw new Fault(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
     try {
       return await this.known(header, token);
     } catch (error) {
