@@ -5,7 +5,7 @@ import type { Config } from './config/config.js';
 import { abortAndExit } from './database/abort-and-exit.js';
 import { WritePath } from './database/engine.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import type { Lifecycle } from './lifecycle.js';
+import type { Lifecycle } from './management/this-process.js';
 import { PlantsService } from './plants/plants.service.js';
 
 /** The signals that end the service. */

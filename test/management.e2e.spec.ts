@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../src/config/read-config.js';
-import { Lifecycle } from '../src/lifecycle.js';
+import { Lifecycle } from '../src/management/this-process.js';
 import { startManagement } from '../src/management/start-management.js';
 import { ThisProcess } from '../src/management/this-process.js';
 import { MAX_UNANSWERED } from '../src/http/connection.js';

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { ConfigError } from '../config/config-error.js';
+import { ConfigError } from '../config/read-secret.js';
 import { StoreUnavailable } from './fault.js';
 
 /**

@@ -1,9 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
-import { ConfigError } from '../config/config-error.js';
 import type { Config } from '../config/config.js';
-import { readFileOf } from '../config/read-file.js';
+import { ConfigError, readFileOf } from '../config/read-secret.js';
 import { toOperatorMessage } from '../errors/describe.js';
 
 /** A certificate with its chain, and its private key, both in PEM. */

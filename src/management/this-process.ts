@@ -3,11 +3,15 @@ import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/term
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
 import { StoreHealth } from '../database/store-health.js';
-import type { Lifecycle } from '../lifecycle.js';
 import { MAX_QUEUED } from '../plants/plant-queue.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import { PlantsService } from '../plants/plants.service.js';
 import { Metrics } from '../telemetry/metrics.js';
+
+/** Where the process is on its way from its start to its end. */
+export class Lifecycle {
+  phase: 'starting' | 'serving' | 'stopping' = 'starting';
+}
 
 /** The process that serves. It is asked from its start on, when there is no store and no app yet. */
 export class ThisProcess {

@@ -6,7 +6,7 @@ import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, type Exchange } from '../http/exchange.js';
 import { commits, type Commit } from '../plants/channels.js';
 import { MAX_QUEUED } from '../plants/plant-queue.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../config/config.js';
 import { METRICS, type MetricKind } from './metric-kinds.js';
 
 /** Plants; a group has at most 512. */

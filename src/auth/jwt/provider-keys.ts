@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet, type LocalJWKSet } from 'jose';
 import type { Config } from '../../config/config.js';
-import { isSecure } from '../../config/address-kinds.js';
+import { isSecure } from '../../config/address-parsers.js';
 import { fetchJson } from './fetch-json.js';
 
 /** Milliseconds that the provider has for the discovery document and the keys together. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseDuration } from './duration.js';
+import { parseDuration } from './env-parsers.js';
 
 describe('parseDuration', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { createApp } from '../app.js';
-import { Config } from '../config/config.js';
-import { buildDocument } from './document.js';
+import { createApp } from './app.js';
+import { Config } from './config/config.js';
+import { buildDocument } from './openapi/document.js';
 
 /** Writes the published document, as the default configuration makes it, to `openapi.json`. */
 const config: Config = Object.assign(new Config(), {

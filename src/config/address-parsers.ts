@@ -1,17 +1,17 @@
 import { isIP } from 'node:net';
-import { wholeNumber, type Kind } from './kinds.js';
+import { wholeNumber, type EnvParser } from './env-parsers.js';
 
 /** What Express calls the networks that no packet of the internet comes from. */
 const NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 
 /** An address that paths are put behind, so it has no slash at its end. */
-export const baseUrl: Kind<string> = {
+export const baseUrl: EnvParser<string> = {
   parse: (value) => (httpUrl(value) ? value.replace(/\/$/, '') : undefined),
   must: 'must be an http or https URL, without credentials, query and fragment',
 };
 
 /** An address that secrets or keys come from: with TLS, but on this machine. */
-export const secureUrl: Kind<string> = {
+export const secureUrl: EnvParser<string> = {
   parse: (value) => {
     const url = httpUrl(value);
     return url && isSecure(url) ? value : undefined;
@@ -20,13 +20,13 @@ export const secureUrl: Kind<string> = {
 };
 
 /** Origins (RFC 6454, section 7), commas between them. */
-export const origins: Kind<readonly string[]> = {
+export const origins: EnvParser<readonly string[]> = {
   parse: listOf((origin) => httpUrl(origin)?.origin === origin),
   must: 'must be origins with commas between them, such as https://plants.example,https://a.example:8443',
 };
 
 /** The proxies in front: how many, or their addresses and networks, as Express takes them. */
-export const proxies: Kind<number | readonly string[] | false> = {
+export const proxies: EnvParser<number | readonly string[] | false> = {
   parse: (value) => (value === 'off' ? false : (wholeNumber(value, 1, 16) ?? networks(value))),
   must: 'must be off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
 };
@@ -42,7 +42,7 @@ function httpUrl(value: string): URL | undefined {
   return isPlain && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-function listOf(isItem: (item: string) => boolean): Kind<readonly string[]>['parse'] {
+function listOf(isItem: (item: string) => boolean): EnvParser<readonly string[]>['parse'] {
   return (value) => {
     const items = value.split(',').map((item) => item.trim());
     return items.every(isItem) ? items : undefined;

@@ -1,7 +1,7 @@
-import { parseDuration } from '../duration.js';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 
-/** What the text of a variable may be: how it is read, and what the operator is told where it is not. */
-export interface Kind<Value> {
+/** Reads the text of a variable, and says what it must be. */
+export interface EnvParser<Value> {
   /** The value, or undefined where the text is none. */
   readonly parse: (text: string) => Value | undefined;
   /** Follows the variable's name: `must be from 0 to 65535`. */
@@ -15,36 +15,47 @@ export interface Rate {
   readonly seconds: number;
 }
 
-const SECOND = 1_000;
-/** The unit of a rate in seconds. */
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
-export const text: Kind<string> = { parse: (value) => value, must: 'must be a text' };
+const DURATION = /^([1-9]\d{0,4})([smhdw])$/;
 
-export const onOff: Kind<boolean> = {
+const SECOND = 1_000;
+/** The unit of a duration in milliseconds. */
+const DURATION_UNITS: Readonly<Record<string, number>> = {
+  s: SECOND,
+  m: 60 * SECOND,
+  h: 3_600 * SECOND,
+  d: 86_400 * SECOND,
+  w: 7 * 86_400 * SECOND,
+};
+/** The unit of a rate in seconds. */
+const RATE_UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+
+export const text: EnvParser<string> = { parse: (value) => value, must: 'must be a text' };
+
+export const onOff: EnvParser<boolean> = {
   parse: (value) => (value === 'on' || value === 'off' ? value === 'on' : undefined),
   must: 'must be on or off',
 };
 
-export const port: Kind<number> = {
+export const port: EnvParser<number> = {
   parse: (value) => wholeNumber(value, 0, 65_535),
   must: 'must be from 0 to 65535',
 };
 
 /** A port, or `off` for none. */
-export const portOrOff: Kind<number | 'off'> = {
+export const portOrOff: EnvParser<number | 'off'> = {
   parse: (value) => (value === 'off' ? value : port.parse(value)),
   must: 'must be from 0 to 65535, or off',
 };
 
 /** `sqlite:` and a path, or the address of a PostgreSQL database. */
-export const storeUrl: Kind<string> = {
+export const storeUrl: EnvParser<string> = {
   parse: (value) =>
     /^(sqlite:(?!:memory:).|postgres(ql)?:\/\/[^/]*\/[^/?])/.test(value) ? value : undefined,
   must: 'must be sqlite: and the path of a file, or postgres://user:password@host/database',
 };
 
 /** A size in bytes, up to 1 MiB: a number, with `kb` or `mb` behind it if need be. */
-export const size: Kind<number> = {
+export const size: EnvParser<number> = {
   parse: (value) => {
     const [, number, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(value) ?? [];
     const bytes = Number(number) * ({ kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()] ?? 1);
@@ -54,24 +65,24 @@ export const size: Kind<number> = {
 };
 
 /** `200/s`, `6000/m`, `100000/h`. */
-export const rate: Kind<Rate> = {
+export const rate: EnvParser<Rate> = {
   parse: (value) => {
     const [, number = '', unit = ''] = /^(\d+)\/([smh])$/.exec(value) ?? [];
     const requests = wholeNumber(number, 1, 1_000_000);
-    const seconds = UNITS[unit];
+    const seconds = RATE_UNITS[unit];
     return requests === undefined || seconds === undefined ? undefined : { requests, seconds };
   },
   must: 'must be a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
 };
 
 /** A scope-token (RFC 6749, section 3.3), which may stand in quotes in a header. */
-export const scope: Kind<string> = {
+export const scope: EnvParser<string> = {
   parse: (value) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(value) ? value : undefined),
   must: 'must be one scope: ASCII without blanks, quotes and backslashes',
 };
 
 /** A duration in milliseconds within bounds, which are milliseconds too. */
-export function duration(min: number, max: number, example: string): Kind<number> {
+export function duration(min: number, max: number, example: string): EnvParser<number> {
   return {
     parse: (value) => {
       const milliseconds = value === '0s' ? 0 : (parseDuration(value) ?? Number.NaN);
@@ -82,7 +93,7 @@ export function duration(min: number, max: number, example: string): Kind<number
 }
 
 /** One of a few words. */
-export function oneOf<Word extends string>(...words: readonly Word[]): Kind<Word> {
+export function oneOf<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
   return {
     parse: (value) => words.find((word) => word === value),
     must: `must be one of ${words.join(', ')}`,
@@ -93,4 +104,36 @@ export function oneOf<Word extends string>(...words: readonly Word[]): Kind<Word
 export function wholeNumber(digits: string, min: number, max: number): number | undefined {
   const number = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
   return number >= min && number <= max ? number : undefined;
+}
+
+/**
+ * Reads a duration: a whole number from 1 to 99999 and its unit, `s`, `m`, `h`, `d` or `w`.
+ *
+ * @returns milliseconds, or undefined where the text is no duration
+ */
+export function parseDuration(text: string): number | undefined {
+  const [, number, unit = ''] = DURATION.exec(text) ?? [];
+  const milliseconds = Number(number) * (DURATION_UNITS[unit] ?? Number.NaN);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+/** Headers as OpenTelemetry's variables have them: percent-encoded values, commas between them. */
+export const headerList: EnvParser<Readonly<Record<string, string>>> = {
+  parse: (value) => {
+    try {
+      return Object.fromEntries(value.split(',').map(readHeader));
+    } catch {
+      return undefined;
+    }
+  },
+  must: 'must be headers with commas between them, such as authorization=Bearer%20abc,x-team=plants',
+};
+
+function readHeader(pair: string): [name: string, value: string] {
+  const [name = '', ...rest] = pair.split('=');
+  const header = [name.trim(), decodeURIComponent(rest.join('=').trim())] as const;
+  validateHeaderName(header[0]);
+  if (header[1] === '') throw new TypeError('a header without a value');
+  validateHeaderValue(...header);
+  return [...header];
 }
