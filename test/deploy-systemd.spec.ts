@@ -80,3 +80,16 @@ describe('its drop-in for PostgreSQL', () => {
     expect(deployedConfig({ ...FILE, ...env }).databaseUrl).toMatch(/^postgres:/);
   });
 });
+
+describe('its drop-in for several processes', () => {
+  const drop = settingsOf('deploy/systemd/processes.conf');
+  const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
+
+  it('shares the port, and gives each process its own for health and metrics', () => {
+    expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '909%i' });
+  });
+
+  it('is not overruled by the file, which wins over Environment= (systemd.exec)', () => {
+    expect(Object.keys(env).filter((name) => name in FILE)).toEqual([]);
+  });
+});
