@@ -7,8 +7,8 @@ import { VARIABLES } from './variable.js';
 const NAMES = VARIABLES.map(({ name }) => name);
 const ROW = /^\| `([A-Z_]+)` +\| +(?:`(.*?)`)? +\| (.+) \|$/gm;
 
-describe('docs/operating.md', () => {
-  const rows = [...read('docs/operating.md').matchAll(ROW)];
+describe('docs/configuration.md', () => {
+  const rows = [...read('docs/configuration.md').matchAll(ROW)];
 
   it('has every variable in its table, in the order of the configuration', () => {
     expect(rows.map(([, name]) => name)).toEqual(NAMES);

@@ -6,7 +6,7 @@ import { Logger } from '@nestjs/common';
 import { reject, rejectMalformed } from './malformed.js';
 
 const SECOND = 1_000;
-/** How long a client may take, in milliseconds (docs/operating.md, "Slow and idle clients"). */
+/** How long a client may take, in milliseconds (docs/configuration.md, "Limits"). */
 const LIMITS = {
   /** From the first byte of a request, or the connection itself, to the end of the headers. */
   headersTimeout: 10 * SECOND,
