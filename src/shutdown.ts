@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from './config/config.js';
-import { abortAndExit } from './database/abort-and-exit.js';
 import { WritePath } from './database/engine.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import type { Lifecycle } from './management/this-process.js';
@@ -51,6 +50,6 @@ export class Shutdown {
       `not done after ${seconds} s: requests without an answer: ${exchanges.inFlight}, ` +
         `plants without the end of their commit: ${unsettled}`,
     );
-    await abortAndExit(1, this.app.get(WritePath));
+    await this.app.get(WritePath).abortAndExit(1);
   }
 }

@@ -1,6 +1,6 @@
 import { applyDecorators, UseGuards } from '@nestjs/common';
 import { ApiBearerAuth } from '@nestjs/swagger';
-import { ApiError } from '../errors/api-error.decorator.js';
+import { ApiError } from '../errors/error.dto.js';
 import { BearerGuard } from './bearer.guard.js';
 
 /** An operation for holders of a token alone: the guard, and what the document says of it. */

@@ -1,7 +1,6 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { authenticateBy, type Authenticate } from './passport-attempt.js';
 import type { Principal } from './principal.js';

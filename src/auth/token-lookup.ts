@@ -1,7 +1,6 @@
 import { In, type Repository } from 'typeorm';
 import type { StoreHealth } from '../database/store-health.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import type { Token } from './token.entity.js';
 
 /** Hashes that may wait for the next query; past them the service is overloaded. */

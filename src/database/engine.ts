@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { AddAuditTrailToPlants1763700000000 } from './migrations/1763700000000-add-audit-trail-to-plants.js';
+
+/** Milliseconds that the store has to abort what is in flight. */
+const ABORT_TIMEOUT_MS = 1_000;
 
 /** What the configuration says of the store. */
 export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
@@ -61,6 +65,16 @@ export abstract class WritePath {
   abstract abort(): Promise<void>;
   /** Waits for what is in flight, then lets go of the store. */
   abstract close(): Promise<void>;
+
+  /**
+   * Exits with a code once what is in flight is aborted. Where that takes too long the process is killed: a thread
+   * that a disk does not answer cannot be ended, and exit() would wait for it.
+   */
+  async abortAndExit(code: number): Promise<void> {
+    const aborted = this.abort().then(() => process.exit(code));
+    await Promise.race([aborted, sleep(ABORT_TIMEOUT_MS)]);
+    process.kill(process.pid, 'SIGKILL');
+  }
 }
 
 /**

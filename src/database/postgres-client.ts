@@ -1,5 +1,5 @@
 import { Client, DatabaseError, type ClientConfig, type QueryResult } from 'pg';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { isUnavailableCode, toStoreUnavailable } from './store-errors.js';
 
 /**

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { defaults } from 'pg';
 import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
 import { isUnavailable } from './store-errors.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../errors/describe.js';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { isUnavailableCode } from './store-errors.js';
 
 /** A file that the service has open. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { readConfig } from '../config/read-config.js';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { Plant } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import type { WritePath } from './engine.js';

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
-import { abortAndExit } from './abort-and-exit.js';
 import { WritePath } from './engine.js';
 import {
   SqliteThread,
@@ -115,7 +114,7 @@ export class SqliteWritePath extends WritePath {
       this.logger.fatal(
         `${what} failed (${codeOf(error)}): the process ends, and the next start recovers the store from its log`,
       );
-      void abortAndExit(EX_IOERR, this);
+      void this.abortAndExit(EX_IOERR);
     }
     return this.ending;
   }

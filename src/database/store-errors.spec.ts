@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { describeError } from '../errors/describe.js';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { toStoreError } from './store-errors.js';
 
 /** What TypeORM throws where the engine gives this code. */

@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
 import { describeError } from '../errors/describe.js';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 
 /**
  * Codes that say something of the store, not of the statement. SQLite (sqlite.org/rescode.html): it

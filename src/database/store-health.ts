@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { Outage } from '../errors/outage.js';
 import { lookupTimeoutMs } from './engine.js';
 import { toStoreError } from './store-errors.js';

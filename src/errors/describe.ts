@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
 import { ConfigError } from '../config/read-secret.js';
-import { StoreUnavailable } from './fault.js';
+import { StoreUnavailable } from './errors.js';
 
 /**
  * What an error says, in one line. Those of several addresses of a host have no common message, and what failed

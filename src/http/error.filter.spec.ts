@@ -1,8 +1,7 @@
 import { ForbiddenException, HttpException, NotFoundException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
 import { toAnswer } from './error.filter.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault, StoreUnavailable } from '../errors/fault.js';
+import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
 
 const retry = { 'retry-after': '1' };
 

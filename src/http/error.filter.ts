@@ -9,8 +9,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { stackOf } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
-import { ERRORS, type ErrorKind } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, type ErrorKind, Fault } from '../errors/errors.js';
 import { exchangeOf } from './exchange.js';
 import { pathOf } from './exchange.js';
 

@@ -7,8 +7,7 @@ import {
 } from '@nestjs/common';
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 
 const EMPTY = Buffer.alloc(0);
 const ENDED_EARLY = 'the body ended early';

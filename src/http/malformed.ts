@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { answerDueOn } from './connection.js';
 import { toAnswer } from './error.filter.js';
 import { newRequestId } from './request-id.js';

@@ -1,5 +1,4 @@
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import type { Plant } from './plant.entity.js';
 
 /** Plants that may wait at once, and their characters; past either the service is overloaded. */

@@ -3,7 +3,7 @@ import type { Principal } from '../auth/principal.js';
 import { Config } from '../config/config.js';
 import { lookupTimeoutMs } from '../database/engine.js';
 import { StoreHealth } from '../database/store-health.js';
-import { StoreUnavailable } from '../errors/fault.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { plantQueued } from './channels.js';
 import { GroupCommitter } from './group-committer.js';
 import type { NewPlantDto } from './new-plant.dto.js';

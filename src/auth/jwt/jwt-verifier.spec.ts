@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
 import { readConfig } from '../../config/read-config.js';
-import { Fault } from '../../errors/fault.js';
+import { Fault } from '../../errors/errors.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { CHECKS } from './signature-checks.js';
 

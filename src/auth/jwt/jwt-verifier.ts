@@ -1,8 +1,7 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
-import { ERRORS, type ErrorKind } from '../../errors/errors.js';
-import { Fault } from '../../errors/fault.js';
+import { ERRORS, type ErrorKind, Fault } from '../../errors/errors.js';
 import type { Principal } from '../principal.js';
 import { hashOf } from '../secret.js';
 import { readAccessToken, type AccessToken } from './access-token.js';

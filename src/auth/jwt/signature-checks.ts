@@ -1,6 +1,5 @@
 import type { JWTVerifyGetKey } from 'jose';
-import { ERRORS } from '../../errors/errors.js';
-import { Fault } from '../../errors/fault.js';
+import { ERRORS, Fault } from '../../errors/errors.js';
 
 /**
  * Checks of signatures under way at once. They run in libuv's pool of 4 threads: 16 for each keep it

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { errors, type JWTVerifyGetKey, type LocalJWKSet } from 'jose';
-import { ERRORS } from '../../errors/errors.js';
-import { Fault } from '../../errors/fault.js';
+import { ERRORS, Fault } from '../../errors/errors.js';
 import { Outage } from '../../errors/outage.js';
 
 /** When the provider is asked for its keys, in milliseconds. */

@@ -1,10 +1,11 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Header } from '@nestjs/common';
 import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
+import { Registry } from 'prom-client';
 import { ThisProcess } from './this-process.js';
 
-/** For those who decide whether to restart this service, or to send it requests. */
+/** For those who decide whether to restart this service or to send it requests, and for Prometheus. */
 @Controller()
-export class HealthController {
+export class ManagementController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly thisProcess: ThisProcess,
@@ -22,5 +23,11 @@ export class HealthController {
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   ready() {
     return this.health.check([() => this.thisProcess.health()]);
+  }
+
+  @Get('metrics')
+  @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
+  metrics(): Promise<string> {
+    return this.thisProcess.metrics();
   }
 }
