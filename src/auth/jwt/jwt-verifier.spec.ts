@@ -4,8 +4,7 @@ import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
 import { readConfig } from '../../config/read-config.js';
 import { Fault } from '../../errors/fault.js';
-import { JwtVerifier } from './jwt-verifier.js';
-import { CHECKS } from './signature-checks.js';
+import { JwtVerifier, MAX_CHECKS } from './jwt-verifier.js';
 
 const AUDIENCE = 'https://plants.example';
 const key = await SigningKey.create('one');
@@ -63,11 +62,11 @@ const verifyAll = (tokens: string[]) => Promise.all(tokens.map(verify));
 
 describe('strangers’ tokens past the bound', () => {
   it('are refused, those of the bound are checked, and then there is room again', async () => {
-    const strange = await signMany(stranger, 2 * CHECKS);
+    const strange = await signMany(stranger, 2 * MAX_CHECKS);
     await learnKeys();
     for (let time = 0; time < 2; time++) {
       const refused = (await verifyAll(strange)).filter((answer) => answer === OVERLOADED);
-      expect(refused).toHaveLength(CHECKS);
+      expect(refused).toHaveLength(MAX_CHECKS);
     }
     expect(await verify(await sign(key, 'second'))).toBe('second');
   });
@@ -77,13 +76,13 @@ describe('strangers’ tokens past the bound', () => {
     const known = await sign(key, 'known');
     const unknown = await sign(key, 'unknown');
     expect(await verify(known)).toBe('known');
-    const strange = await signMany(stranger, CHECKS);
+    const strange = await signMany(stranger, MAX_CHECKS);
     const answers = await verifyAll([...strange, known, unknown]);
-    expect(answers.slice(CHECKS)).toEqual(['known', OVERLOADED]);
+    expect(answers.slice(MAX_CHECKS)).toEqual(['known', OVERLOADED]);
   });
 
   it('do not count while they wait for the provider, nor without a key', async () => {
-    const strange = await signMany(stranger, 2 * CHECKS, 'unknown');
+    const strange = await signMany(stranger, 2 * MAX_CHECKS, 'unknown');
     const good = await sign(key, 'good');
     const answers = await verifyAll([...strange, good]);
     expect(new Set(answers)).toEqual(new Set([undefined, 'good']));
@@ -92,7 +91,7 @@ describe('strangers’ tokens past the bound', () => {
 
   it('a token that was refused is checked when it comes again', async () => {
     await learnKeys();
-    const strange = await signMany(stranger, CHECKS);
+    const strange = await signMany(stranger, MAX_CHECKS);
     const late = await sign(key, 'late');
     expect((await verifyAll([...strange, late])).at(-1)).toBe(OVERLOADED);
     expect(await verify(late)).toBe('late');
@@ -106,7 +105,7 @@ describe('one new token many times at once is checked once', () => {
   ])('%s', async (_name, by, name) => {
     await learnKeys();
     const token = await sign(by, 'burst');
-    const answers = await verifyAll(Array.from({ length: 2 * CHECKS }, () => token));
+    const answers = await verifyAll(Array.from({ length: 2 * MAX_CHECKS }, () => token));
     expect(new Set(answers)).toEqual(new Set([name]));
     expect(await verify(token)).toBe(name);
   });
