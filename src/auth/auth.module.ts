@@ -5,21 +5,12 @@ import { jwtVerifier } from './jwt/jwt-verifier.provider.js';
 import { LastUsed } from './last-used.js';
 import { Token } from './token.entity.js';
 import { RateLimiter } from './rate-limiter.js';
-import { TokenRotation } from './token-rotation.js';
 import { TokenVerifier } from './token-verifier.js';
 import { TokensService } from './tokens.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [
-    BearerStrategy,
-    jwtVerifier,
-    LastUsed,
-    RateLimiter,
-    TokenRotation,
-    TokenVerifier,
-    TokensService,
-  ],
-  exports: [BearerStrategy, RateLimiter, TokenRotation, TokensService],
+  providers: [BearerStrategy, jwtVerifier, LastUsed, RateLimiter, TokenVerifier, TokensService],
+  exports: [BearerStrategy, RateLimiter, TokensService],
 })
 export class AuthModule {}

@@ -8,7 +8,7 @@ import { Metrics } from '../metrics/metrics.js';
 import { hashOf, isSecret } from './secret.js';
 import { LastUsed } from './last-used.js';
 import type { Principal } from './principal.js';
-import { holds, Token } from './token.entity.js';
+import { isActive, Token } from './token.entity.js';
 import { TokenLookup } from './token-lookup.js';
 
 /** Milliseconds that a token is believed without a look at the store: a revoked one lives on so long. */
@@ -59,7 +59,7 @@ export class TokenVerifier {
     this.metrics?.onTokenLookup(age < CACHE_TTL_MS ? 'hit' : 'miss');
     if (age >= CACHE_TTL_MS) known = await this.look(hash, known ? this.known : this.strange);
     else if (age >= REFRESH_AFTER_MS) this.refresh(hash);
-    if (!known || known.endsAt <= performance.now() || !holds(known.token)) return undefined;
+    if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;
     this.lastUsed.touch(known.token.id);
     return known.principal;
   }
