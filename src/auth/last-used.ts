@@ -2,9 +2,9 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { STORE_WRITER, type StoreWriter } from '../database/engine.js';
 
 /** Milliseconds between two writes of the times of last use. */
-const INTERVAL = 10_000;
+const WRITE_INTERVAL_MS = 10_000;
 
-/** Keeps when each token was last used; the store learns it in the background, never on a request. */
+/** Records when each token was last used; it is written to the store in the background, never on a request. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
@@ -13,10 +13,10 @@ export class LastUsed implements OnApplicationShutdown {
 
   constructor(@Inject(STORE_WRITER) private readonly store: StoreWriter) {}
 
-  /** Notes that a token is used now. */
-  touch(id: number): void {
+  /** A token is used now. */
+  record(id: number): void {
     this.used.set(id, Date.now());
-    this.timer ??= setTimeout(() => void this.write(), INTERVAL).unref();
+    this.timer ??= setTimeout(() => void this.write(), WRITE_INTERVAL_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
