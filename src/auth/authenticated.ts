@@ -76,7 +76,7 @@ export class BearerGuard implements CanActivate {
 
   /**
    * @throws Fault NO_TOKEN, INVALID_TOKEN, INSUFFICIENT_SCOPE, RATE_LIMITED, OVERLOADED,
-   * IDENTITY_PROVIDER_AWAY; QueryFailedError where the store fails
+   * IDENTITY_PROVIDER_UNAVAILABLE; QueryFailedError where the store fails
    */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();

@@ -1,6 +1,5 @@
-import { In, QueryFailedError, type Repository } from 'typeorm';
-import { toStoreAway } from '../database/store-away.js';
-import { within } from '../database/within.js';
+import { In, type Repository } from 'typeorm';
+import type { StoreHealth } from '../database/store-health.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
 import type { Token } from './token.entity.js';
@@ -25,16 +24,15 @@ export class TokenLookup {
   private running: Lookups = new Map();
   private waiting: Lookups = new Map();
 
-  /** @param timeoutMs that a caller waits at most */
   constructor(
     private readonly tokens: Repository<Token>,
-    private readonly timeoutMs: number,
+    private readonly health: StoreHealth,
   ) {}
 
-  /** @throws StoreAwayError, or the store's error; Fault OVERLOADED */
+  /** @throws StoreUnavailable, or the store's error; Fault OVERLOADED */
   find(hash: string): Promise<Found> {
     const { promise } = this.asked(hash) ?? this.add(hash);
-    return within(this.timeoutMs, promise);
+    return this.health.answer(promise);
   }
 
   /** Whether an answer to this is on its way. */
@@ -71,9 +69,7 @@ export class TokenLookup {
       const byHash = new Map(tokens.map((token) => [token.hash, token]));
       for (const [hash, { resolve }] of lookups) resolve({ token: byHash.get(hash), askedAt });
     } catch (error) {
-      // No statement failed, so there was no connection.
-      const reason = error instanceof QueryFailedError ? error : toStoreAway(error);
-      for (const { reject } of lookups.values()) reject(reason);
+      for (const { reject } of lookups.values()) reject(error);
     }
   }
 }

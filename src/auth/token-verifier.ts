@@ -1,10 +1,10 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { lookPatience } from '../database/patience.js';
-import { Metrics } from '../metrics/metrics.js';
+import { StoreHealth } from '../database/store-health.js';
+import { tokenLookups } from './channels.js';
 import { LastUsed } from './last-used.js';
 import type { Principal } from './principal.js';
 import { hashOf, isSecret } from './secret.js';
@@ -38,17 +38,17 @@ export class TokenVerifier {
   constructor(
     @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
-    config: Config,
-    @Optional() private readonly metrics?: Metrics,
+    health: StoreHealth,
+    private readonly config: Config,
   ) {
-    this.refreshes = new TokenLookup(tokens, lookPatience(config));
-    this.lookups = new TokenLookup(tokens, lookPatience(config));
+    this.refreshes = new TokenLookup(tokens, health);
+    this.lookups = new TokenLookup(tokens, health);
   }
 
   /**
    * The holder of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
    *
-   * @throws StoreAwayError, or the store's error; Fault OVERLOADED
+   * @throws StoreUnavailable, or the store's error; Fault OVERLOADED
    */
   async verify(secret: string): Promise<Principal | undefined> {
     const hash = hashOf(secret);
@@ -56,7 +56,9 @@ export class TokenVerifier {
     // No token of ours, so the store is not asked for it.
     if (!known && !isSecret(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
-    this.metrics?.onTokenLookup(age < CACHE_TTL_MS ? 'hit' : 'miss');
+    if (tokenLookups.hasSubscribers) {
+      tokenLookups.publish({ config: this.config, result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
+    }
     if (age >= CACHE_TTL_MS) known = await this.lookUp(hash, known ? this.refreshes : this.lookups);
     else if (age >= REFRESH_AFTER_MS) this.refresh(hash);
     if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;

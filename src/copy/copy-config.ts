@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import { engineOf } from '../database/engine-of.js';
+import { engineOf } from '../database/open-store.js';
 import { ConfigError } from '../config/config-error.js';
 import { readConfig } from '../config/read-config.js';
 

@@ -1,8 +1,8 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from '../config/config.js';
-import { ServiceLogger } from '../logging/service-logger.js';
 import { toOperatorMessage } from '../errors/describe.js';
+import { ServiceLogger } from '../telemetry/logger.js';
 import { ManagementAdapter } from './management.adapter.js';
 import { ManagementModule } from './management.module.js';
 import type { ThisProcess } from './this-process.js';

@@ -4,9 +4,7 @@ import { Authenticated } from '../auth/authenticated.js';
 import type { AuthenticatedRequest } from '../auth/principal.js';
 import { ERRORS } from '../errors/errors.js';
 import { Fault } from '../errors/fault.js';
-import { Incoming } from '../http/incoming.decorator.js';
-import { JsonTextPipe } from '../http/json-text.pipe.js';
-import { spanOf } from '../tracing/tracing.js';
+import { Incoming, JsonTextPipe } from '../http/json-text.pipe.js';
 import { ApiCreatePlant } from './api-create-plant.decorator.js';
 import { NewPlantDto } from './new-plant.dto.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
@@ -26,7 +24,7 @@ export class PlantsController {
     @Incoming(JsonTextPipe, NewPlantPipe) plant: NewPlantDto,
     @Incoming() request: AuthenticatedRequest,
   ): Promise<PlantDto> {
-    return this.plants.create(plant, request.user, spanOf(request));
+    return this.plants.create(plant, request.user);
   }
 
   /** The interface has no other method here (RFC 9110, section 15.5.6). */

@@ -68,7 +68,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   /**
    * Who a token speaks for, or undefined where it is invalid or expired.
    *
-   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_AWAY, OVERLOADED
+   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
    */
   async verify(token: string): Promise<Principal | undefined> {
     const hash = hashOf(token);

@@ -56,7 +56,8 @@ export class ProviderKeys {
       cooldownDuration: times.cooldown,
       timeoutDuration: times.timeout,
       [customFetch]: (_url, { signal }) => {
-        if (this.outage.isOn) return Promise.reject(new Fault(ERRORS.IDENTITY_PROVIDER_AWAY));
+        if (this.outage.isOn)
+          return Promise.reject(new Fault(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE));
         return this.ask(signal);
       },
       [jwksCache]: watchKeys(() => this.version++),
@@ -66,7 +67,7 @@ export class ProviderKeys {
   /**
    * The key of a token. One that is not known may be new, so the provider is asked.
    *
-   * @throws Fault IDENTITY_PROVIDER_AWAY where no key at all is known; jose's errors
+   * @throws Fault IDENTITY_PROVIDER_UNAVAILABLE where no key at all is known; jose's errors
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     try {
@@ -102,7 +103,7 @@ export class ProviderKeys {
       return Response.json(keys);
     } catch (error) {
       if (!this.stopping.signal.aborted) this.outage.begin(error);
-      throw new Fault(ERRORS.IDENTITY_PROVIDER_AWAY);
+      throw new Fault(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
     } finally {
       this.schedule();
     }
