@@ -4,7 +4,7 @@ import { WritePath } from '../database/engine.js';
 import { describeError } from '../errors/describe.js';
 
 /** Milliseconds between two writes of the times of last use. */
-const INTERVAL = 10_000;
+const WRITE_INTERVAL_MS = 10_000;
 
 /**
  * Sets when tokens were last used. PostgreSQL locks the rows in order first: services that note one token's use at
@@ -21,7 +21,7 @@ const RECORD = {
     FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`,
 };
 
-/** Keeps when each token was last used; the store learns it in the background, never on a request. */
+/** Records when each token was last used; it is written to the store in the background, never on a request. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
@@ -30,10 +30,10 @@ export class LastUsed implements OnApplicationShutdown {
 
   constructor(private readonly store: WritePath) {}
 
-  /** Notes that a token is used now. */
-  touch(id: number): void {
+  /** A token is used now. */
+  record(id: number): void {
     this.used.set(id, Date.now());
-    this.timer ??= setTimeout(() => void this.write(), INTERVAL).unref();
+    this.timer ??= setTimeout(() => void this.write(), WRITE_INTERVAL_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {

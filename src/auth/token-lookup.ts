@@ -7,29 +7,21 @@ import type { Token } from './token.entity.js';
 const MAX_WAITING = 1_024;
 
 /** What the store has under a hash, and when it was asked, by performance.now(). */
-export interface Found {
+interface Found {
   readonly token: Token | undefined;
   readonly askedAt: number;
 }
 
-/** A hash that is asked for, and the promise for what is under it. */
-class Waiting {
-  resolve!: (found: Found) => void;
-  reject!: (error: unknown) => void;
-  readonly found = new Promise<Found>((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
-  });
-}
+/** Hashes that are asked for, each with the promise for what is under it. */
+type Lookups = Map<string, PromiseWithResolvers<Found>>;
 
 /**
  * Looks tokens up by their hashes, over one connection at a time: those that are asked for while a query
  * runs share the next one. So many unknown tokens cost few queries, and leave the others their connections.
  */
 export class TokenLookup {
-  /** By hash: those of the query that runs, and those of the next. */
-  private running = new Map<string, Waiting>();
-  private waiting = new Map<string, Waiting>();
+  private running: Lookups = new Map();
+  private waiting: Lookups = new Map();
 
   constructor(
     private readonly tokens: Repository<Token>,
@@ -38,8 +30,8 @@ export class TokenLookup {
 
   /** @throws StoreUnavailable, or the store's error; Fault OVERLOADED */
   find(hash: string): Promise<Found> {
-    const { found } = this.asked(hash) ?? this.add(hash);
-    return this.health.answer(found);
+    const { promise } = this.asked(hash) ?? this.add(hash);
+    return this.health.answer(promise);
   }
 
   /** Whether an answer to this is on its way. */
@@ -47,16 +39,16 @@ export class TokenLookup {
     return this.asked(hash) !== undefined;
   }
 
-  private asked(hash: string): Waiting | undefined {
+  private asked(hash: string): PromiseWithResolvers<Found> | undefined {
     return this.running.get(hash) ?? this.waiting.get(hash);
   }
 
-  private add(hash: string): Waiting {
+  private add(hash: string): PromiseWithResolvers<Found> {
     if (this.waiting.size >= MAX_WAITING) throw new Fault(ERRORS.OVERLOADED);
-    const waiting = new Waiting();
-    this.waiting.set(hash, waiting);
+    const lookup = Promise.withResolvers<Found>();
+    this.waiting.set(hash, lookup);
     if (this.running.size === 0) void this.run();
-    return waiting;
+    return lookup;
   }
 
   /** Runs one query after the other, until nothing waits any more. */
@@ -69,14 +61,14 @@ export class TokenLookup {
     }
   }
 
-  private async query(asked: ReadonlyMap<string, Waiting>): Promise<void> {
+  private async query(lookups: Lookups): Promise<void> {
     const askedAt = performance.now();
     try {
-      const tokens = await this.tokens.findBy({ hash: In([...asked.keys()]) });
+      const tokens = await this.tokens.findBy({ hash: In([...lookups.keys()]) });
       const byHash = new Map(tokens.map((token) => [token.hash, token]));
-      for (const [hash, { resolve }] of asked) resolve({ token: byHash.get(hash), askedAt });
+      for (const [hash, { resolve }] of lookups) resolve({ token: byHash.get(hash), askedAt });
     } catch (error) {
-      for (const { reject } of asked.values()) reject(error);
+      for (const { reject } of lookups.values()) reject(error);
     }
   }
 }

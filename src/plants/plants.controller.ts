@@ -1,6 +1,6 @@
 import { All, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
-import { Authenticated } from '../auth/authenticated.decorator.js';
+import { Authenticated } from '../auth/authenticated.js';
 import type { AuthenticatedRequest } from '../auth/principal.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { Incoming, JsonTextPipe } from '../http/json-text.pipe.js';
