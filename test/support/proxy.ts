@@ -9,6 +9,7 @@ export class Proxy {
 
   private constructor(
     private readonly server: Server,
+    readonly port: number,
     private target: number,
     private readonly answers: number,
   ) {
@@ -19,11 +20,7 @@ export class Proxy {
   static async start(target: number, answers = Infinity): Promise<Proxy> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new Proxy(server, target, answers);
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return new Proxy(server, (server.address() as AddressInfo).port, target, answers);
   }
 
   /** Passes to another port from now on; the connections to the one before are cut. */
