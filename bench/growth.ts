@@ -22,7 +22,7 @@ const FILL = `INSERT INTO plants (id, name, tag, created_by, created_at)
 /** `npm run bench:growth`: the service over a large store and over an empty one, with random ids. */
 useDisk();
 const postgres = await PostgresServer.start(SETTINGS);
-process.once('exit', () => postgres.process?.kill('SIGQUIT'));
+process.prependOnceListener('exit', () => postgres.process?.kill('SIGQUIT'));
 stepAside();
 const engines = [
   {
@@ -66,6 +66,7 @@ const rows: Row[] = await inRounds(contestants, async ({ create }) => {
   await server.stop();
   return sample;
 });
+await postgres.remove();
 const sections = engines.flatMap(({ engine }, i) => {
   const [large, empty] = rows.slice(2 * i) as [Row, Row];
   return sectionOf(engine, [large, empty], [atLeast(0.9, large, empty)]);

@@ -12,7 +12,7 @@ import { atLeast, describeBench, sectionOf, spread, type Aim } from './report.js
 useDisk();
 // It keeps to the cores that we may use now.
 const postgres = await PostgresServer.start();
-process.once('exit', () => postgres.process?.kill('SIGQUIT'));
+process.prependOnceListener('exit', () => postgres.process?.kill('SIGQUIT'));
 stepAside();
 const onSqlite = await contestantsOn('SQLite', () => Promise.resolve(new SqliteStore()));
 const newDatabase = () => PostgresStore.create(postgres.url());
@@ -29,6 +29,7 @@ const postgresRows = rows.slice(onSqlite.length) as Rows;
 const [own, stock] = sqliteRows;
 const [p99, stockP99] = [own, stock].map((row) => spread(row, 'p99').median) as [number, number];
 const memory = spread(own, 'memoryMb').max;
+await postgres.remove();
 const report = [
   describeBench('bench'),
   ...sectionOf('SQLite', sqliteRows, [

@@ -29,7 +29,7 @@ const connections = Number(values.connections ?? (values.quick ? 5_000 : 50_000)
 const cases = Number(values.cases ?? (values.quick ? 1_000 : 50_000));
 const bytes = [await fuzzBytes(seed, connections, false), await fuzzBytes(seed, connections, true)];
 const server = await PostgresServer.start(['fsync=off']);
-process.once('exit', () => server.process?.kill('SIGQUIT'));
+process.prependOnceListener('exit', () => server.process?.kill('SIGQUIT'));
 const documents = await Promise.all([
   fuzzDocument('SQLite', () => Promise.resolve(new SqliteStore()), seed, cases),
   fuzzDocument('PostgreSQL', () => PostgresStore.create(server.url()), seed, cases),

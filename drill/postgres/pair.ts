@@ -23,7 +23,7 @@ export function storeOf(server: PostgresServer): PostgresStore {
 /** A new server, which ends when the drill does, and whose 200 means stable storage. */
 export async function newServer(): Promise<PostgresServer> {
   const server = await PostgresServer.start(SETTINGS);
-  process.once('exit', () => server.process?.kill('SIGKILL'));
+  process.prependOnceListener('exit', () => server.process?.kill('SIGKILL'));
   const settings = `SELECT name, setting FROM pg_settings
     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting <> 'on'`;
   const off = await storeOf(server).rows<{ name: string }>(settings);
@@ -40,7 +40,7 @@ export class Pair {
 
   static async start(): Promise<Pair> {
     const standby = new PostgresServer(await freePort(), SETTINGS);
-    process.once('exit', () => standby.process?.kill('SIGKILL'));
+    process.prependOnceListener('exit', () => standby.process?.kill('SIGKILL'));
     const pair = new Pair(await newServer(), standby);
     await pair.join();
     return pair;
