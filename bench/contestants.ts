@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { CORES, residentMb, start } from './machine.js';
+import { CORES, residentMb, start, startFlags } from './machine.js';
 import { options } from './options.js';
 
 /** A server to be measured, and how it is started: arguments for Node, and its environment. */
@@ -27,22 +26,16 @@ export interface Contestant {
 /** A server that listens. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-const [isStoring, args] = [true, (script: string) => [resolve('dist/bench/servers', script)]];
-/** Those that do less than the service. */
+/** Those that do less than the service, and how many times their creates/s it is meant to reach. */
 const OTHERS = {
   SQLite: [
-    {
-      name: 'stock Nest, empty handler',
-      args: args('stock-nest.js'),
-      isStoring: false,
-      least: 1.6,
-    },
-    { name: 'Fastify + better-sqlite3', args: args('fastify.js'), isStoring, least: 5 },
-    { name: 'bare node:http', args: args('bare.js'), isStoring: false, least: 0.42 },
+    { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false, least: 1.6 },
+    { name: 'Fastify + better-sqlite3', script: 'fastify.js', isStoring: true, least: 5 },
+    { name: 'bare node:http', script: 'bare.js', isStoring: false, least: 0.42 },
   ],
   PostgreSQL: [
-    { name: 'stock Nest + repository.insert()', args: args('nest.js'), isStoring, least: 3 },
-    { name: 'Fastify + pg', args: args('fastify.js'), isStoring, least: 1.5 },
+    { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true, least: 3 },
+    { name: 'Fastify + pg', script: 'fastify.js', isStoring: true, least: 1.5 },
   ],
 };
 
@@ -54,10 +47,11 @@ export async function contestantsOn(
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore(), database);
   const contestants: Contestant[] = [own];
-  for (const other of OTHERS[engine]) {
+  for (const { script, ...other } of OTHERS[engine]) {
     const [store, { token }] = [await newStore(), own];
+    const args = [resolve('dist/bench/servers', script)];
     const env = { DATABASE_URL: store.url, TOKEN: token };
-    contestants.push({ ...other, env, token, store, database });
+    contestants.push({ ...other, args, env, token, store, database });
   }
   const { beside } = options;
   if (beside === undefined) return contestants;
@@ -75,14 +69,7 @@ export function service(name: string, store: TemporaryStore, database?: number, 
   });
   const [args, token] = [[...startFlags(tree), built('main.js')], printed.toString().trim()];
   const env = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
-  return { name, args, env, token, store, isStoring, database };
-}
-
-/** The flags that `npm start` gives to Node. */
-export function startFlags(tree = '.'): string[] {
-  const text = readFileSync(join(tree, 'package.json'), 'utf8');
-  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  return scripts.start.split(' ').filter((word) => word.startsWith('-'));
+  return { name, args, env, token, store, isStoring: true, database };
 }
 
 /**

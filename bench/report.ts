@@ -1,5 +1,4 @@
-import { startFlags } from './contestants.js';
-import { CORES } from './machine.js';
+import { CORES, describePostgres, startFlags } from './machine.js';
 import { describeRun, format, number, percent, spreadOf, table, type Spread } from './markdown.js';
 import { generator, type Row, type Sample } from './measure.js';
 import { options } from './options.js';
@@ -22,7 +21,7 @@ export function describeBench(script: string, ...settings: string[]): string {
     script,
     version,
     `- ${generator()}, ${connections} connections, ${PLACES}`,
-    `- PostgreSQL on all cores, with ${[...settings, 'its default settings'].join(', ')}`,
+    `- ${describePostgres()} on all cores, with ${[...settings, 'its default settings'].join(', ')}`,
     `- ${rounds} rounds, every contestant in each, ${seconds} s each after ${warmUp} s of warm-up`,
     `- this service as \`npm start\` runs it (Node's flags: ${startFlags().join(' ')}), the others with Node's defaults`,
   );

