@@ -1,51 +1,108 @@
-import { join } from 'node:path';
-import type { Postgres } from './postgres.js';
-import type { Runtime } from './runtime.js';
-import type { Contestant } from './server.js';
-import { ROOT } from './processes.js';
-import { createStore, serviceOver } from './store.js';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import type { TemporaryStore } from '../test/support/temporary-store.js';
+import { CORES, residentMb, start, startFlags } from './machine.js';
+import { options } from './options.js';
 
-/** The service on SQLite, and three others that are as bare as they can be. */
-export function onSqlite(cwd: string, runtime: Runtime): Contestant[] {
-  const store = createStore(`sqlite:${join(cwd, 'plant-store.sqlite')}`, cwd, runtime);
-  const { token } = store;
-  const file = join(cwd, 'fastify.sqlite');
-  const other = (name: string, script: string) => {
-    return { name, args: [pathOf(script)], cwd, token };
-  };
-  return [
-    serviceOver(store, 'this service', cwd),
-    other('stock Nest, empty handler', 'stock-nest.js'),
-    {
-      ...other('Fastify + better-sqlite3', 'fastify.js'),
-      env: { STORE: file, TOKEN: token },
-      store: `sqlite:${file}`,
-    },
-    other('bare node:http', 'bare.js'),
-  ];
+/** A server to be measured, and how it is started: arguments for Node, and its environment. */
+export interface Contestant {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The bearer token that it takes. */
+  readonly token: string;
+  readonly store: TemporaryStore;
+  /** Whether its plants are in the store. */
+  readonly isStoring: boolean;
+  /** The first process of the database server that it writes to. */
+  readonly database?: number | undefined;
+  /** How many times its creates/s the service is meant to reach. */
+  readonly least?: number;
 }
 
-/** The service on PostgreSQL, and two others; each has its own database. */
-export async function onPostgres(
-  postgres: Postgres,
-  cwd: string,
-  runtime: Runtime,
+/** A server that listens. */
+export type Server = Awaited<ReturnType<typeof startServer>>;
+
+/** Those that do less than the service, and how many times their creates/s it is meant to reach. */
+const OTHERS = {
+  SQLite: [
+    { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false, least: 1.6 },
+    { name: 'Fastify + better-sqlite3', script: 'fastify.js', isStoring: true, least: 5 },
+    { name: 'bare node:http', script: 'bare.js', isStoring: false, least: 0.42 },
+  ],
+  PostgreSQL: [
+    { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true, least: 3 },
+    { name: 'Fastify + pg', script: 'fastify.js', isStoring: true, least: 1.5 },
+  ],
+};
+
+/** The service first, the others, and the service of another tree; each has a store of its own. */
+export async function contestantsOn(
+  engine: keyof typeof OTHERS,
+  newStore: () => Promise<TemporaryStore>,
+  database?: number,
 ): Promise<Contestant[]> {
-  const database = postgres.pid;
-  const plants = createStore(await postgres.create('own'), cwd, runtime);
-  const own = { ...serviceOver(plants, 'this service on PostgreSQL', cwd), database };
-  const other = async (name: string, script: string, plants: string) => {
-    const [store, token] = [await postgres.create(plants), own.token];
-    const env = { DATABASE_URL: store, TOKEN: token };
-    return { name, args: [pathOf(script)], env, cwd, token, store, database };
-  };
-  return [
-    own,
-    await other('stock Nest + repository.insert()', 'nest-postgres.js', 'nest'),
-    await other('Fastify + pg', 'fastify-postgres.js', 'fastify'),
-  ];
+  const own = service(`this service on ${engine}`, await newStore(), database);
+  const contestants: Contestant[] = [own];
+  for (const { script, ...other } of OTHERS[engine]) {
+    const [store, { token }] = [await newStore(), own];
+    const args = [resolve('dist/bench/servers', script)];
+    const env = { DATABASE_URL: store.url, TOKEN: token };
+    contestants.push({ ...other, args, env, token, store, database });
+  }
+  const { beside } = options;
+  if (beside === undefined) return contestants;
+  const commit = execFileSync('git', ['-C', beside, 'rev-parse', '--short', 'HEAD']);
+  const name = `commit ${commit.toString().trim()}`;
+  return [...contestants, { ...service(name, await newStore(), database, beside), least: 1 }];
 }
 
-function pathOf(script: string): string {
-  return join(ROOT, 'dist/bench/servers', script);
+/** The service over a store, as `npm start` runs it in a built tree; its command makes the store. */
+export function service(name: string, store: TemporaryStore, database?: number, tree = '.') {
+  const built = (file: string) => resolve(tree, 'dist/src', file);
+  const printed = execFileSync(options.node, [built('cli.js'), 'token', 'create', 'bench'], {
+    cwd: store.folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: store.url },
+  });
+  const [args, token] = [[...startFlags(tree), built('main.js')], printed.toString().trim()];
+  const env = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
+  return { name, args, env, token, store, isStoring: true, database };
+}
+
+/**
+ * Starts a server on its cores, and waits until it has printed its address.
+ *
+ * @throws Error where it ends before that
+ */
+export async function startServer(contestant: Contestant) {
+  const { name, args, env, store } = contestant;
+  const began = performance.now();
+  // Nothing of our own environment and no `.env`, so a BODY_LIMIT of the shell, say, changes nothing.
+  const child = start(CORES?.server, [options.node, ...args], {
+    cwd: store.folder,
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
+  });
+  const url = await addressIn(child.stdout as Readable);
+  if (url === undefined || child.pid === undefined) throw new Error(`${name} did not start`);
+  const stop = async (): Promise<void> => {
+    const ended = once(child, 'close');
+    child.kill('SIGTERM');
+    await ended;
+  };
+  const started = { startMs: performance.now() - began, idleMb: residentMb(child.pid) };
+  return { ...contestant, ...started, url, pid: child.pid, stop };
+}
+
+async function addressIn(output: Readable): Promise<string | undefined> {
+  for await (const line of createInterface(output)) {
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    // The service tells where its management is, too.
+    if (url === undefined || line.includes('Management')) continue;
+    output.resume();
+    return url;
+  }
+  return undefined;
 }

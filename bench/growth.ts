@@ -1,73 +1,75 @@
-import { mkdtempSync } from 'node:fs';
-import { describeRun } from './machine.js';
-import { format } from './markdown.js';
-import { measure } from './measure.js';
-import { readOptions } from './options.js';
-import { writeBlock } from './page.js';
-import { startPostgres } from './postgres.js';
-import { stepAside, temporaryFolder } from './processes.js';
-import { aimsOf, notesOn, ratio } from './report.js';
-import { inRounds, type Row } from './rounds.js';
-import { prepareRuntime } from './runtime.js';
-import { startServer } from './server.js';
-import { createStore, fill, serviceOver } from './store.js';
-import { tableOf } from './table.js';
+import { PostgresServer } from '../test/support/postgres-server.js';
+import { PostgresStore } from '../test/support/postgres-store.js';
+import { SqliteStore } from '../test/support/sqlite-store.js';
+import type { TemporaryStore } from '../test/support/temporary-store.js';
+import { service, startServer } from './contestants.js';
+import { stepAside, useDisk } from './machine.js';
+import { number, publish } from './markdown.js';
+import { inRounds, measure, type Row } from './measure.js';
+import { options } from './options.js';
+import { atLeast, describeBench, sectionOf } from './report.js';
 
 /**
  * PostgreSQL's default buffers, 128 MB, do not hold the large store: creates would put pages out for
  * one another, which says nothing of the service.
  */
 const SETTINGS = ['shared_buffers=1GB', 'max_wal_size=4GB'];
-
-type Pair = [large: Row, empty: Row];
+/** How a store is filled in no order, so that its pages are as full as creates leave them. */
+const FILL = `INSERT INTO plants (id, name, tag, created_by, created_at)
+  SELECT random_id, 'Black alder', 'Alnus glutinosa', 'token:1', 1763700000000 FROM series
+  WHERE true ON CONFLICT DO NOTHING`;
 
 /** `npm run bench:growth`: the service over a large store and over an empty one, with random ids. */
-const options = readOptions();
-const runtime = prepareRuntime(options.node);
-const postgres = await startPostgres(SETTINGS);
+useDisk();
+const postgres = await PostgresServer.start(SETTINGS);
+process.prependOnceListener('exit', () => postgres.process?.kill('SIGQUIT'));
 stepAside();
-const folder = temporaryFolder();
-
-let databases = 0;
 const engines = [
-  { engine: 'SQLite', newUrl: () => `sqlite:${mkdtempSync(`${folder}/`)}/plants.sqlite` },
-  { engine: 'PostgreSQL', newUrl: () => postgres.create(`plants${++databases}`), of: postgres.pid },
+  {
+    engine: 'SQLite',
+    newStore: (): Promise<TemporaryStore> => Promise.resolve(new SqliteStore()),
+    statements: [
+      `PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000;
+      WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers LIMIT ${options.plants}),
+        series AS (SELECT random() AS random_id FROM numbers) ${FILL}`,
+      'PRAGMA wal_checkpoint(TRUNCATE)',
+    ],
+  },
+  {
+    engine: 'PostgreSQL',
+    newStore: (): Promise<TemporaryStore> => PostgresStore.create(postgres.url()),
+    database: postgres.process?.pid,
+    statements: [
+      `WITH series AS (SELECT random(-9223372036854775808, 9223372036854775807) AS random_id
+        FROM generate_series(1, ${options.plants})) ${FILL}`,
+      'VACUUM (ANALYZE) plants',
+      'CHECKPOINT',
+    ],
+  },
 ];
-
-const size = options.plants.toLocaleString('en');
+const size = `${number(options.plants)} plants`;
 const contestants = [];
-for (const { engine, newUrl, of: database } of engines) {
-  const newStore = async () => createStore(await newUrl(), folder, runtime);
-  const large = await newStore();
-  console.log(`filling ${engine} with ${size} plants`);
-  await fill(large, options.plants);
+for (const { engine, newStore, database, statements } of engines) {
+  const create = async () => service(engine, await newStore(), database);
+  const large = await create();
+  console.log(`filling ${engine} with ${size}`);
+  for (const statement of statements) await large.store.execute(statement);
   contestants.push(
-    { name: `${engine}, ${size} plants`, engine, database, store: () => large },
-    // Each round starts the service anew, since an empty store is empty only once.
-    { name: `${engine}, empty`, engine, database, store: newStore },
+    { name: `${engine}, ${size}`, create: () => large },
+    // Each round makes the store again, since an empty store is empty only once.
+    { name: `${engine}, empty`, create },
   );
 }
-const rows = await inRounds(contestants, options.rounds, async ({ name, database, store }) => {
-  const service = serviceOver(await store(), name, folder);
-  const server = await startServer({ ...service, database }, runtime);
-  const sample = await measure(server, options, 'wide');
+const rows: Row[] = await inRounds(contestants, async ({ create }) => {
+  const server = await startServer(await create());
+  const sample = await measure(server, 'wide');
   await server.stop();
   return sample;
 });
-await postgres.stop();
-
-const LEAST = 0.9;
-const sections = engines.flatMap(({ engine }) => {
-  const ofEngine: Row[] = rows.filter(({ contestant }) => contestant.engine === engine);
-  const [large, empty] = ofEngine as Pair;
-  const found = ratio(large, empty);
-  const aim = {
-    aim: `at ${size} plants at least ${LEAST} × the creates/s of an empty store`,
-    found: `${format(found, 2)} ×`,
-    reached: found.median >= LEAST,
-  };
-  return [`### ${engine}`, tableOf([large, empty]), notesOn([large, empty]), aimsOf([aim])];
+await postgres.remove();
+const sections = engines.flatMap(({ engine }, i) => {
+  const [large, empty] = rows.slice(2 * i) as [Row, Row];
+  return sectionOf(engine, [large, empty], [atLeast(0.9, large, empty)]);
 });
-const report = [describeRun('bench:growth', options, runtime, postgres), ...sections].join('\n\n');
-console.log(`\n${report}`);
-if (!options.quick) writeBlock('performance.md', 'growth', report);
+const report = [describeBench('bench:growth', ...SETTINGS), ...sections];
+publish(report, [], options.quick ? undefined : ['performance.md', 'growth']);

@@ -1,63 +1,66 @@
-import { aimsOnPostgres, aimsOnSqlite, type PostgresRows, type SqliteRows } from './aims.js';
-import { onPostgres, onSqlite } from './contestants.js';
-import { describeRun } from './machine.js';
-import { measure } from './measure.js';
-import { readOptions } from './options.js';
-import { pictureOf, writeBlock } from './page.js';
-import { startPostgres } from './postgres.js';
-import { stepAside, temporaryFolder } from './processes.js';
-import { aimsOf, noteOnLoad, notesOn } from './report.js';
-import { inRounds, type Row } from './rounds.js';
-import { prepareRuntime } from './runtime.js';
-import { startServer, type Contestant } from './server.js';
-import { countPlants } from './store.js';
-import { tableOf } from './table.js';
+import { PostgresServer } from '../test/support/postgres-server.js';
+import { PostgresStore } from '../test/support/postgres-store.js';
+import { SqliteStore } from '../test/support/sqlite-store.js';
+import { contestantsOn, startServer, type Server } from './contestants.js';
+import { stepAside, useDisk } from './machine.js';
+import { number, publish } from './markdown.js';
+import { inRounds, measure, type Row } from './measure.js';
+import { options } from './options.js';
+import { atLeast, describeBench, sectionOf, spread, type Aim } from './report.js';
 
 /** `npm run bench`: the service on SQLite and on PostgreSQL, beside others that do less. */
-const options = readOptions();
-const runtime = prepareRuntime(options.node);
-const postgres = await startPostgres();
+useDisk();
+// It keeps to the cores that we may use now.
+const postgres = await PostgresServer.start();
+process.prependOnceListener('exit', () => postgres.process?.kill('SIGQUIT'));
 stepAside();
-const folder = temporaryFolder();
-const contestants = [
-  ...onSqlite(folder, runtime),
-  ...(await onPostgres(postgres, folder, runtime)),
-];
-const servers = await Promise.all(contestants.map((each) => startServer(each, runtime)));
-const rows = await inRounds(servers, options.rounds, (each) =>
-  measure(each, options, 'sequential'),
-);
-await Promise.all(servers.map((server) => server.stop()));
+const onSqlite = await contestantsOn('SQLite', () => Promise.resolve(new SqliteStore()));
+const newDatabase = () => PostgresStore.create(postgres.url());
+const onPostgres = await contestantsOn('PostgreSQL', newDatabase, postgres.process?.pid);
+const servers: Server[] = [];
+for (const each of [...onSqlite, ...onPostgres]) servers.push(await startServer(each));
+const rows = await inRounds(servers, (each) => measure(each, 'sequential'));
+for (const server of servers) await server.stop();
 for (const row of rows) await checkStored(row);
-await postgres.stop();
 
-const all: Row[] = rows;
-const [sqliteRows, postgresRows] = [all.slice(0, 4) as SqliteRows, all.slice(4) as PostgresRows];
-const major = Number.parseInt(runtime.version);
-const name = `node${major}`;
-const picture = (file: string, title: string, of: Row[]) =>
-  options.quick ? [] : [pictureOf(file, `${title}, Node ${runtime.version}`, of)];
+type Rows = [Row<Server>, Row<Server>, ...Row<Server>[]];
+const sqliteRows = rows.slice(0, onSqlite.length) as Rows;
+const postgresRows = rows.slice(onSqlite.length) as Rows;
+const [own, stock] = sqliteRows;
+const [p99, stockP99] = [own, stock].map((row) => spread(row, 'p99').median) as [number, number];
+const memory = spread(own, 'memoryMb').max;
+await postgres.remove();
 const report = [
-  describeRun('bench', options, runtime, postgres),
-  '### SQLite',
-  ...picture(name, 'Creates a second', sqliteRows),
-  tableOf(sqliteRows),
-  `${notesOn(sqliteRows)} ${noteOnLoad(sqliteRows[3])}`,
-  aimsOf(aimsOnSqlite(sqliteRows, major)),
-  '### PostgreSQL',
-  ...picture(`${name}-postgres`, 'Creates a second on PostgreSQL', postgresRows),
-  tableOf(postgresRows),
-  notesOn(postgresRows),
-  aimsOf(aimsOnPostgres(postgresRows, sqliteRows[0])),
-].join('\n\n');
-console.log(`\n${report}`);
-if (!options.quick) writeBlock('performance.md', name, report);
+  describeBench('bench'),
+  ...sectionOf('SQLite', sqliteRows, [
+    ...aims(sqliteRows),
+    [
+      `p99 no worse than ${stock.name}`,
+      `${number(p99, 1)} / ${number(stockP99, 1)} ms`,
+      p99 <= stockP99,
+    ],
+    ['resident memory below 200 MB', `${number(memory)} MB`, memory < 200],
+  ]),
+  ...sectionOf('PostgreSQL', postgresRows, [
+    ...aims(postgresRows),
+    atLeast(0.7, postgresRows[0], own),
+  ]),
+];
+const name = `node${Number.parseInt(options.version)}`;
+publish(report, [], options.quick ? undefined : ['performance.md', name]);
+
+/** What the first row is meant to reach beside the others. */
+function aims([own, ...others]: Rows): Aim[] {
+  return others.flatMap((other) => {
+    const { least } = other.contestant;
+    return least === undefined ? [] : [atLeast(least, own, other)];
+  });
+}
 
 /** An answer of 200 says that the plant is stored: so it must be. */
-async function checkStored(row: Row & { readonly contestant: Contestant }): Promise<void> {
-  const { contestant, samples } = row;
-  if (contestant.store === undefined) return;
+async function checkStored({ name, contestant, samples }: Row<Server>): Promise<void> {
+  if (!contestant.isStoring) return;
   const accepted = samples.reduce((sum, sample) => sum + sample.accepted, 0);
-  const stored = await countPlants(contestant.store);
-  if (stored < accepted) throw new Error(`${row.name}: ${accepted} accepted, but ${stored} stored`);
+  const stored = await contestant.store.count();
+  if (stored < accepted) throw new Error(`${name}: ${accepted} accepted, but ${stored} stored`);
 }

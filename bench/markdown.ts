@@ -1,4 +1,21 @@
-import type { Spread } from './statistics.js';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describeMachine } from './machine.js';
+
+/** The middle of some values, and how far they lie apart. */
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** @throws RangeError where there are no values */
+export function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0) throw new RangeError('no values');
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (index: number) => sorted.at(index) ?? NaN;
+  const half = (sorted.length - 1) / 2;
+  return { median: (at(Math.floor(half)) + at(Math.ceil(half))) / 2, min: at(0), max: at(-1) };
+}
 
 /** A figure with its spread in brackets. */
 export function format({ median, min, max }: Spread, digits: number): string {
@@ -6,7 +23,7 @@ export function format({ median, min, max }: Spread, digits: number): string {
 }
 
 /** A number with commas between its thousands. */
-export function number(value: number, digits: number): string {
+export function number(value: number, digits = 0): string {
   const [minimumFractionDigits, maximumFractionDigits] = [digits, digits];
   return value.toLocaleString('en', { minimumFractionDigits, maximumFractionDigits });
 }
@@ -20,4 +37,41 @@ export function percent(share: number): string {
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = head.map((_, i) => (i === 0 ? ':--' : '--:'));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** What a reader must know to repeat a run, as a list. @param items further items of it */
+export function describeRun(script: string, node: string, ...items: string[]): string {
+  const args = process.argv.slice(2);
+  const command = ['npm', 'run', script, ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
+  const run = `- ${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${node}`;
+  return [run, describeMachine(), ...items].join('\n');
+}
+
+/**
+ * Ends a run: prints its report and what is wrong. Where nothing is, the report goes between its two
+ * markers on a page of docs, or to the page's end where it has none.
+ *
+ * @param place undefined for a quick run, which writes nothing
+ */
+export function publish(
+  report: readonly string[],
+  wrong: readonly string[],
+  place?: readonly [page: string, name: string],
+): never {
+  const markdown = report.join('\n\n');
+  console.log(`\n${markdown}`);
+  if (wrong.length > 0) {
+    console.error(`\n${wrong.length} wrong, the first of them:\n${wrong.slice(0, 20).join('\n')}`);
+  } else if (place) writeBlock(`docs/${place[0]}`, place[1], markdown);
+  process.exit(wrong.length > 0 ? 1 : 0);
+}
+
+function writeBlock(file: string, name: string, markdown: string): void {
+  const text = readFileSync(file, 'utf8');
+  const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
+  const block = `${begin}\n\n${markdown}\n\n${end}`;
+  const place = new RegExp(`${begin}[^]*?${end}`);
+  const isThere = place.test(text);
+  const written = isThere ? text.replace(place, () => block) : `${text.trimEnd()}\n\n${block}\n`;
+  writeFileSync(file, written);
 }

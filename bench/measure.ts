@@ -1,22 +1,31 @@
-import { runLoad, type Load, type Result } from './load.js';
-import type { Options } from './options.js';
-import type { Server } from './server.js';
-import { cpuSeconds, endedChildrenCpuSeconds, residentBytes } from './usage.js';
+import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { Server } from './contestants.js';
+import { CORES, cpuSeconds, residentMb, start } from './machine.js';
+import { options } from './options.js';
 
 /** One server in one round. */
-export interface Sample {
-  /** Answers a second, and the time in milliseconds within which 99 of 100 came. */
-  readonly rate: number;
-  readonly p99: number;
-  /** In cores, all processes of the server together. */
-  readonly serverCpu: number;
-  readonly loadCpu: number;
-  /** The database server's, where there is one. */
-  readonly databaseCpu: number | undefined;
-  /** The most resident memory that the server had, in bytes. */
-  readonly resident: number;
-  /** Plants that it answered with 200, in the warm-up too. */
-  readonly accepted: number;
+export type Sample = Awaited<ReturnType<typeof measure>>;
+
+/** A contestant and its samples, one for each round. */
+export interface Row<C = unknown> {
+  readonly name: string;
+  readonly contestant: C;
+  readonly samples: Sample[];
+}
+
+/** Ids from a random start upwards, below 2^53; or random ones from the whole of int64. */
+export type Ids = 'sequential' | 'wide';
+
+/** The generator's name and version. */
+export function generator(): string {
+  const { stdout, error } = spawnSync('wrk', ['-v'], { encoding: 'utf8' });
+  if (error) throw new Error('the benchmark needs wrk (Debian: apt-get install wrk)');
+  return stdout.split(' ', 2).join(' ');
 }
 
 /**
@@ -24,44 +33,67 @@ export interface Sample {
  *
  * @throws Error where any answer is not 200, or any connection breaks
  */
-export async function measure(server: Server, options: Options, ids: Load['ids']): Promise<Sample> {
-  const { connections, seconds, warmUp } = options;
-  const load = { url: server.url, connections, token: server.token, ids };
-  const warm = await runLoad({ ...load, seconds: warmUp });
-  check(server, warm);
-
-  const before = readClocks(server);
-  let resident = 0;
-  const watch = setInterval(() => (resident = Math.max(resident, residentBytes(server.pid))), 100);
-  const result = await runLoad({ ...load, seconds }).finally(() => clearInterval(watch));
-  const after = readClocks(server);
-  check(server, result);
-  const cores = (clock: 'server' | 'load' | 'database') =>
-    (after[clock] - before[clock]) / (after.wall - before.wall);
+export async function measure(server: Server, ids: Ids) {
+  const { pid, database, startMs, idleMb } = server;
+  const warm = await load(server, options.warmUp, ids);
+  let memoryMb = 0;
+  const watch = setInterval(() => (memoryMb = Math.max(memoryMb, residentMb(pid))), 100);
+  const before = { server: cpuSeconds(pid), database: cpuSeconds(database ?? NaN) };
+  const { requests, seconds, p99, cpu } = await load(server, options.seconds, ids);
+  const used = cpuSeconds(pid) - before.server;
+  const usedByDatabase = cpuSeconds(database ?? NaN) - before.database;
+  clearInterval(watch);
   return {
-    rate: result.requests / result.seconds,
-    p99: result.p99,
-    serverCpu: cores('server'),
-    loadCpu: cores('load'),
-    databaseCpu: server.database === undefined ? undefined : cores('database'),
-    resident,
-    accepted: warm.requests + result.requests,
+    rate: requests / seconds,
+    /** Milliseconds within which 99 of 100 answers came. */
+    p99,
+    /** Microseconds of CPU time for each create. */
+    cpuPerCreate: (used / requests) * 1e6,
+    databaseCpuPerCreate: database && (usedByDatabase / requests) * 1e6,
+    /** In cores. */
+    serverCpu: used / seconds,
+    loadCpu: cpu / seconds,
+    /** The most that was resident. */
+    memoryMb,
+    idleMb,
+    startMs,
+    /** Plants that were answered with 200, in the warm-up too. */
+    accepted: warm.requests + requests,
   };
 }
 
-/** Seconds on the wall, and of CPU time so far; the load's is that of all generators. */
-function readClocks({ pid, database }: Server) {
-  return {
-    wall: performance.now() / 1000,
-    server: cpuSeconds(pid),
-    load: endedChildrenCpuSeconds(),
-    database: database === undefined ? 0 : cpuSeconds(database),
-  };
+/** Runs the generator on its core, to its end. */
+async function load({ name, url, token }: Server, seconds: number, ids: Ids) {
+  const wrk = ['wrk', '-t1', `-c${options.connections}`, `-d${seconds}s`, '--timeout', '10s'];
+  const plants = [token, String(randomInt(2 ** 47)), ids];
+  const command = [...wrk, '-s', resolve('bench/post.lua'), url, '--', ...plants];
+  const child = start(CORES?.load, command);
+  const [printed] = await Promise.all([text(child.stdout as Readable), once(child, 'close')]);
+  const [json] = /^\{.*\}$/m.exec(printed) ?? [];
+  if (json === undefined) throw new Error(`no result from wrk: ${printed}`);
+  const result = JSON.parse(json) as Record<
+    'requests' | 'seconds' | 'p99' | 'cpu' | 'not200' | 'errors',
+    number
+  >;
+  if (result.requests > 0 && result.not200 === 0 && result.errors === 0) return result;
+  throw new Error(`${name}: ${json}`);
 }
 
-function check({ name }: Server, { requests, not200, errors }: Result): void {
-  if (requests > 0 && not200 === 0 && errors === 0) return;
-  throw new Error(
-    `${name}: of ${requests} answers ${not200} were not 200, and ${errors} connections broke or timed out`,
-  );
+/** Takes a sample of every contestant in each round; each round begins with another one. */
+export async function inRounds<C extends { readonly name: string }>(
+  contestants: readonly C[],
+  sample: (contestant: C) => Promise<Sample>,
+): Promise<Row<C>[]> {
+  const rows = contestants.map((contestant): Row<C> => {
+    return { contestant, name: contestant.name, samples: [] };
+  });
+  for (let round = 0; round < options.rounds; round++) {
+    const first = round % rows.length;
+    for (const { contestant, name, samples } of [...rows.slice(first), ...rows.slice(0, first)]) {
+      const taken = await sample(contestant);
+      samples.push(taken);
+      console.log(`round ${round + 1}  ${name}: ${Math.round(taken.rate)}/s, p99 ${taken.p99} ms`);
+    }
+  }
+  return rows;
 }

@@ -1,51 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
+/** Rounds, seconds of measured load in each and of warm-up before, and plants of a large store. */
+const FULL = { rounds: '7', seconds: '10', 'warm-up': '3', plants: '5000000' };
+const QUICK = { rounds: '2', seconds: '2', 'warm-up': '1', plants: '100000' };
+
+const text = { type: 'string' } as const;
+const { values } = parseArgs({
+  options: {
+    ...{ rounds: text, seconds: text, 'warm-up': text, plants: text },
+    connections: { ...text, default: '64' },
+    // The path of the Node to measure; the folder of another built tree.
+    node: { ...text, default: process.execPath },
+    beside: text,
+    // Measures little, and leaves docs as they are.
+    quick: { type: 'boolean', default: false },
+  },
+});
+const {
+  rounds,
+  seconds,
+  'warm-up': warmUp,
+  plants,
+} = { ...(values.quick ? QUICK : FULL), ...values };
+const node = resolve(values.node);
+
 /** What a run of the benchmark is asked for on its command line. */
-export interface Options {
-  readonly rounds: number;
-  /** Seconds of measured load in a round, and of load before it that is not measured. */
-  readonly seconds: number;
-  readonly warmUp: number;
-  readonly connections: number;
-  /** Plants in the large store (growth only). */
-  readonly plants: number;
-  /** The Node release to fetch and measure, `24` say; undefined for the one that runs. */
-  readonly node: string | undefined;
-  /** Whether docs/performance.md is left as it is. */
-  readonly quick: boolean;
-}
-
-const FULL = { rounds: 7, seconds: 10, 'warm-up': 3, connections: 64, plants: 5_000_000 };
-const QUICK = { ...FULL, rounds: 2, seconds: 2, 'warm-up': 1, plants: 100_000 };
-
-/**
- * Reads `--rounds --seconds --warm-up --connections --plants --node --quick`.
- *
- * @throws Error where an option is unknown or its value is no whole number above 0
- */
-export function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      ...Object.fromEntries(Object.keys(FULL).map((name) => [name, { type: 'string' }] as const)),
-      node: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-    },
-  });
-  const given: Record<string, string | boolean | undefined> = values;
-  const defaults = values.quick ? QUICK : FULL;
-  const number = (name: keyof typeof FULL): number => {
-    const value = Number(given[name] ?? defaults[name]);
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new Error(`--${name} is no number above 0`);
-    return value;
-  };
-  return {
-    rounds: number('rounds'),
-    seconds: number('seconds'),
-    warmUp: number('warm-up'),
-    connections: number('connections'),
-    plants: number('plants'),
-    node: values.node,
-    quick: values.quick,
-  };
+export const options = {
+  rounds: Number(rounds),
+  seconds: Number(seconds),
+  warmUp: Number(warmUp),
+  plants: Number(plants),
+  connections: Number(values.connections),
+  node,
+  version: execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim(),
+  beside: values.beside,
+  quick: values.quick,
+};
+for (const [name, value] of Object.entries(options)) {
+  if (Number.isNaN(value)) throw new Error(`--${name} is not a number`);
 }

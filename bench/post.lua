@@ -1,6 +1,6 @@
 -- wrk's side of the load: POST /plants with an id of its own in every request.
 -- Arguments: a bearer token, a whole number to start from, and `sequential` or `wide` for the ids.
--- The last line that it prints is a JSON object: see Result in load.ts.
+-- The last line that it prints is a JSON object: see load() in measure.ts.
 
 local last_id, next_id, thread_of_run
 
@@ -41,10 +41,11 @@ end
 
 function done(summary, latency)
   local errors = summary.errors
-  io.write(('{"requests":%d,"seconds":%f,"p99":%f,"not200":%d,"errors":%d}\n'):format(
+  io.write(('{"requests":%d,"seconds":%f,"p99":%f,"cpu":%f,"not200":%d,"errors":%d}\n'):format(
     summary.requests,
     summary.duration / 1e6,
     latency:percentile(99) / 1e3,
+    os.clock(),
     thread_of_run:get("not_200"),
     errors.connect + errors.read + errors.write + errors.timeout
   ))

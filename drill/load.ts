@@ -1,80 +1,138 @@
+import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from './client.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { Client } from '../test/support/client.js';
+import type { StoredPlant } from '../test/support/temporary-store.js';
 import type { Ledger } from './ledger.js';
-import { Ids, plantOf } from './plants.js';
 
 export const CLIENTS = 24;
-/** Milliseconds that a client waits at most after a 200: the machine is not to be the limit. */
-const PAUSE = 20;
-/** Milliseconds after anything else: sooner than Retry-After asks, to see when the service is back. */
+/** Milliseconds after anything but a 200: sooner than Retry-After asks, to see when the service is back. */
 const PAUSE_AFTER_TROUBLE = 50;
+/** Milliseconds after which a request has hung. */
+const HUNG_MS = 20_000;
+/** An odd factor: no two multiples of it are the same modulo 2^64. */
+const STEP = 2_862_933_555_777_941_757n;
+/** One of so many plants has a name of some 9 kB, which lies on pages of its own in SQLite. */
+const LONG = 64n;
+const LONG_NAME = 700;
 
-/** How often a client sends its last plant once more, whatever the answer was: it must do no harm. */
-const REPEATS = 1 / 8;
+/** What came of a request: acknowledged, refused by 503 with an error, broken off, never connected, or what must never come. */
+export interface Answer {
+  readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
+  readonly error?: number;
+  readonly text?: string;
+}
+
+/** The plant of an id. All of it follows from the id, so that no more than the id need be kept. */
+export function plantOf(id: bigint): StoredPlant {
+  const digits = BigInt.asUintN(64, id).toString(36);
+  const name = id % LONG === 0n ? digits.repeat(LONG_NAME) : `n ${digits} 🌵`;
+  return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
+}
+
+/** Sends the plant of an id. */
+export async function send(client: Client, id: bigint): Promise<Answer> {
+  const { name, tag } = plantOf(id);
+  const content = { name, ...(tag !== null && { tag }) };
+  try {
+    const received = await Promise.race([client.create({ id, ...content }), hang(HUNG_MS)]);
+    const { status, body, text, headers } = received;
+    if (status === 200 && isDeepStrictEqual(body, content)) return { kind: 'acknowledged' };
+    if (status !== 503 || !headers['retry-after'])
+      return { kind: 'wrong', text: `${status} ${text}` };
+    return { kind: 'refused', error: (body as { error: number }).error };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) return { kind: 'wrong', text: String(error) };
+    return { kind: code === 'ECONNREFUSED' ? 'unreachable' : 'unknown' };
+  }
+}
+
+/** @throws Error after so many milliseconds, which a request must not take */
+export async function hang(ms: number): Promise<never> {
+  await sleep(ms, undefined, { ref: false });
+  throw new Error(`no answer in ${ms} ms`);
+}
+
+/** Does tasks side by side, so many at a time; resolves with what came of each, in their order. */
+export async function inLanes<T, R>(
+  lanes: number,
+  tasks: readonly T[],
+  work: (task: T) => Promise<R>,
+): Promise<R[]> {
+  const left = tasks.entries();
+  const results: R[] = [];
+  const lane = async (): Promise<void> => {
+    for (const [i, task] of left) results[i] = await work(task);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return results;
+}
 
 /** What the clients of a load do otherwise than by default. */
 export interface LoadOptions {
-  /** Milliseconds that a client waits at most after a 200. */
-  readonly pause?: number;
-  readonly ids?: Ids;
   readonly clients?: number;
-  /** How often a client sends its last plant once more. */
+  /** Milliseconds that a client waits at most after a 200: the machine is not to be the limit. */
+  readonly pause?: number;
+  /** How often a client sends its last plant once more, whatever the answer was: it must do no harm. */
   readonly repeats?: number;
+  /** Whether all plants have long names. */
+  readonly areLong?: boolean;
 }
 
 /** Clients that send one plant after the other, each on a connection of its own. */
 export class Load {
-  private readonly client: Client;
   private readonly pause: number;
-  private readonly ids: Ids;
   private readonly repeats: number;
-  private running = true;
-  private readonly clients: Promise<void>[];
+  private readonly step: bigint;
+  private isRunning = true;
+  /** Ids are from the whole of int64 and look random, each once. */
+  private last = randomFillSync(new BigInt64Array(1))[0] ?? 0n;
+  private readonly clients: Promise<unknown>;
 
   constructor(
-    url: string,
-    token: string,
+    private readonly client: Client,
     private readonly ledger: Ledger,
-    options: LoadOptions = {},
+    { clients = CLIENTS, pause = 20, repeats = 1 / 8, areLong = false }: LoadOptions = {},
   ) {
-    this.pause = options.pause ?? PAUSE;
-    this.ids = options.ids ?? new Ids();
-    this.repeats = options.repeats ?? REPEATS;
-    this.client = new Client(url, token);
-    this.clients = Array.from({ length: options.clients ?? CLIENTS }, () => this.run());
+    [this.pause, this.repeats] = [pause, repeats];
+    this.step = areLong ? LONG * STEP : STEP;
+    if (areLong) this.last *= LONG;
+    this.clients = Promise.all(Array.from({ length: clients }, () => this.run()));
   }
 
   /** Sends the plants once more that have no 200 yet; there is no reason left for another answer. */
   async repeat(): Promise<void> {
-    const ids = [...this.ledger.open.keys()];
-    const one = async (): Promise<void> => {
-      for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
-        if (await this.send(id)) continue;
-        this.ledger.wrong.push(`plant ${id}, sent again: ${this.ledger.open.get(id)}`);
-      }
-    };
-    await Promise.all(Array.from({ length: CLIENTS }, one));
+    await inLanes(CLIENTS, [...this.ledger.open.keys()], async (id) => {
+      if (await this.send(id)) return;
+      this.ledger.wrong.push(`plant ${id}, sent again: ${this.ledger.open.get(id)}`);
+    });
   }
 
   /** Ends the clients, each when it has its answer. */
   async stop(): Promise<void> {
-    this.running = false;
-    await Promise.all(this.clients);
+    this.isRunning = false;
+    await this.clients;
     this.client.close();
   }
 
   private async run(): Promise<void> {
-    let id = this.ids.next();
-    while (this.running) {
-      const acknowledged = await this.send(id);
-      if (Math.random() > this.repeats) id = this.ids.next();
-      await sleep(acknowledged ? Math.random() * this.pause : PAUSE_AFTER_TROUBLE);
+    let id = this.next();
+    while (this.isRunning) {
+      const isAcknowledged = await this.send(id);
+      if (Math.random() > this.repeats) id = this.next();
+      await sleep(isAcknowledged ? Math.random() * this.pause : PAUSE_AFTER_TROUBLE);
     }
+  }
+
+  private next(): bigint {
+    this.last = BigInt.asIntN(64, this.last + this.step);
+    return this.last;
   }
 
   private async send(id: bigint): Promise<boolean> {
     const sent = performance.now();
-    const answer = await this.client.send(plantOf(id));
+    const answer = await send(this.client, id);
     this.ledger.note(id, answer, performance.now() - sent);
     return answer.kind === 'acknowledged';
   }

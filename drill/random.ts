@@ -1,22 +1,50 @@
-/** Numbers of [0, 1) that follow from a seed (mulberry32, by Tommy Ettinger, public domain). */
-export type Random = () => number;
+/** A seeded source of random choices: the same seed gives the same ones everywhere. */
+export class Random {
+  private state: number;
 
-export function randomFrom(seed: number): Random {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+  /** @param seed of a whole run; @param index of what is made in it: each has numbers of its own */
+  constructor(seed: number, index = 0) {
+    this.state = seed ^ Math.imul(index + 1, 0x9e3779b1);
+  }
+
+  /** A number of [0, 1) (mulberry32, by Tommy Ettinger, public domain). */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** Some of the values, each with the same chance, in a random order. */
-export function sample<T>(values: readonly T[], count: number, random: Random): T[] {
-  const left = [...values];
-  for (let i = 0; i < Math.min(count, left.length); i++) {
-    const j = i + Math.floor(random() * (left.length - i));
-    [left[i], left[j]] = [left[j] as T, left[i] as T];
   }
-  return left.slice(0, count);
+
+  /** An integer from 0 up to a bound, which it never is. */
+  below(bound: number): number {
+    return Math.floor(this.next() * bound);
+  }
+
+  /** True once in so many times, on average. */
+  once(times: number): boolean {
+    return this.below(times) === 0;
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    return items[this.below(items.length)] as Item;
+  }
+
+  /** Some of the items, each with the same chance, in a random order. */
+  sample<Item>(items: readonly Item[], count: number): Item[] {
+    const keyed = items.map((item) => ({ item, key: this.next() }));
+    return keyed
+      .sort((a, b) => a.key - b.key)
+      .slice(0, count)
+      .map(({ item }) => item);
+  }
+
+  /** So many of the results of a function, in the order in which they were made. */
+  several<Item>(count: number, make: (i: number) => Item): Item[] {
+    return Array.from({ length: count }, (_, i) => make(i));
+  }
+
+  /** So many random bytes, as a text of Latin-1. */
+  bytes(length: number): string {
+    return this.several(length, () => String.fromCharCode(this.below(256))).join('');
+  }
 }

@@ -1,51 +1,42 @@
-import { format, number, table } from '../bench/markdown.js';
-import { spreadOf } from '../bench/statistics.js';
-import type { Round, Scenario } from './scenario.js';
+import { startFlags } from '../bench/machine.js';
+import { describeRun, format, number, spreadOf, table } from '../bench/markdown.js';
+import type { Scenario } from './ledger.js';
+import { CLIENTS } from './load.js';
 
-/** The answers of each scenario, and what is in the store afterwards. */
-export function answersOf(scenarios: readonly Scenario[]): string {
-  return table(
-    ['', 'times', 'acknowledged', 'refused', 'unknown', 'not connected', 'lost'],
-    scenarios.map((scenario) => [
-      scenario.name,
-      number(scenario.rounds.length, 0),
-      number(scenario.acknowledged, 0),
-      andStored(scenario.refusals, scenario.storedUntold.refused),
-      andStored(scenario.unknown, scenario.storedUntold.unknown),
-      number(scenario.unreachable, 0),
-      number(scenario.lost, 0),
-    ]),
-  );
+/** What a reader must know to repeat a run. @param items further items of the list */
+export function describeDrill(script: string, ...items: string[]): string {
+  const flags = `Node's flags: ${startFlags().join(' ')}`;
+  const service = `- ${CLIENTS} clients for each service; one process of the service (${flags}), DATABASE_TIMEOUT 5s`;
+  return describeRun(script, process.versions.node, service, ...items);
 }
 
-function andStored(answers: number, stored: number): string {
-  return `${number(answers, 0)} (${number(stored, 0)})`;
-}
-
-/** How long each scenario took the service from its clients, in seconds. */
-export function timesOf(scenarios: readonly Scenario[]): string {
-  return table(
-    ['seconds', 'until repaired', 'without a 200', 'first to last other', 'longest request'],
-    scenarios.map(({ name, rounds, longest }) => {
-      const seconds = (figure: (round: Round) => number): string =>
-        format(spreadOf(rounds.map((round) => figure(round) / 1_000)), 2);
-      return [
-        name,
-        seconds(({ repair }) => repair),
-        seconds(({ without200 }) => without200),
-        seconds(({ span }) => span),
-        number(longest / 1_000, 2),
-      ];
-    }),
-  );
-}
-
-/** How to read the tables. */
-export function notesOn(scenarios: readonly Scenario[]): string {
-  const errors = new Set(scenarios.flatMap(({ refused }) => [...refused.keys()]));
-  return (
+/** The answers of each scenario, how long it took the service from its clients, and how to read that. */
+export function reportOn(scenarios: readonly Scenario[]): string[] {
+  const andStored = (answers: number, stored: number) => `${number(answers)} (${number(stored)})`;
+  const answers = scenarios.map(({ name, rounds, answers, stored, lost }) => [
+    name,
+    number(rounds.length),
+    number(answers.acknowledged),
+    andStored(answers.refused, stored.refused),
+    andStored(answers.unknown, stored.unknown),
+    number(answers.unreachable),
+    number(lost),
+  ]);
+  const times = scenarios.map(({ name, rounds, longest }) => {
+    const seconds = (figure: 'repair' | 'without200' | 'span') =>
+      format(spreadOf(rounds.map((round) => round[figure] / 1_000)), 2);
+    const figures = [seconds('repair'), seconds('without200'), seconds('span')];
+    return [name, ...figures, number(longest / 1_000, 2)];
+  });
+  const errors = new Set(scenarios.flatMap((scenario) => [...scenario.errors]));
+  return [
+    table(['', 'times', 'acknowledged', 'refused', 'unknown', 'not connected', 'lost'], answers),
+    table(
+      ['seconds', 'until repaired', 'without a 200', 'first to last other', 'longest request'],
+      times,
+    ),
     `Every refusal was a 503 with Retry-After and the error ${[...errors].join(' or ')}; no other ` +
-    'answer came. In brackets: those stored all the same; each was sent again and told 200. ' +
-    'Times are medians (least–most).'
-  );
+      'answer came. In brackets: those stored all the same; each was sent again and told 200. ' +
+      'Times are medians (least–most).',
+  ];
 }

@@ -1,15 +1,85 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { check } from './check.js';
-import { findPlants } from './store.js';
-import { Ledger } from './ledger.js';
-import { Load, type LoadOptions } from './load.js';
-import type { Scenario } from './scenario.js';
-import type { Service } from './service.js';
+import { startFlags } from '../bench/machine.js';
+import { runCli } from '../test/support/cli.js';
+import { Client } from '../test/support/client.js';
+import { ServiceProcess } from '../test/support/service-process.js';
+import type { TemporaryStore } from '../test/support/temporary-store.js';
+import { Ledger, type Scenario } from './ledger.js';
+import { CLIENTS, Load, type LoadOptions } from './load.js';
+
+const RECOVERY_MS = 60_000;
+
+const running = new Set<Service>();
+process.on('exit', () => {
+  for (const service of running) service.signal('SIGKILL');
+});
 
 /** What came of scenarios over one store, and what went wrong in them. */
 export interface Played {
   readonly scenarios: readonly Scenario[];
   readonly wrong: readonly string[];
+}
+
+/** The service as it was built, on one port for all its lives. */
+export class Service {
+  port = 0;
+  /** The exit code of the process that was started last; undefined while it lives, null after a signal. */
+  exitCode: number | null | undefined;
+  private process: ServiceProcess | undefined;
+
+  /** @param token one that the store has */
+  constructor(
+    readonly store: TemporaryStore,
+    readonly token: string,
+    private readonly env: Readonly<Record<string, string>> = {},
+  ) {}
+
+  /** @param env further variables for the service, not for the command that makes the store and a token */
+  static async over(store: TemporaryStore, env: Readonly<Record<string, string>> = {}) {
+    const own = { DATABASE_URL: store.url };
+    const command = ['token', 'create', 'drill'];
+    const { stdout, stderr } = await runCli(command, { cwd: store.folder, env: own });
+    if (stdout === '') throw new Error(stderr);
+    return new Service(store, stdout.trim(), env);
+  }
+
+  /** Starts it, for the first time or again; resolves once it listens. */
+  async start(): Promise<void> {
+    const log = { LOG_LEVEL: 'info', LOG_REQUESTS: 'none', NODE_OPTIONS: startFlags().join(' ') };
+    const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.env };
+    const { store, token } = this;
+    const started = await ServiceProcess.start({ store, token, env });
+    running.add(this);
+    this.exitCode = undefined;
+    void started.exited.then(({ code }) => (this.exitCode = code));
+    this.process = started;
+    this.port = started.port;
+  }
+
+  get lives(): boolean {
+    return this.process !== undefined && this.exitCode === undefined;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.process?.signal(signal);
+  }
+
+  /** Ends it, and resolves when it is gone. */
+  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.signal(signal);
+    await this.process?.exited;
+    running.delete(this);
+  }
+
+  async restart(): Promise<void> {
+    await this.end();
+    await this.start();
+  }
+
+  /** A client, which the caller closes. */
+  client(): Client {
+    return new Client(this.port, this.token, CLIENTS);
+  }
 }
 
 /** A service under load, over a store that is struck again and again. */
@@ -20,16 +90,10 @@ export class Stage {
     private readonly load: Load,
   ) {}
 
-  static async start(
-    service: Service,
-    scenario: Scenario,
-    options: LoadOptions = {},
-  ): Promise<Stage> {
-    const token = await service.token();
+  static async start(service: Service, scenario: Scenario, options: LoadOptions = {}) {
     await service.start();
     const ledger = new Ledger(scenario);
-    const load = new Load(service.url, token, ledger, options);
-    return new Stage(service, ledger, load);
+    return new Stage(service, ledger, new Load(service.client(), ledger, options));
   }
 
   /**
@@ -37,40 +101,57 @@ export class Stage {
    * more that got no 200.
    *
    * @param strike resolves when what it struck is back
-   * @param store the address of the store to look into afterwards, past the service
+   * @param store looked into afterwards, past the service
    */
-  async round(scenario: Scenario, strike: () => Promise<void>, store: string): Promise<void> {
+  async round(scenario: Scenario, strike: () => Promise<void>, store = this.service.store) {
     await sleep(300 + Math.random() * 700);
     const began = performance.now();
-    const outage = this.ledger.begin(scenario);
+    this.ledger.begin(scenario);
     await strike();
     const struck = performance.now();
-    await outage.over(struck, this.service);
-    scenario.rounds.push({ repair: struck - began, ...outage.result });
-    await this.lookForUntold(scenario, store);
+    await this.until('the service recovers', () => this.ledger.isQuiet(struck));
+    await this.ledger.end(struck - began, store);
     await this.load.repeat();
     console.log(`${scenario.name}: ${scenario.rounds.length}`);
   }
 
-  /**
-   * Ends the load, and checks every plant.
-   *
-   * @returns what is wrong
-   */
-  async finish(store: string): Promise<string[]> {
-    await this.load.stop();
-    const { lives } = this.service;
-    await this.service.kill();
-    const wrong = [...this.ledger.wrong, ...(await check(this.ledger, store))];
-    return lives ? wrong : [...wrong, 'the service had ended'];
-  }
-
-  /** Counts the plants that are stored, though their clients do not know. */
-  private async lookForUntold({ storedUntold }: Scenario, store: string): Promise<void> {
-    const open = new Map(this.ledger.open);
-    for (const id of (await findPlants(store, [...open.keys()])).keys()) {
-      const how = open.get(id);
-      if (how !== undefined) storedUntold[how] += 1;
+  /** @throws Error where it takes too long, or the service ends */
+  async until(what: string, isSo: () => boolean): Promise<void> {
+    const since = performance.now();
+    while (!isSo()) {
+      if (!this.service.lives) throw new Error(`the service ended before ${what}`);
+      if (performance.now() - since > RECOVERY_MS) throw new Error(`too long until ${what}`);
+      await sleep(20);
     }
   }
+
+  /** Ends the load, and checks every plant; returns what is wrong. */
+  async finish(store = this.service.store): Promise<string[]> {
+    await this.load.stop();
+    const { lives } = this.service;
+    await this.service.end();
+    const wrong = await this.ledger.check(store);
+    return lives ? wrong : [...wrong, 'the service had ended'];
+  }
+}
+
+/**
+ * `kill -9` of the service, which is started again at once; its store is left alone.
+ *
+ * @param inspect looks into the store after each time, and in the end; returns what is wrong
+ */
+export async function killService(
+  times: number,
+  scenario: Scenario,
+  store: TemporaryStore,
+  inspect: () => string[] = () => [],
+  options: LoadOptions = {},
+): Promise<string[]> {
+  const stage = await Stage.start(await Service.over(store), scenario, options);
+  const wrong: string[] = [];
+  for (let i = 0; i < times; i++) {
+    await stage.round(scenario, () => stage.service.restart());
+    wrong.push(...inspect());
+  }
+  return [...wrong, ...(await stage.finish()), ...inspect()];
 }

@@ -1,34 +1,58 @@
 import { hash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import fastify from 'fastify';
-import { PLANT_SCHEMA, type NewPlant } from './plant-schema.js';
+import { Pool } from 'pg';
+
+interface Plant {
+  readonly id: number;
+  readonly name: string;
+  readonly tag?: string;
+}
 
 /**
- * The service in the most direct way: Fastify, a schema, a token looked up by its SHA-256, and a
- * commit of its own for each plant, as durable as the service's. Environment: STORE, the SQLite
- * file; TOKEN, the bearer token that it accepts.
+ * The service in the most direct way: Fastify, a schema, a token looked up by its SHA-256, and a commit
+ * of its own for each plant, as durable as the service's. Environment: DATABASE_URL, an empty store as
+ * the service takes it; TOKEN, the bearer token that it accepts.
  */
-const { STORE, TOKEN = '' } = process.env;
-const database = new Database(STORE);
-// Not by statements of their own: on Node 24 the end of such an object can end the process.
-database.exec(`
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  CREATE TABLE plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
-  CREATE TABLE tokens (hash TEXT PRIMARY KEY);
-  INSERT INTO tokens VALUES ('${hash('sha256', TOKEN)}');
-`);
-const findToken = database.prepare('SELECT 1 FROM tokens WHERE hash = ?');
-const insertPlant = database.prepare('INSERT INTO plants VALUES (?, ?, ?)');
+const { DATABASE_URL = '', TOKEN = '' } = process.env;
+const tokens = new Set([hash('sha256', TOKEN)]);
+const [, file] = /^sqlite:(.*)/.exec(DATABASE_URL) ?? [];
+const insert = file === undefined ? await intoPostgres() : intoSqlite(file);
 
+function intoSqlite(file: string) {
+  mkdirSync(dirname(file), { recursive: true });
+  const database = new Database(file);
+  database.exec(`
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    CREATE TABLE plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT)`);
+  const statement = database.prepare('INSERT INTO plants VALUES (?, ?, ?)');
+  return ({ id, name, tag }: Plant) => statement.run(id, name, tag ?? null);
+}
+
+async function intoPostgres() {
+  const pool = new Pool({ connectionString: DATABASE_URL });
+  await pool.query('CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)');
+  return ({ id, name, tag }: Plant) =>
+    pool.query('INSERT INTO plants VALUES ($1, $2, $3)', [id, name, tag]);
+}
+
+const [name, tag] = [{ type: 'string' }, { type: 'string' }];
+const properties = { id: { type: 'integer' }, name, tag };
+const schema = {
+  body: { type: 'object', properties, required: ['id', 'name'] },
+  response: { 200: { type: 'object', properties: { name, tag } } },
+};
 const app = fastify();
 app.addHook('onRequest', (request, reply, done) => {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-  if (token !== undefined && findToken.get(hash('sha256', token)) !== undefined) done();
+  if (token !== undefined && tokens.has(hash('sha256', token))) done();
   else reply.code(401).send({ error: 2001, message: 'invalid token' });
 });
-app.post<{ Body: NewPlant }>('/plants', { schema: PLANT_SCHEMA }, ({ body }, reply) => {
-  insertPlant.run(body.id, body.name, body.tag ?? null);
-  reply.send({ name: body.name, tag: body.tag });
+app.post<{ Body: Plant }>('/plants', { schema }, async ({ body }) => {
+  await insert(body);
+  return { name: body.name, tag: body.tag };
 });
 console.log(await app.listen({ port: 0, host: '127.0.0.1' }));

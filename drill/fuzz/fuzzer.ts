@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { number } from '../../bench/markdown.js';
 import { judge } from './judge.js';
 import { play } from './play.js';
-import { Random } from './random.js';
+import { Random } from '../random.js';
 import { scriptOf, type Script } from './script.js';
 import { Subject } from './subject.js';
 
@@ -16,6 +17,49 @@ const TRIES = 8;
 const SEEN = 50;
 /** Characters of a script, and of the log, that are shown. */
 const SHOWN = 2_000;
+
+/** Rounds of equal load: what is loaded and compiled on demand is there after the first. */
+const ROUNDS = 5;
+/** MiB that the service may have more after the last round than after the second. */
+const GROWTH_MB = 32;
+/** Milliseconds that a create may take: DATABASE_TIMEOUT, and what a busy machine adds. */
+const LONGEST_MS = 5_000 + 500;
+
+/** What came of a part of the run: a row of the report, and what is wrong. */
+export interface Outcome {
+  readonly row: readonly string[];
+  readonly wrong: readonly string[];
+}
+
+/** The head of a table of {@link fuzzBytes}. */
+export const BYTES_HEAD = [
+  ...['', 'connections', 'a second', 'answers', '200', '400', '401', '404', '405', '503'],
+  ...['creates beside', 'longest, ms', 'memory after each round, MiB'],
+];
+
+/** Fuzzes the service with raw bytes, in rounds. */
+export async function fuzzBytes(seed: number, connections: number, isTls: boolean) {
+  const fuzzer = await Fuzzer.start(seed, isTls);
+  const { findings, statuses, creates, subject } = fuzzer;
+  const memory: number[] = [];
+  let seconds = 0;
+  for (let round = 0; round < ROUNDS && findings.length === 0; round++) {
+    seconds += (await fuzzer.round(connections / ROUNDS)) / 1_000;
+    memory.push(Math.round(await subject.memory()));
+  }
+  await subject.service.remove();
+  const grown = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
+  if (grown > GROWTH_MB) findings.push(`memory grows: ${memory.join(', ')} MiB`);
+  if (creates.longest > LONGEST_MS) findings.push(`a create took ${creates.longest} ms`);
+  const answers = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  const numbers = [
+    ...[fuzzer.connections, fuzzer.connections / seconds, answers],
+    ...[200, 400, 401, 404, 405, 503].map((status) => statuses[status] ?? 0),
+    ...[creates.answered, creates.longest],
+  ];
+  const row = [isTls ? 'TLS' : 'TCP', ...numbers.map((n) => number(n)), memory.join(', ')];
+  return { row, wrong: findings };
+}
 
 /** Does to a service what no client should do, and sees that it bears it. */
 export class Fuzzer {

@@ -2,6 +2,8 @@ import { ERRORS } from '../../src/errors/errors.js';
 import { conforms } from '../../test/support/answers.js';
 import type { Script } from './script.js';
 
+const OVERLOADED: number = ERRORS.OVERLOADED.error;
+
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -9,14 +11,11 @@ interface Answer {
   readonly text: string | undefined;
 }
 
-const { INVALID_JSON, MEDIA_TYPE, TOO_LARGE, INVALID_PLANT, ID_TAKEN, BAD_REQUEST } = ERRORS;
-const { NO_TOKEN, INVALID_TOKEN, NO_SUCH_PATH, NO_SUCH_METHOD, OVERLOADED } = ERRORS;
-/** The errors that a client alone can cause; of the service's own, that it has too much to do. */
-const EXPECTED = new Map<number, number>(
-  [
-    ...[INVALID_JSON, MEDIA_TYPE, TOO_LARGE, INVALID_PLANT, ID_TAKEN, BAD_REQUEST],
-    ...[NO_TOKEN, INVALID_TOKEN, NO_SUCH_PATH, NO_SUCH_METHOD, OVERLOADED],
-  ].map(({ error, status }) => [error, status]),
+/** What a client alone can cause; and of the service's own errors, that it has too much to do. */
+const EXPECTED = new Set(
+  Object.values(ERRORS)
+    .filter(({ status, error }) => [400, 401, 404, 405].includes(status) || error === OVERLOADED)
+    .map(({ status, error }) => `${status} ${error}`),
 );
 /** What else the document and its page are answered with. */
 const STATIC = new Set([200, 206, 301, 304]);
@@ -33,7 +32,7 @@ export function judge({ expected, isWhole }: Script, received: Buffer): number[]
   const statuses = answers.map(({ status }) => status);
   const isOther = (status: number, i: number): boolean => {
     const got = statuses[i] ?? (isWhole ? undefined : status);
-    return got !== status && got !== OVERLOADED.status;
+    return got !== status && got !== ERRORS.OVERLOADED.status;
   };
   const wrong = expected.findIndex(isOther);
   if (wrong < 0) return statuses;
@@ -50,7 +49,7 @@ function check({ status, headers, text }: Answer): void {
   if (text === undefined) return;
   conforms({ method: 'POST', path, status, headers, text });
   const { error } = JSON.parse(text) as { error: number };
-  if (EXPECTED.get(error) !== status) throw new Error(`the answer is ${status} ${text}`);
+  if (!EXPECTED.has(`${status} ${error}`)) throw new Error(`the answer is ${status} ${text}`);
 }
 
 /** The whole answers on a connection. Those to HEAD have no body, whatever their length says. */
@@ -64,10 +63,14 @@ function parse(received: Buffer): Answer[] {
     if (end < 0) break;
     const [statusLine = '', ...lines] = head.split('\r\n');
     const status = Number(statusLine.split(' ')[1]);
-    const headers = new Headers(lines.map((line) => splitAt(line, line.indexOf(':'))));
-    const length = Number(
-      headers.get('content-length') ?? (status < 200 || status === 304 ? 0 : NaN),
+    const headers = new Headers(
+      lines.map((line): [string, string] => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon), line.slice(colon + 1).trim()];
+      }),
     );
+    const usual = status < 200 || status === 304 ? 0 : NaN;
+    const length = Number(headers.get('content-length') ?? usual);
     if (Number.isNaN(length)) throw new Error(`no length: ${head}`);
     const start = end + 4;
     const isBare = length > 0 && received.toString('latin1', start, start + 9) === 'HTTP/1.1 ';
@@ -77,8 +80,4 @@ function parse(received: Buffer): Answer[] {
     if (status >= 200) answers.push({ status, headers, text });
   }
   return answers;
-}
-
-function splitAt(line: string, at: number): [string, string] {
-  return [line.slice(0, at), line.slice(at + 1).trim()];
 }

@@ -1,14 +1,10 @@
 import { randomInt } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { describeMachine } from '../../bench/hardware.js';
-import { table } from '../../bench/markdown.js';
-import { writeBlock } from '../../bench/page.js';
-import { startPostgres } from '../../bench/postgres.js';
+import { describeRun, publish, table } from '../../bench/markdown.js';
+import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { BYTES_HEAD, fuzzBytes } from './bytes.js';
-import { Fuzzer } from './fuzzer.js';
+import { BYTES_HEAD, fuzzBytes, Fuzzer } from './fuzzer.js';
 import { fuzzDocument, installSchemathesis, VERSION } from './schemathesis.js';
 
 /** `npm run fuzz`: sends the service what nobody should, by a seed that is printed. */
@@ -16,6 +12,8 @@ const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    connections: { type: 'string' },
+    cases: { type: 'string' },
     // Plays a single connection of a run once more.
     connection: { type: 'string' },
     tls: { type: 'boolean', default: false },
@@ -27,21 +25,18 @@ if (values.connection !== undefined) await replay(Number(values.connection));
 
 installSchemathesis();
 /** For each of TCP and TLS, and for each engine: 100,000 of either in a whole run. */
-const [connections, cases] = values.quick ? [5_000, 1_000] : [50_000, 50_000];
+const connections = Number(values.connections ?? (values.quick ? 5_000 : 50_000));
+const cases = Number(values.cases ?? (values.quick ? 1_000 : 50_000));
 const bytes = [await fuzzBytes(seed, connections, false), await fuzzBytes(seed, connections, true)];
-const postgres = await startPostgres(['fsync=off']);
-const server = await postgres.create('fuzz');
+const server = await PostgresServer.start(['fsync=off']);
+process.prependOnceListener('exit', () => server.process?.kill('SIGQUIT'));
 const documents = await Promise.all([
   fuzzDocument('SQLite', () => Promise.resolve(new SqliteStore()), seed, cases),
-  fuzzDocument('PostgreSQL', () => PostgresStore.create(server), seed, cases),
+  fuzzDocument('PostgreSQL', () => PostgresStore.create(server.url()), seed, cases),
 ]);
-await postgres.stop();
-
-const wrong = [...bytes, ...documents].flatMap((each) => each.wrong);
-const node = `Node ${process.versions.node}, Schemathesis ${VERSION}`;
-const date = new Date().toISOString().slice(0, 10);
+await server.remove();
 const report = [
-  `- ${date}, \`npm run fuzz -- --seed ${seed}\`, ${node}\n${describeMachine(tmpdir())}`,
+  describeRun('fuzz', process.versions.node, `- seed ${seed}, Schemathesis ${VERSION}`),
   table(
     BYTES_HEAD,
     bytes.map(({ row }) => row),
@@ -50,11 +45,9 @@ const report = [
     ['Schemathesis', 'cases', 'a second', 'failures'],
     documents.map(({ row }) => row),
   ),
-].join('\n\n');
-console.log(`\n${report}`);
-if (wrong.length > 0) console.error(`\n${wrong.length} wrong:\n\n${wrong.join('\n\n')}`);
-else if (!values.quick) writeBlock('reliability.md', 'fuzz', report);
-process.exit(wrong.length > 0 ? 1 : 0);
+];
+const wrong = [...bytes, ...documents].flatMap((each) => each.wrong);
+publish(report, wrong, values.quick ? undefined : ['reliability.md', 'fuzz']);
 
 async function replay(connection: number): Promise<never> {
   const fuzzer = await Fuzzer.start(seed, values.tls);

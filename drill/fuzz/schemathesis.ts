@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 import { number } from '../../bench/markdown.js';
-import { isInstalled, ROOT, start } from '../../bench/processes.js';
+import { start } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import type { Outcome } from './bytes.js';
+import type { Outcome } from './fuzzer.js';
 
 export const VERSION = '4.32.5';
-const FOLDER = join(ROOT, 'drill/.work', `schemathesis-${VERSION}`);
+const FOLDER = resolve('drill/.work', `schemathesis-${VERSION}`);
 /** Cases of one run of Schemathesis, which has a service and a store of its own. */
 const PORTION = 12_500;
 
@@ -39,10 +39,12 @@ interface Report {
  */
 export function installSchemathesis(): void {
   if (existsSync(join(FOLDER, 'bin/schemathesis'))) return;
-  if (!isInstalled('python3')) {
-    throw new Error('npm run fuzz needs Python 3.10 or later (Debian: python3 and python3-venv)');
+  try {
+    execFileSync('python3', ['-m', 'venv', '--clear', FOLDER], { stdio: 'inherit' });
+  } catch (cause) {
+    const needed = 'npm run fuzz needs Python 3.10 or later (Debian: python3 and python3-venv)';
+    throw new Error(needed, { cause });
   }
-  execFileSync('python3', ['-m', 'venv', '--clear', FOLDER], { stdio: 'inherit' });
   const pip = ['install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`];
   execFileSync(join(FOLDER, 'bin/pip'), pip, { stdio: 'inherit' });
 }
@@ -67,7 +69,7 @@ export async function fuzzDocument(
     if (report.exit_code !== 0) wrong.push(`${engine}, seed ${seed + i}:\n${output}`);
     console.log(`Schemathesis, ${engine}: ${sent} cases`);
   }
-  const row = [engine, number(sent, 0), number(sent / seconds, 0), String(wrong.length)];
+  const row = [engine, number(sent), number(sent / seconds), String(wrong.length)];
   return { row, wrong };
 }
 
@@ -77,11 +79,11 @@ async function run(store: TemporaryStore, seed: number, cases: number) {
   const args = ['run', `http://127.0.0.1:${service.port}/openapi.json`, ...OPTIONS];
   args.push('--header', `Authorization: Bearer ${service.token}`, '--report-json-path', path);
   args.push('--seed', String(seed), '--max-examples', String(cases));
-  const child = start(undefined, join(FOLDER, 'bin/schemathesis'), args, {
+  const child = start(undefined, [join(FOLDER, 'bin/schemathesis'), ...args], {
     cwd: store.folder,
     env: {
       PATH: process.env.PATH,
-      PYTHONPATH: join(ROOT, 'drill/fuzz'),
+      PYTHONPATH: resolve('drill/fuzz'),
       PYTHONDONTWRITEBYTECODE: '1',
       SCHEMATHESIS_HOOKS: 'hooks',
     },

@@ -1,5 +1,5 @@
 import { knownRequest, mutate, wildRequest } from './messages.js';
-import type { Random } from './random.js';
+import type { Random } from '../random.js';
 
 /** What one connection does. */
 export interface Script {

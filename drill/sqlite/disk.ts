@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
-import type { File, Operation } from './records.js';
+import type { File, Operation } from './recording.js';
 
 /** What the kernel writes as a whole, in bytes. */
 const PAGE = 4_096;
@@ -34,10 +34,11 @@ export class DiskFile {
   }
 
   /** @param operation one of this file */
-  apply({ kind, file, offset, data, start, end, outcome }: Operation): void {
-    if (kind === 'sync') this.sync(start, outcome);
+  apply(operation: Operation): void {
+    const { kind, file, offset, end, outcome } = operation;
+    if (kind === 'sync') this.sync(operation);
     else if (outcome === 'failed') return;
-    else if (kind === 'write') this.dirty({ file, offset, data, end });
+    else if (kind === 'write') this.dirty(operation);
     else this.unsynced.push({ file, offset, isUnlink: kind === 'unlink', end });
   }
 
@@ -64,17 +65,13 @@ export class DiskFile {
   }
 
   /** Takes a write page by page. What a failed sync left behind in a page is dirty again with it. */
-  private dirty({
-    file,
-    offset,
-    data,
-    end,
-  }: Pick<Operation, 'file' | 'offset' | 'data' | 'end'>): void {
+  private dirty({ file, offset, data, end }: Operation): void {
     for (let from = 0; from < data.length;) {
       const at = offset + from;
-      const page = pageOf({ offset: at });
-      const again = this.forsaken.filter((change) => pageOf(change) === page);
-      this.forsaken = this.forsaken.filter((change) => pageOf(change) !== page);
+      const page = Math.floor(at / PAGE);
+      const isOfPage = (change: Change) => Math.floor(change.offset / PAGE) === page;
+      const again = this.forsaken.filter(isOfPage);
+      this.forsaken = this.forsaken.filter((change) => !isOfPage(change));
       const part = data.subarray(from, (page + 1) * PAGE - offset);
       this.unsynced.push(...again, { file, offset: at, data: part, end });
       from += part.length;
@@ -82,7 +79,7 @@ export class DiskFile {
   }
 
   /** What was written before a sync began is on the disk when it ends, or never, where it failed. */
-  private sync(start: bigint, outcome: Operation['outcome']): void {
+  private sync({ start, outcome }: Operation): void {
     if (outcome === 'unknown') return;
     const covered = this.unsynced.filter(({ end }) => end <= start);
     this.unsynced = this.unsynced.filter(({ end }) => end > start);
@@ -94,8 +91,4 @@ export class DiskFile {
     if (data) writeSync(this.fd, data, 0, data.length, offset);
     else ftruncateSync(this.fd, offset);
   }
-}
-
-function pageOf({ offset }: Pick<Change, 'offset'>): number {
-  return Math.floor(offset / PAGE);
 }

@@ -1,39 +1,40 @@
-import { rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../client.js';
-import type { Ledger } from '../ledger.js';
-import { Ids, plantOf } from '../plants.js';
-import { Scenario } from '../scenario.js';
-import { Service } from '../service.js';
-import { Stage } from '../stage.js';
-import { nameOf, type Fault } from './fault.js';
-import { integrityOf, writeSent } from './image.js';
-import { randomFrom, type Random } from '../random.js';
-import { memoryFolder, newRecording, STORE, type Recording } from './recording.js';
-import { replay, SENT, type Outcome } from './replay.js';
+import { number, table } from '../../bench/markdown.js';
+import { SqliteStore } from '../../test/support/sqlite-store.js';
+import { Scenario, type Ledger } from '../ledger.js';
+import { send } from '../load.js';
+import { Random } from '../random.js';
+import { Service, Stage } from '../stage.js';
+import { FILES, MEMORY, OPERATIONS, Recording, type Fault } from './recording.js';
+import { faultsIn, Replay, writeSent } from './replay.js';
 
-/** Milliseconds for which a lasting fault lasts; in which a service may end; and until one strikes. */
-const LASTING = 1_000;
-const ENDING = 500;
-const PATIENCE = 60_000;
+/** Milliseconds for which a lasting fault lasts; and in which a service may end. */
+const LASTING_MS = 1_000;
+const ENDING_MS = 500;
 /** Long names, and many of them sent again, bring a checkpoint with every 650 new plants. */
-const LOAD = { pause: 0, ids: new Ids(true), repeats: 3 / 4 };
-/** New plants after the fault: more than a checkpoint's worth, so that the log begins anew. */
+const LOAD = { pause: 0, areLong: true, repeats: 3 / 4 };
+/** New plants after the fault: more than a checkpoint's worth, so that the log begins again. */
 const PLANTS = 1_000;
 /** The exit code by which the service says that it trusts its files no more (EX_IOERR of sysexits.h). */
 const IO_ERROR = 74;
 /** Plants that are sent once more to a service that starts on what a power cut left. */
 const RESENT = 300;
 
-/** What a fault did. */
-export interface IoError {
-  readonly scenario: Scenario;
-  /** The exit code of the service; undefined where it went on. */
-  readonly exit: number | null | undefined;
-  readonly cuts: Outcome;
-  readonly wrong: readonly string[];
-}
+/** All that can fail. Reading takes no room; the service never truncates its log, and unlinks it only when it ends. */
+export const FAULTS: readonly Fault[] = (['EIO', 'ENOSPC'] as const).flatMap((error) =>
+  FILES.flatMap((file) =>
+    OPERATIONS.flatMap((operation) => {
+      if (operation === 'unlink' || (operation === 'truncate' && file === 'log')) return [];
+      if (operation === 'read' && error === 'ENOSPC') return [];
+      return [false, true].map((lasting) => ({ operation, file, error, lasting }));
+    }),
+  ),
+);
+
+/** What a fault did; the exit code of the service is undefined where it went on. */
+export type IoError = Awaited<ReturnType<typeof failDisk>>;
 
 /**
  * Has the disk fail a service under load; starts it again where it ends by that, and kills it later;
@@ -41,33 +42,32 @@ export interface IoError {
  *
  * @param points before how many operations the power is cut, in each way that makes a difference
  */
-export async function failDisk(fault: Fault, points: number, seed: number): Promise<IoError> {
-  const recording = await newRecording();
-  const { service, file, folder } = recording;
-  const store = `sqlite:${file}`;
-  const scenario = new Scenario(nameOf(fault));
-  const random = randomFrom(seed);
+export async function failDisk(fault: Fault, points: number, seed: number) {
+  const recording = await Recording.of();
+  const { service, store } = recording;
+  const { operation, file, error, lasting } = fault;
+  const scenario = new Scenario(`${error}: ${operation}, ${file}, ${lasting ? 'for 1 s' : 'once'}`);
+  const after = process.hrtime.bigint();
   const stage = await Stage.start(service, scenario, LOAD);
-  const armed = process.hrtime.bigint();
-  let exit: IoError['exit'];
+  let exit: number | null | undefined;
   const wrong = await problemsOf(async () => {
-    const strike = async (): Promise<void> => {
-      exit = await strikeWith(recording, fault, random);
-    };
-    await stage.round(scenario, strike, store);
-    await acknowledged(stage, PLANTS);
-    await stage.round(new Scenario('a kill after the fault'), () => restart(service), store);
+    await stage.round(scenario, async () => {
+      exit = await strike(recording, fault, new Random(seed));
+    });
+    const enough = stage.ledger.acknowledged.size + PLANTS;
+    await stage.until('enough plants were stored', () => stage.ledger.acknowledged.size >= enough);
+    await stage.round(new Scenario('a kill after the fault'), () => service.restart());
     return exit === undefined || exit === IO_ERROR ? [] : [`the service ended with ${exit}`];
   });
-  wrong.push(...(await problemsOf(() => stage.finish(store))), ...integrityOf(file));
-  const image = join(memoryFolder(), STORE);
-  writeSent(stage.ledger, join(folder, SENT));
-  const cuts = await replay({ folder, seed, points, after: armed, image });
-  wrong.push(
-    ...firstOf(cuts.wrong),
-    ...(await problemsOf(() => resend(image, recording, stage.ledger))),
-  );
-  for (const used of [folder, dirname(image)]) rmSync(used, { recursive: true });
+  wrong.push(...(await problemsOf(() => stage.finish())), ...integrityOf(store));
+  writeSent(stage.ledger, store.folder);
+  const other = new SqliteStore(MEMORY);
+  mkdirSync(dirname(other.path));
+  const cuts = new Replay({ folder: store.folder, seed, points, after, image: other.path });
+  wrong.push(...cuts.wrong.slice(0, 1));
+  wrong.push(...(await problemsOf(() => resend(new Service(other, service.token), stage.ledger))));
+  await store.remove();
+  await other.remove();
   return { scenario, exit, cuts, wrong: wrong.map((each) => `${scenario.name}: ${each}`) };
 }
 
@@ -79,63 +79,61 @@ async function problemsOf(work: () => Promise<string[]>): Promise<string[]> {
   }
 }
 
-/** The first of what is wrong, and how much more there is. */
-function firstOf([first, ...more]: readonly string[]): string[] {
-  return first === undefined ? [] : [`${first} (and ${more.length} more)`];
-}
-
 /** @returns the exit code of the service, where it ended; it has been started again then */
-async function strikeWith(
-  { fault: file, service }: Recording,
-  fault: Fault,
-  random: Random,
-): Promise<IoError['exit']> {
+async function strike(recording: Recording, fault: Fault, random: Random) {
+  const { service } = recording;
   // A checkpoint syncs and truncates the database once; there are many of all else.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
-  file.arm(fault, isRare ? 1 : 1 + Math.floor(random() * 50));
-  await until('the fault struck', () => file.fired > 0);
-  if (fault.lasting) await sleep(LASTING);
-  file.repair();
-  await sleep(ENDING);
-  if (service.lives) return undefined;
+  recording.arm(fault, isRare ? 1 : 1 + random.below(50));
+  const since = performance.now();
+  while (!recording.hasFailed) {
+    if (performance.now() - since > 60_000) throw new Error('the fault does not strike');
+    await sleep(20);
+  }
+  if (fault.lasting) await sleep(LASTING_MS);
+  recording.repair();
+  await sleep(ENDING_MS);
   const { exitCode } = service;
-  await service.start();
+  if (!service.lives) await service.start();
   return exitCode;
 }
 
-async function restart(service: Service): Promise<void> {
-  await service.kill();
-  await service.start();
-}
-
-async function acknowledged({ ledger, service }: Stage, plants: number): Promise<void> {
-  const enough = ledger.acknowledged.size + plants;
-  await until('enough plants were stored', () => {
-    if (!service.lives) throw new Error('the service has ended');
-    return ledger.acknowledged.size >= enough;
-  });
-}
-
-/** @throws Error where it takes too long */
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  const since = performance.now();
-  while (!isSo()) {
-    if (performance.now() - since > PATIENCE) throw new Error(`it took too long until ${what}`);
-    await sleep(20);
-  }
-}
-
 /** Starts a service on what a power cut left, and sends the last plants once more. */
-async function resend(image: string, { service }: Recording, ledger: Ledger): Promise<string[]> {
-  const other = new Service(`sqlite:${image}`);
-  await other.start();
-  const client = new Client(other.url, await service.token());
+async function resend(service: Service, { acknowledged }: Ledger): Promise<string[]> {
+  await service.start();
+  const client = service.client();
   const wrong: string[] = [];
-  for (const id of [...ledger.acknowledged.keys()].slice(-RESENT)) {
-    const { kind } = await client.send(plantOf(id));
+  for (const id of [...acknowledged.keys()].slice(-RESENT)) {
+    const { kind } = await send(client, id);
     if (kind !== 'acknowledged') wrong.push(`plant ${id}, sent again after a power cut: ${kind}`);
   }
   client.close();
-  await other.kill();
-  return firstOf(wrong);
+  await service.end();
+  return wrong.slice(0, 1);
+}
+
+/** What SQLite finds wrong with a store. */
+export function integrityOf(store: SqliteStore): string[] {
+  const database = store.open();
+  try {
+    return faultsIn(database);
+  } catch (error) {
+    return [String(error)];
+  } finally {
+    database.close();
+  }
+}
+
+/** What each fault did, to clients, to the service, and to the plants after a power cut. */
+export function reportOnErrors(errors: readonly IoError[]): string {
+  return table(
+    ['I/O errors', 'acknowledged', '503', 'unknown', 'the service', 'images', 'lost'],
+    errors.map(({ scenario: { name, answers, lost }, exit, cuts }) => [
+      name,
+      ...[answers.acknowledged, answers.refused, answers.unknown].map((n) => number(n)),
+      exit === undefined ? 'went on' : `exit ${exit}`,
+      number(cuts.total),
+      number(lost + cuts.lost),
+    ]),
+  );
 }

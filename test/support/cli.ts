@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { demandSecrecy, Log, noteSecrets } from './secrecy.js';
 
-const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+/** As it was built; npm starts its scripts at the top of the project. */
+const CLI = resolve('dist/src/cli.js');
 
 /** How a command ended and what it wrote. */
 export interface Ran {

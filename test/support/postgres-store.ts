@@ -4,7 +4,11 @@ import { TemporaryStore } from './temporary-store.js';
 
 /** A store in a database of its own on the server of the tests. */
 export class PostgresStore extends TemporaryStore {
-  private constructor(
+  /**
+   * @param server the address of a database on the server, whose role may make and drop others
+   * @param database the store's own database, which is there already
+   */
+  constructor(
     private readonly server: string,
     private readonly database: string,
   ) {

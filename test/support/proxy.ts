@@ -1,43 +1,60 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy before the service, which breaks every connection after so many answers. */
+/** A TCP proxy, as HAProxy or PgBouncer would be: its clients know one address. */
 export class Proxy {
-  /** Connections that it broke. */
+  /** Connections that it broke after their last answer. */
   broken = 0;
+  private readonly sockets = new Set<Socket>();
 
   private constructor(
     private readonly server: Server,
     readonly port: number,
-  ) {}
+    private target: number,
+    private readonly answers: number,
+  ) {
+    server.on('connection', (client) => this.pass(client));
+  }
 
-  /** @param answers pieces of data from the service that a connection lets through, then breaks */
-  static async start(service: number, answers: number): Promise<Proxy> {
-    const server = createServer((client) => {
-      const upstream = connect(service, '127.0.0.1');
-      let left = answers;
-      const cut = (): void => {
-        client.destroy();
-        upstream.destroy();
-      };
-      client.on('data', (chunk) => upstream.write(chunk));
-      upstream.on('data', (chunk) => {
-        left -= 1;
-        if (left >= 0) return void client.write(chunk);
-        // The service has stored the plant, but its client does not hear of it.
-        proxy.broken += 1;
-        cut();
-      });
-      for (const socket of [client, upstream]) socket.on('error', cut).on('close', cut);
-    });
-    server.listen(0, '127.0.0.1');
+  /** @param answers pieces of data from the target that a connection lets through, then breaks */
+  static async start(target: number, answers = Infinity): Promise<Proxy> {
+    const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const proxy = new Proxy(server, (server.address() as AddressInfo).port);
-    return proxy;
+    return new Proxy(server, (server.address() as AddressInfo).port, target, answers);
+  }
+
+  /** Passes to another port from now on; the connections to the one before are cut. */
+  pointAt(target: number): void {
+    this.target = target;
+    for (const socket of this.sockets) socket.destroy();
   }
 
   async stop(): Promise<void> {
     this.server.close();
+    this.pointAt(0);
     await once(this.server, 'close');
+  }
+
+  private pass(client: Socket): void {
+    const upstream = connect(this.target, '127.0.0.1');
+    let left = this.answers;
+    const cut = (): void => {
+      for (const socket of [client, upstream]) {
+        socket.destroy();
+        this.sockets.delete(socket);
+      }
+    };
+    client.on('data', (chunk) => upstream.write(chunk));
+    upstream.on('data', (chunk) => {
+      left -= 1;
+      if (left >= 0) return void client.write(chunk);
+      // The service has stored the plant, but its client does not hear of it.
+      this.broken += 1;
+      cut();
+    });
+    for (const socket of [client, upstream]) {
+      this.sockets.add(socket);
+      socket.on('error', cut).on('close', cut);
+    }
   }
 }

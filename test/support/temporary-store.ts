@@ -12,8 +12,13 @@ export interface StoredPlant {
 /** A store of its own for a test, and a look into it past the service. */
 export abstract class TemporaryStore {
   /** A folder of its own, for the processes of the test. */
-  readonly folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
+  readonly folder: string;
   abstract readonly url: string;
+
+  /** @param parent the folder that its own is made in */
+  constructor(parent = tmpdir()) {
+    this.folder = mkdtempSync(join(parent, 'plant-store-'));
+  }
 
   /** The rows of a query; 64-bit integers are bigints. */
   abstract rows<Row>(sql: string): Promise<Row[]>;
