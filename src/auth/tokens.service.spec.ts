@@ -15,7 +15,7 @@ let store: DataSource;
 let tokens: TokensService;
 beforeAll(async () => {
   temporary = await createStore();
-  store = await openStore(readConfig({ DATABASE_URL: temporary.url }));
+  store = await openStore(readConfig({ DATABASE_URL: temporary.url }), [Token]);
   tokens = new TokensService(store.getRepository(Token));
 });
 beforeEach(() => store.getRepository(Token).clear());
