@@ -75,12 +75,12 @@ describe('import', () => {
     const { stderr } = await importing(refused, ['--rejects', 'r.ndjson']);
     const listed = stderr.trimEnd().split('\n');
     expect(listed).toHaveLength(21);
-    expect(listed[20]).toBe('further refused plants are in r.ndjson alone');
+    expect(listed[20]).toBe('further refused plants are only in r.ndjson');
     const rejects = readFileSync(join(service.store.folder, 'r.ndjson'), 'utf8');
     expect(rejects.trimEnd().split('\n')).toHaveLength(30);
   });
 
-  it('stops at once where the token does not hold', async () => {
+  it('stops at once where the token is not valid', async () => {
     expect(await importing(plants(500), ['--token', 'plant_x'])).toEqual({
       code: 1,
       stdout: '',
