@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli } from './support/cli.js';
+import { runHere } from './support/cli.js';
 import { copy, createStores, makeToken, PLANTS, put, tokens } from './support/copying.js';
 import type { SqliteStore } from './support/sqlite-store.js';
 import type { TemporaryStore } from './support/temporary-store.js';
@@ -61,7 +61,7 @@ describe('a copy is refused', () => {
     'from %s, which is not made',
     async (to) => {
       const args = ['copy', '--from', `sqlite:${to}`, '--to', target.url];
-      expect(await runCli(args, { cwd: source.folder })).toEqual({
+      expect(await runHere(args, { cwd: source.folder })).toEqual({
         code: 1,
         stdout: '',
         stderr: `error: --from: the store cannot be opened: there is no file ${to}\n`,
@@ -101,7 +101,7 @@ describe('bad usage', () => {
     [['--from', GOOD, '--to', 'sqlite:x', '--too=postgres://u:SECRET@h/d'], "option '--too=…'"],
     [['--from', GOOD, '--to', 'sqlite:x', 'postgres://u:SECRET@h/d'], 'too many arguments'],
   ])('%j', async (args, message) => {
-    const { code, stdout, stderr } = await runCli(['copy', ...args], { cwd: source.folder });
+    const { code, stdout, stderr } = await runHere(['copy', ...args], { cwd: source.folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^error: [^\n]+\n$/);
     expect(stderr).toContain(message);
@@ -115,7 +115,7 @@ describe('a server that cannot be reached', () => {
     ['--from', { COPY_FROM: AWAY, COPY_TO: 'sqlite:x' }],
     ['--to', { COPY_FROM: 'sqlite:./data/store.sqlite', COPY_TO: AWAY }],
   ])('is named as %s, without its password', async (option, env) => {
-    const { code, stdout, stderr } = await runCli(['copy'], { cwd: source.folder, env });
+    const { code, stdout, stderr } = await runHere(['copy'], { cwd: source.folder, env });
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
@@ -126,7 +126,7 @@ describe('a server that cannot be reached', () => {
 });
 
 it('has help with an example', async () => {
-  const { code, stdout } = await runCli(['copy', '--help'], { cwd: source.folder });
+  const { code, stdout } = await runHere(['copy', '--help'], { cwd: source.folder });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Usage: plant-store copy [^]*Example:\n {2}\$ .*\n {2}\$ plant-store /);
 });

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli, type Ran } from './support/cli.js';
+import { runCli, runHere, type Ran } from './support/cli.js';
 import { Proxy } from './support/proxy.js';
 import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
@@ -21,10 +21,11 @@ beforeEach(async () => {
 });
 afterEach(() => service.stop());
 
-/** Imports from the standard input with further arguments. */
+/** Imports a text with further arguments. */
 function importing(input: string, args: string[] = [], port = service.port): Promise<Ran> {
   const env = { PLANT_STORE_URL: `http://127.0.0.1:${port}`, PLANT_STORE_TOKEN: service.token };
-  return runCli(['import', '-', ...args], { cwd: service.store.folder, env, input });
+  writeFileSync(join(service.store.folder, 'input.ndjson'), input);
+  return runHere(['import', 'input.ndjson', ...args], { cwd: service.store.folder, env });
 }
 
 describe('import', () => {
@@ -34,7 +35,7 @@ describe('import', () => {
     const url = `http://127.0.0.1:${service.port}/`;
     const args = ['import', file, '--url', url, '--token', service.token];
     for (const time of ['first', 'second']) {
-      expect({ time, ...(await runCli(args, { cwd: service.store.folder })) }).toEqual({
+      expect({ time, ...(await runHere(args, { cwd: service.store.folder })) }).toEqual({
         time,
         code: 0,
         stdout: '630 plants are stored (sent 630, refused 0)\n',
@@ -95,7 +96,7 @@ describe('import', () => {
     ['.', /^error: stopped: EISDIR: [^\n]*; 0 plants are stored, 0 refused\n$/],
   ])('fails in one line on the file %s', async (file, message) => {
     const args = ['import', file, '--token', 'x'];
-    const { code, stderr } = await runCli(args, { cwd: service.store.folder });
+    const { code, stderr } = await runHere(args, { cwd: service.store.folder });
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });
