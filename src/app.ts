@@ -1,10 +1,9 @@
-import { Logger, type INestApplicationContext } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { DestinationStream } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
-import { awaitStore } from './database/open-store.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/serve.js';
@@ -26,7 +25,7 @@ export async function createApp(
   Logger.overrideLogger(logger);
   const adapter = new PlantStoreAdapter(config);
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(config, awaitStore, logger),
+    AppModule.forRoot(config, logger),
     adapter,
     {
       // The body is read by a pipe, behind the guard.
@@ -40,12 +39,4 @@ export async function createApp(
   adapter.refuseWhile(() => plants.isFull);
   if (config.docs) serveDocument(app, config);
   return app;
-}
-
-/** The application without its HTTP interface: for the operator's commands. */
-export function createContext(config: Config): Promise<INestApplicationContext> {
-  return NestFactory.createApplicationContext(AppModule.forRoot(config), {
-    abortOnError: false,
-    logger: false,
-  });
 }

@@ -2,4 +2,5 @@
 import { prepareNode } from './prepare-node.js';
 
 prepareNode();
-await import('./cli/program.js');
+const { main } = await import('./cli/program.js');
+await main();

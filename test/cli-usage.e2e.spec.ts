@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli, type Ran } from './support/cli.js';
+import { runHere } from './support/cli-in-process.js';
 
 let cwd: string;
 beforeEach(() => {
@@ -11,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(cwd, { recursive: true }));
 
 const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
-  runCli(line.split(' '), { cwd, env });
+  runHere(line.split(' '), { cwd, env });
 const ONE_LINE = /^error: [^\n]+\n$/;
 
 describe('help', () => {
@@ -38,6 +39,13 @@ describe('help', () => {
     const program = readFileSync(new URL('../dist/src/cli.js', import.meta.url), 'utf8');
     expect(program).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
+
+  it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(
+    'a process of %s ends as the command does in this one',
+    async (line) => {
+      expect(await runCli(line.split(' '), { cwd })).toEqual(await run(line));
+    },
+  );
 });
 
 describe('a variable of a command', () => {

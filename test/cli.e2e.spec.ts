@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isSecret } from '../src/auth/secret.js';
 import { runCli, type Ran } from './support/cli.js';
+import { runHere } from './support/cli-in-process.js';
 import { createStore } from './support/engine.js';
 import { Service } from './support/service.js';
 import type { TemporaryStore } from './support/temporary-store.js';
@@ -11,14 +12,16 @@ beforeEach(async () => {
 });
 afterEach(() => store.remove());
 
-function run(line: string, env?: Record<string, string>): Promise<Ran> {
-  return runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url, ...env } });
-}
+const run = (line: string): Promise<Ran> =>
+  runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+/** In a process of its own. */
+const start = (line: string, url = store.url): Promise<Ran> =>
+  runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url } });
 const ONE_LINE = /^error: [^\n]+\n$/;
 
 it('commands that make the store at once take turns', async () => {
   const names = ['a', 'b', 'c', 'd'];
-  const ran = await Promise.all(names.map((name) => run(`token create ${name}`)));
+  const ran = await Promise.all(names.map((name) => start(`token create ${name}`)));
   expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
     names.map(() => ({ code: 0, stderr: '' })),
   );
@@ -57,7 +60,7 @@ describe('token', () => {
   it('opens a service that runs', async () => {
     const service = await Service.start();
     try {
-      const { stdout } = await run('token create other', { DATABASE_URL: service.store.url });
+      const { stdout } = await start('token create other', service.store.url);
       const headers = { ...service.client.headers, authorization: `Bearer ${stdout.trim()}` };
       const answer = await service.client.send({ headers, body: '{"id":1,"name":"Alder"}' });
       expect(answer.status).toBe(200);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli } from './support/cli.js';
+import { runHere } from './support/cli-in-process.js';
 import { copy, createStores, makeToken, PLANTS, put, tokens } from './support/copying.js';
 import type { SqliteStore } from './support/sqlite-store.js';
 import type { TemporaryStore } from './support/temporary-store.js';
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe('a copy is refused', () => {
-  it('where the target holds other plants under the ids, and names the first few', async () => {
+  it('where the target has ids with different content, and names the first few', async () => {
     put(
       source,
       Array.from({ length: 9 }, (_, i) => ({ id: BigInt(i), name: 'plant', tag: null })),
@@ -36,14 +36,14 @@ describe('a copy is refused', () => {
       code: 1,
       stdout: '',
       stderr:
-        'error: the target holds other plants under ids of the source: ' +
+        'error: the target has ids of the source with different content: ' +
         '6 (1, 2, 3, 4, 5, …); nothing was copied\n',
     });
     expect(await target.plants()).toEqual(before);
     expect(await tokens(target)).toEqual([]);
   });
 
-  it('where the target holds a token otherwise', async () => {
+  it('where the target has a token under a different name', async () => {
     await makeToken(source, 'mine');
     expect((await copy(source, target)).code).toBe(0);
     await target.execute("UPDATE tokens SET name = 'yours'");
@@ -51,7 +51,8 @@ describe('a copy is refused', () => {
     const { code, stderr } = await copy(source, target);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'error: the target holds tokens of the source otherwise: 1 (mine); nothing was copied\n',
+      'error: the target has tokens of the source with a different name or time of creation: ' +
+        '1 (mine); nothing was copied\n',
     );
     expect(await target.count()).toBe(0);
   });
@@ -60,7 +61,7 @@ describe('a copy is refused', () => {
     'from %s, which is not made',
     async (to) => {
       const args = ['copy', '--from', `sqlite:${to}`, '--to', target.url];
-      expect(await runCli(args, { cwd: source.folder })).toEqual({
+      expect(await runHere(args, { cwd: source.folder })).toEqual({
         code: 1,
         stdout: '',
         stderr: `error: --from: the store cannot be opened: there is no file ${to}\n`,
@@ -76,7 +77,7 @@ describe('a copy is refused', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'error: --from: the store cannot be opened: it is no plant store whose schema is up to date: run `plant-store migrate` on it\n',
+        'error: --from: the store cannot be opened: it is not a plant store with an up-to-date schema: run `plant-store migrate` on it\n',
     });
     expect(readFileSync(source.path).equals(before)).toBe(true);
   });
@@ -86,7 +87,7 @@ describe('a copy is refused', () => {
     const { code, stderr } = await copy(source, target);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^error: --from: [^\n]*whose schema is up to date: run `plant-store migrate`[^\n]*\n$/,
+      /^error: --from: [^\n]*with an up-to-date schema: run `plant-store migrate`[^\n]*\n$/,
     );
     expect(await source.rows('SELECT * FROM migrations')).toEqual([]);
   });
@@ -100,7 +101,7 @@ describe('bad usage', () => {
     [['--from', GOOD, '--to', 'sqlite:x', '--too=postgres://u:SECRET@h/d'], "option '--too=…'"],
     [['--from', GOOD, '--to', 'sqlite:x', 'postgres://u:SECRET@h/d'], 'too many arguments'],
   ])('%j', async (args, message) => {
-    const { code, stdout, stderr } = await runCli(['copy', ...args], { cwd: source.folder });
+    const { code, stdout, stderr } = await runHere(['copy', ...args], { cwd: source.folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^error: [^\n]+\n$/);
     expect(stderr).toContain(message);
@@ -114,7 +115,7 @@ describe('a server that cannot be reached', () => {
     ['--from', { COPY_FROM: AWAY, COPY_TO: 'sqlite:x' }],
     ['--to', { COPY_FROM: 'sqlite:./data/store.sqlite', COPY_TO: AWAY }],
   ])('is named as %s, without its password', async (option, env) => {
-    const { code, stdout, stderr } = await runCli(['copy'], { cwd: source.folder, env });
+    const { code, stdout, stderr } = await runHere(['copy'], { cwd: source.folder, env });
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
@@ -125,7 +126,7 @@ describe('a server that cannot be reached', () => {
 });
 
 it('has help with an example', async () => {
-  const { code, stdout } = await runCli(['copy', '--help'], { cwd: source.folder });
+  const { code, stdout } = await runHere(['copy', '--help'], { cwd: source.folder });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Usage: plant-store copy [^]*Example:\n {2}\$ .*\n {2}\$ plant-store /);
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli, type Ran } from './support/cli.js';
+import { runHere } from './support/cli-in-process.js';
 import { Proxy } from './support/proxy.js';
 import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
@@ -21,10 +22,11 @@ beforeEach(async () => {
 });
 afterEach(() => service.stop());
 
-/** Imports from the standard input with further arguments. */
+/** Imports a text with further arguments. */
 function importing(input: string, args: string[] = [], port = service.port): Promise<Ran> {
   const env = { PLANT_STORE_URL: `http://127.0.0.1:${port}`, PLANT_STORE_TOKEN: service.token };
-  return runCli(['import', '-', ...args], { cwd: service.store.folder, env, input });
+  writeFileSync(join(service.store.folder, 'input.ndjson'), input);
+  return runHere(['import', 'input.ndjson', ...args], { cwd: service.store.folder, env });
 }
 
 describe('import', () => {
@@ -34,7 +36,7 @@ describe('import', () => {
     const url = `http://127.0.0.1:${service.port}/`;
     const args = ['import', file, '--url', url, '--token', service.token];
     for (const time of ['first', 'second']) {
-      expect({ time, ...(await runCli(args, { cwd: service.store.folder })) }).toEqual({
+      expect({ time, ...(await runHere(args, { cwd: service.store.folder })) }).toEqual({
         time,
         code: 0,
         stdout: '630 plants are stored (sent 630, refused 0)\n',
@@ -75,12 +77,12 @@ describe('import', () => {
     const { stderr } = await importing(refused, ['--rejects', 'r.ndjson']);
     const listed = stderr.trimEnd().split('\n');
     expect(listed).toHaveLength(21);
-    expect(listed[20]).toBe('further refused plants are in r.ndjson alone');
+    expect(listed[20]).toBe('further refused plants are only in r.ndjson');
     const rejects = readFileSync(join(service.store.folder, 'r.ndjson'), 'utf8');
     expect(rejects.trimEnd().split('\n')).toHaveLength(30);
   });
 
-  it('stops at once where the token does not hold', async () => {
+  it('stops at once where the token is not valid', async () => {
     expect(await importing(plants(500), ['--token', 'plant_x'])).toEqual({
       code: 1,
       stdout: '',
@@ -95,7 +97,7 @@ describe('import', () => {
     ['.', /^error: stopped: EISDIR: [^\n]*; 0 plants are stored, 0 refused\n$/],
   ])('fails in one line on the file %s', async (file, message) => {
     const args = ['import', file, '--token', 'x'];
-    const { code, stderr } = await runCli(args, { cwd: service.store.folder });
+    const { code, stderr } = await runHere(args, { cwd: service.store.folder });
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { ImportOptions } from '../import/run-import.js';
+import { Option, type Command } from 'commander';
+import { httpUrl, wholeNumber } from './arguments.js';
+import type { ImportOptions } from './import/import-plants.js';
 
 type Options = Omit<ImportOptions, 'token'> & { readonly token?: string };
 
@@ -8,10 +9,10 @@ type Options = Omit<ImportOptions, 'token'> & { readonly token?: string };
 const CREDENTIAL = /^[\x21-\x7e]+$/;
 
 const DESCRIPTION =
-  'Send the plants of a file to a running plant store: NDJSON, one NewPlant a line. Each line is ' +
-  'sent as it stands, many at a time. A plant is sent again, with growing waits, when the ' +
+  'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line. Each line is ' +
+  'sent as it is, many at a time. A plant is sent again, with growing delays, when the ' +
   'connection breaks or the service answers 429 or 5xx; any other answer but 200 and 400 stops ' +
-  'the import. To import again is safe: what is stored already is acknowledged, and counts as ' +
+  'the import. To import again is safe: what is already stored is acknowledged, and counts as ' +
   'stored, but is not stored twice.';
 
 const NOTES = `
@@ -43,13 +44,8 @@ export function addImportCommand(program: Command): void {
       ),
     )
     .option('--rejects <file>', 'where refused plants go; overwritten')
-    .option('--concurrency <n>', 'plants under way at once, 1 to 1024', wholeNumber(1_024), 64)
-    .option(
-      '--tries <n>',
-      'tries of one plant before the import stops, 1 to 99',
-      wholeNumber(99),
-      10,
-    )
+    .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', wholeNumber(1_024), 64)
+    .option('--tries <n>', 'tries per plant before the import stops, 1 to 99', wholeNumber(99), 10)
     .addHelpText('after', NOTES)
     .action(async (file: string, options: Options, command: Command) => {
       const { token = '', rejects } = options;
@@ -60,22 +56,8 @@ export function addImportCommand(program: Command): void {
       if (rejects !== undefined && file !== '-' && resolve(rejects) === resolve(file)) {
         command.error('error: --rejects would overwrite the file to import');
       }
-      const { runImport } = await import('../import/run-import.js');
+      const { runImport } = await import('./import/import-plants.js');
       const { refused } = await runImport(file, { ...options, token });
       if (refused > 0) process.exitCode = 1;
     });
-}
-
-function httpUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol)) return url;
-  throw new InvalidArgumentError('It is not an http or https URL.');
-}
-
-function wholeNumber(most: number): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (/^\d+$/.test(text) && number >= 1 && number <= most) return number;
-    throw new InvalidArgumentError(`It is not a whole number from 1 to ${most}.`);
-  };
 }

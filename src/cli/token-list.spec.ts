@@ -68,8 +68,8 @@ describe('warningsOf', () => {
     ['none that has no end', [but({ expiresAt: null })], []],
     ['none that is revoked', [but({ revokedAt: createdAt })], []],
     ['none that has expired', [but({ expiresAt: at(-1) })], []],
-    ['none whose successor holds', [ending, but({ id: 3, expiresAt: at(60) })], []],
-    ['none whose successor holds for ever', [ending, but({ id: 3, expiresAt: null })], []],
+    ['none whose successor is active', [ending, but({ id: 3, expiresAt: at(60) })], []],
+    ['none whose successor has no end', [ending, but({ id: 3, expiresAt: null })], []],
     [
       'one whose successor is revoked',
       [ending, but({ id: 3, expiresAt: null, revokedAt: createdAt })],

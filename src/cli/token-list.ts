@@ -1,17 +1,14 @@
-import type { Token } from '../auth/token.entity.js';
-import { endingOf, stateOf } from './token-state.js';
+import { isActive, isBefore, type Token } from '../auth/token.entity.js';
+
+/** Milliseconds before its end from which on a token expires soon: 14 days. */
+const SOON_MS = 14 * 86_400_000;
 
 /** Tokens as a JSON array: times in ISO 8601, null where there is none; never a hash. */
 export function asJson(tokens: readonly Token[], now: number): string {
-  const rows = tokens.map((token) => ({
-    id: token.id,
-    name: token.name,
-    state: stateOf(token, now),
-    createdAt: token.createdAt,
-    expiresAt: token.expiresAt,
-    revokedAt: token.revokedAt,
-    lastUsedAt: token.lastUsedAt,
-  }));
+  const rows = tokens.map((token) => {
+    const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
+    return { id, name, state: stateOf(token, now), createdAt, expiresAt, revokedAt, lastUsedAt };
+  });
   return JSON.stringify(rows, null, 2);
 }
 
@@ -25,31 +22,35 @@ export function asTable(tokens: readonly Token[], now: number): string {
     minute(token.expiresAt),
     minute(token.lastUsedAt),
   ]);
-  return align([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
+  const table = [['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows];
+  const width = (column: number) => Math.max(...table.map((row) => row[column]?.length ?? 0));
+  const widths = table[0]?.map((_, column) => width(column)) ?? [];
+  const lines = table.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
+  return lines.map((line) => line.trimEnd()).join('\n');
 }
 
-/** What an operator should do about tokens that expire soon, one line each. */
+/**
+ * What an operator should do about tokens that expire soon, one line each. Those with a successor, an active
+ * one of the same name that lasts longer, are left out.
+ */
 export function warningsOf(tokens: readonly Token[], now: number): string[] {
-  return endingOf(tokens, now).map(
-    ({ id, name, expiresAt }) =>
-      `warning: ${name} (${id}) expires ${minute(expiresAt)} UTC: run plant-store token rotate ${name}`,
-  );
+  const active = tokens.filter((token) => isActive(token, now));
+  const hasSuccessor = ({ name, expiresAt }: Token) =>
+    active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
+  return active
+    .filter((token) => stateOf(token, now) === 'expires soon' && !hasSuccessor(token))
+    .map(
+      ({ id, name, expiresAt }) =>
+        `warning: ${name} (${id}) expires ${minute(expiresAt)} UTC: run plant-store token rotate ${name}`,
+    );
+}
+
+/** A token that expires soon is active. */
+function stateOf(token: Token, now: number): 'active' | 'expires soon' | 'expired' | 'revoked' {
+  if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
+  return isBefore(token.expiresAt, new Date(now + SOON_MS)) ? 'expires soon' : 'active';
 }
 
 function minute(time: Date | null): string {
   return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
-}
-
-function align(rows: readonly string[][]): string {
-  const widths = rows[0]?.map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths?.[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }

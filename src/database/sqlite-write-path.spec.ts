@@ -22,8 +22,7 @@ beforeEach(async () => {
   const config = readConfig({ DATABASE_URL: file.url });
   store = await openStore(config, [Plant]);
   writePath = sqlite.openWritePath(store, config);
-  const { manager } = writePath;
-  plants = new PlantsRepository(Plant, manager, manager.queryRunner);
+  plants = PlantsRepository.of(writePath);
 });
 afterEach(async () => {
   await writePath.close();

@@ -37,5 +37,5 @@ export function toOperatorMessage(error: unknown, listener = ''): string {
   if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) {
     return `${listener}HOST and ${listener}PORT: ${error.message}`;
   }
-  return error.message;
+  return describeError(error);
 }

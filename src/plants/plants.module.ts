@@ -17,8 +17,7 @@ import { PlantsService } from './plants.service.js';
     {
       provide: PlantsRepository,
       inject: [WritePath],
-      useFactory: ({ manager }: WritePath) =>
-        new PlantsRepository(Plant, manager, manager.queryRunner),
+      useFactory: (writePath: WritePath) => PlantsRepository.of(writePath),
     },
   ],
 })

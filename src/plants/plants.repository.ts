@@ -1,6 +1,7 @@
 import { Repository } from 'typeorm';
 import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from '../database/postgres-client.js';
-import type { Plant, PlantContent } from './plant.entity.js';
+import type { WritePath } from '../database/engine.js';
+import { Plant, type PlantContent } from './plant.entity.js';
 
 /** What a repository does, in an engine's SQL: each is one statement for any number of plants. */
 interface Statements {
@@ -88,6 +89,11 @@ const POSTGRES: Statements = {
 export class PlantsRepository extends Repository<Plant> {
   private readonly statements =
     this.manager.dataSource.options.type === 'postgres' ? POSTGRES : SQLITE;
+
+  /** The one whose statements take a way to write. */
+  static of({ manager }: WritePath): PlantsRepository {
+    return new PlantsRepository(Plant, manager, manager.queryRunner);
+  }
 
   /**
    * Inserts the plants whose id is free, in one statement and one commit, and returns the ids of those once they

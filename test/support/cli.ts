@@ -21,7 +21,7 @@ export interface Surroundings {
   readonly input?: string;
 }
 
-/** Runs the operator's commands as they were built, in a process of their own. */
+/** Runs a command as it was built, in a process of its own: where the process matters, or several run at once. */
 export async function runCli(
   args: readonly string[],
   { cwd, env = {}, input = '' }: Surroundings,
@@ -36,8 +36,13 @@ export async function runCli(
   const texts = Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await once(child, 'close')) as [number | null];
   const [stdout, stderr] = await texts;
+  return keepSecrets({ code, stdout, stderr }, args, env);
+}
+
+/** Checks that no secret of a command is in what it wrote but where it is to be printed. */
+export function keepSecrets(ran: Ran, args: readonly string[], env: Surroundings['env'] = {}): Ran {
   noteSecrets([...args, ...Object.values(env)].join('\n'));
-  new Log().write(stderr);
+  new Log().write(ran.stderr);
   demandSecrecy();
-  return { code, stdout, stderr };
+  return ran;
 }

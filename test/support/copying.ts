@@ -1,6 +1,7 @@
 import { readConfig } from '../../src/config/read-config.js';
 import { migrateStore } from '../../src/database/open-store.js';
-import { runCli, type Ran } from './cli.js';
+import type { Ran } from './cli.js';
+import { runHere } from './cli-in-process.js';
 import { createStore } from './engine.js';
 import { SqliteStore } from './sqlite-store.js';
 import type { StoredPlant, TemporaryStore } from './temporary-store.js';
@@ -28,12 +29,12 @@ export async function createStores(): Promise<[source: SqliteStore, target: Temp
 
 /** Runs a command on a store. */
 export function cli(store: TemporaryStore, line: string): Promise<Ran> {
-  return runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+  return runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
 }
 
 /** Copies from one store to another. */
 export function copy(from: TemporaryStore, to: TemporaryStore): Promise<Ran> {
-  return runCli(['copy', '--from', from.url, '--to', to.url], { cwd: from.folder });
+  return runHere(['copy', '--from', from.url, '--to', to.url], { cwd: from.folder });
 }
 
 /** Puts plants into a store past the service. */

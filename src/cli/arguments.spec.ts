@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { parseInstant } from './instant.js';
+import { instant } from './arguments.js';
 
 it.each([
   ['2026-11-21', '2026-11-21T00:00:00.000Z'],
@@ -9,7 +9,7 @@ it.each([
   ['2026-11-21T00:30:00+02:00', '2026-11-20T22:30:00.000Z'],
   ['9999-12-31T23:59:59.999-12:00', '+010000-01-01T11:59:59.999Z'],
 ])('%s is %s', (text, iso) => {
-  expect(parseInstant(text)?.toISOString()).toBe(iso);
+  expect(instant(text).toISOString()).toBe(iso);
 });
 
 it.each([
@@ -31,5 +31,5 @@ it.each([
   '2026-11-21\n',
   '1763700000000',
 ])('%j is none', (text) => {
-  expect(parseInstant(text)).toBeUndefined();
+  expect(() => instant(text)).toThrow('A date is like 2026-11-21');
 });

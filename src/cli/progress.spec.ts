@@ -1,18 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Progress, progressLine } from './progress.js';
-
-describe('progressLine', () => {
-  const tally = { stored: 90, refused: 10, bytes: 500 };
-
-  it.each([
-    [0, undefined, '90 stored, 10 refused, 50/s'],
-    [1_000, undefined, '[============            ]  50 % 90 stored, 10 refused, 50/s'],
-    [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
-    [0, '503', '90 stored, 10 refused, 50/s, trying again: 503'],
-  ])('of %i bytes, behind the error %s', (total, lastError, line) => {
-    expect(progressLine(tally, total, 2, lastError)).toBe(line);
-  });
-});
+import { Progress } from './progress.js';
 
 describe('Progress', () => {
   const LINE = '[============            ]  50 % 1 stored';

@@ -1,20 +1,19 @@
 import { expect, it } from '@jest/globals';
-import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { migrateStore } from '../database/open-store.js';
-import { readCopyConfig } from './copy-config.js';
-import { Creators } from './creators.js';
-import { withStores } from './stores.js';
+import { SqliteStore } from '../../../test/support/sqlite-store.js';
+import { migrateStore } from '../../database/open-store.js';
+import { readCopyConfig, withStores } from './stores.js';
+import { Creators } from './tokens.js';
 
 const OAK = { id: '1', name: 'oak', tag: null, createdAt: '5' };
 
-it('a token that came to the source since the last look is copied, then named', async () => {
+it('a token that came to the source since they were copied is copied, then named', async () => {
   const [source, target] = [new SqliteStore(), new SqliteStore()];
-  const { from, to } = readCopyConfig(source.url, target.url);
-  for (const config of [from, to]) await migrateStore(config);
+  const config = readCopyConfig(source.url, target.url);
+  for (const side of [config.from, config.to]) await migrateStore(side);
   const add = (store: SqliteStore, hash: string) =>
     store.execute(`INSERT INTO tokens (name, hash, created_at) VALUES ('${hash}', '${hash}', 1)`);
   await add(target, 'own');
-  await withStores(from, to, async (stores) => {
+  await withStores(config, async (stores) => {
     const creators = new Creators(stores);
     const translated = async (createdBy: string | null) =>
       (await creators.translate([{ ...OAK, createdBy }]))[0];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { readCopyConfig } from './copy-config.js';
+import { readCopyConfig } from './stores.js';
 
 const FILE = 'sqlite:./data/store.sqlite';
 
 describe('readCopyConfig', () => {
-  it('takes either engine on either side, and lets looks take their time', () => {
+  it('takes either engine on either side, with time for long statements', () => {
     const { from, to } = readCopyConfig(FILE, 'postgres://u:p@h/d?sslmode=require');
     expect(from).toMatchObject({ databaseUrl: FILE, databaseTimeout: 60_000 });
     expect(to.databaseUrl).toBe('postgres://u:p@h/d?sslmode=require');

@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Plant } from '../plants/plant.entity.js';
-import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { migrateStore } from '../database/open-store.js';
-import { readCopyConfig, type CopyConfig } from './copy-config.js';
-import { checkPlants } from './check-plants.js';
-import { copyPlants } from './copy-plants.js';
-import { readPlants, readSame } from './read-plants.js';
+import type { Plant } from '../../plants/plant.entity.js';
+import { SqliteStore } from '../../../test/support/sqlite-store.js';
+import { migrateStore } from '../../database/open-store.js';
+import { checkPlants, copyPlants, readPlants, readSame } from './plants.js';
 import { reportOf } from './report.js';
-import { withStores, type Stores } from './stores.js';
+import { stageLine } from './run-copy.js';
+import { readCopyConfig, withStores, type CopyConfig, type Stores } from './stores.js';
 
 const OAK = { id: '2', name: 'oak', tag: null, createdBy: null, createdAt: null };
 const OTHER = { ...OAK, name: 'other' };
@@ -27,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => Promise.all(files.map((file) => file.remove())));
 
 const inStores = <Result>(work: (stores: Stores) => Promise<Result>): Promise<Result> =>
-  withStores(config.from, config.to, work);
+  withStores(config, work);
 
 /** Lets something else write a plant just before our first group. */
 function precede({ plants }: Stores, plant: Plant): void {
@@ -54,16 +52,16 @@ it('pages are bounded by their plants and by their bytes', async () => {
 });
 
 describe('an id that something else takes during the copy', () => {
-  it('stops it where the plant is another one', async () => {
+  it('stops it where the content differs', async () => {
     await inStores(async (stores) => {
       precede(stores, OTHER);
       await expect(copyPlants(stores, () => undefined)).rejects.toThrow(
-        'the target holds other plants under ids of the source: 1 (2); the copy stopped there',
+        'the target has ids of the source with different content: 1 (2); the copy stopped there',
       );
     });
   });
 
-  it('is as good where the plant is the same', async () => {
+  it('does no harm where the plant is the same', async () => {
     await inStores(async (stores) => {
       let copied = 0;
       precede(stores, OAK);
@@ -79,15 +77,25 @@ describe('an id that something else takes during the copy', () => {
 describe('the check', () => {
   it.each([
     ['lacks a plant', 'DELETE FROM plants WHERE id = 7', 2_009],
-    ['holds another name', "UPDATE plants SET name = 'Oak' WHERE id = 7", 2_010],
-    ['holds another tag', "UPDATE plants SET tag = '' WHERE id = 7", 2_010],
+    ['has another name', "UPDATE plants SET name = 'Oak' WHERE id = 7", 2_010],
+    ['has another tag', "UPDATE plants SET tag = '' WHERE id = 7", 2_010],
   ])('sees that the target %s', async (_what, change, count) => {
     await inStores(async (stores) => {
       await copyPlants(stores, () => undefined);
       await stores.target.query(change);
       const check = await checkPlants(stores, () => undefined);
-      expect([check.source.count, check.target.count, check.further]).toEqual([2_010, count, 0]);
+      expect([check.source.count, check.target.count, check.more]).toEqual([2_010, count, 0]);
       expect(reportOf('plants', check).isSame).toBe(false);
     });
   });
+});
+
+it.each([
+  [0, 200, 'copying [                        ]   0 % 0 of 200 plants, 0/s'],
+  [100, 200, 'copying [============            ]  50 % 100 of 200 plants, 50/s'],
+  // More were stored after they were counted.
+  [300, 200, 'copying [========================] 100 % 300 of 200 plants, 150/s'],
+  [0, 0, 'copying [========================] 100 % 0 of 0 plants, 0/s'],
+])('a stage with %i of %i plants done is shown in one line', (done, total, line) => {
+  expect(stageLine('copying', done, total, 2)).toBe(line);
 });

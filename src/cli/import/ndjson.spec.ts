@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readLines } from './lines.js';
+import { readLines } from './ndjson.js';
 
 /** Numbers and texts of the lines of a source that comes in chunks of so many bytes. */
 async function linesOf(text: string, chunk: number, longest?: number): Promise<[number, string][]> {

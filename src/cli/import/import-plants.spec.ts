@@ -4,11 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ImportStopped, PlantsImport, type Refused, type Tally } from './import-plants.js';
+import { ImportStopped, PlantsImport, progressLine } from './import-plants.js';
+import type { Refused } from './ndjson.js';
 import { PlantsClient } from './plants-client.js';
-import { posting } from './post.js';
-
-const RETRY_POLICY = { tries: 5, first: 1, longest: 10 };
 
 let server: Server;
 afterEach(async () => {
@@ -25,17 +23,16 @@ async function importing(source: Readable, listener: Listener) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const { post, close } = posting(new URL(`http://127.0.0.1:${port}/base/`), 't', 4);
-  const tally: Tally = { stored: 0, refused: 0, bytes: 0 };
+  const url = new URL(`http://127.0.0.1:${port}/base/`);
+  const client = new PlantsClient(url, 't', 4, { tries: 5, firstDelayMs: 1 });
   const refused: Refused[] = [];
-  const client = new PlantsClient(post, RETRY_POLICY);
-  const run = new PlantsImport(client, 4, tally, (plant) => refused.push(plant));
+  const run = new PlantsImport(client, 4, (plant) => refused.push(plant));
   try {
     await run.run(source);
   } finally {
-    close();
+    await client.close();
   }
-  return { tally, refused };
+  return { tally: run.tally, refused };
 }
 
 function store(response: ServerResponse): void {
@@ -72,7 +69,7 @@ describe('PlantsImport', () => {
   });
 
   it('reads no further ahead than the bound, over as many connections, however long', async () => {
-    const plants = 20_000;
+    const plants = 4_000;
     // What Readable.from() reads ahead by itself: 16 chunks, which are lines here.
     const bound = 4 + 16 + 2;
     let [read, answered, ahead, connections] = [0, 0, 0, 0];
@@ -92,6 +89,24 @@ describe('PlantsImport', () => {
     expect((await imported).tally).toMatchObject({ stored: plants, refused: 0 });
     expect(ahead).toBeLessThanOrEqual(bound);
     expect(connections).toBeLessThanOrEqual(4);
+  });
+
+  it('bounds the bytes in flight, but lets a longer line through on its own', async () => {
+    const lengths = [15, 14, 2, 2].map((mebibytes) => mebibytes * 2 ** 20);
+    const inFlight = new Set<number>();
+    const together: number[][] = [];
+    const source = Readable.from(lengths.map((length) => Buffer.from(`${'x'.repeat(length)}\n`)));
+    const { tally } = await importing(source, async (request, response) => {
+      const length = Number(request.headers['content-length']);
+      inFlight.add(length);
+      together.push([...inFlight]);
+      await text(request);
+      inFlight.delete(length);
+      refuse(response, 400);
+    });
+    expect(tally.refused).toBe(4);
+    const sums = together.map((all) => all.reduce((sum, length) => sum + length, 0));
+    expect(Math.max(...sums)).toBeLessThanOrEqual(2 ** 25);
   });
 
   it('tries each plant again after a 503 and a broken connection', async () => {
@@ -125,7 +140,7 @@ describe('PlantsImport', () => {
     expect(source.destroyed).toBe(true);
   });
 
-  it('stops where its source fails, with what was under way brought to its end', async () => {
+  it('stops where its source fails, with what was in flight brought to its end', async () => {
     const source = new PassThrough();
     source.write('{"n":1}\n');
     const stopped = importing(source, (_request, response) => {
@@ -145,5 +160,18 @@ describe('PlantsImport', () => {
       { line: 1, error: 1, message: 'no', plant: '{}' },
       { line: 3, error: 1, message: 'no', plant: '{"id":1}' },
     ]);
+  });
+});
+
+describe('progressLine', () => {
+  const tally = { stored: 90, refused: 10, bytes: 500 };
+
+  it.each([
+    [0, undefined, '90 stored, 10 refused, 50/s'],
+    [1_000, undefined, '[============            ]  50 % 90 stored, 10 refused, 50/s'],
+    [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
+    [0, '503', '90 stored, 10 refused, 50/s, retrying: 503'],
+  ])('of %i bytes, behind the error %s', (size, lastError, line) => {
+    expect(progressLine(tally, size, 2, lastError)).toBe(line);
   });
 });

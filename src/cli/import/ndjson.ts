@@ -1,0 +1,84 @@
+import { openSync, writeSync } from 'node:fs';
+import type { Refusal } from './plants-client.js';
+
+/** A line of NDJSON that is not blank: the bytes before its line feed, and its number from 1. */
+export interface Line {
+  readonly number: number;
+  readonly text: Buffer;
+}
+
+/** A plant that the service refused: its line's number and text, and the service's words. */
+export interface Refused extends Refusal {
+  readonly line: number;
+  readonly plant: string;
+}
+
+/** Bytes of the longest line that is read: far more than a service can be configured to take. */
+const MAX_LINE_LENGTH = 2 ** 24;
+
+/** Refused plants that are shown one by one where a file has them all. */
+const MAX_SHOWN = 20;
+
+const LINE_FEED = 0x0a;
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/**
+ * Reads NDJSON line by line and leaves the bytes as they are, so that no number loses a digit.
+ * Blank lines count but are left out. At most one chunk and one line are held.
+ *
+ * @throws Error where a line is longer than `maxLength` bytes
+ */
+export async function* readLines(
+  source: AsyncIterable<Buffer>,
+  maxLength = MAX_LINE_LENGTH,
+): AsyncGenerator<Line> {
+  let number = 1;
+  let rest: Buffer = Buffer.alloc(0);
+  const demandLength = ({ length }: Buffer): void => {
+    if (length > maxLength) throw new Error(`line ${number} is longer than ${maxLength} bytes`);
+  };
+  for await (const chunk of source) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let end; (end = rest.indexOf(LINE_FEED)) !== -1; number += 1) {
+      const line = rest.subarray(0, end);
+      demandLength(line);
+      yield* lineOf(number, line);
+      rest = rest.subarray(end + 1);
+    }
+    demandLength(rest);
+  }
+  yield* lineOf(number, rest);
+}
+
+function* lineOf(number: number, bytes: Buffer): Generator<Line> {
+  // Editors on Windows put a mark before the first line, which is no part of it.
+  const isMarked = number === 1 && bytes.indexOf(BYTE_ORDER_MARK) === 0;
+  const text = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
+  if (!text.every(isSpace)) yield { number, text };
+}
+
+/** White space as JSON knows it (RFC 8259, section 2). */
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
+}
+
+/**
+ * Makes the reporter of refused plants: a line each for the operator, and NDJSON of
+ * {@link Refused} in a file, if one is named. With a file, the lines for the operator end after 20.
+ *
+ * @throws Error at once where the file cannot be written
+ */
+export function rejectReporter(file: string | undefined, say: (line: string) => void) {
+  const descriptor = file === undefined ? undefined : openSync(file, 'w');
+  let count = 0;
+  return (refused: Refused): void => {
+    const { line, error, message } = refused;
+    count += 1;
+    if (file === undefined || count <= MAX_SHOWN) {
+      // Without what would move the cursor of a terminal or break the line.
+      say(`line ${line}: error ${error}: ${message.replaceAll(/\p{Cc}/gu, ' ')}`);
+    } else if (count === MAX_SHOWN + 1) say(`further refused plants are only in ${file}`);
+    // Synchronous, so that the file is whole however the import ends.
+    if (descriptor !== undefined) writeSync(descriptor, `${JSON.stringify(refused)}\n`);
+  };
+}
