@@ -30,8 +30,8 @@ const project = {
 const ANY_ENGINE = [
   '<rootDir>/src/(?!database/|auth/token)',
   '<rootDir>/src/database/sqlite',
-  '<rootDir>/test/(authentication-first|cli-usage|contract|fuzz|headers|http-faults|paths|routes)\\.',
-  '<rootDir>/test/(cors|hostile-connections|jwt|rate-limit|slow-clients|tls)\\.',
+  '<rootDir>/test/(authentication-first|cli-usage|contract|headers|http-faults|paths|routes)\\.',
+  '<rootDir>/test/(cors|fuzz|hostile-connections|jwt|rate-limit|slow-clients|tls)\\.',
   '<rootDir>/test/(deploy|docs|jwt|sqlite)-',
   '<rootDir>/test/support/',
 ];
