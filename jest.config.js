@@ -30,10 +30,10 @@ const project = {
 const ANY_ENGINE = [
   '<rootDir>/src/(?!database/|auth/token)',
   '<rootDir>/src/database/sqlite',
-  '<rootDir>/test/(authentication-first|body|cli-usage|contract|cors|crash|fuzz|headers)\\.',
+  '<rootDir>/test/(authentication-first|body|cli-usage|contract|crash|docs|fuzz|headers)\\.',
   '<rootDir>/test/(hostile-clients|http-faults|jwt|log-reader|management-port|rate-limit)\\.',
   '<rootDir>/test/(request-log|routes|security|shutdown|tls|tracing-export)\\.',
-  '<rootDir>/test/(deploy|docs|jwt|sqlite)-',
+  '<rootDir>/test/(deploy|jwt|sqlite)-',
   '<rootDir>/test/support/',
 ];
 
