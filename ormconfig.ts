@@ -1,8 +1,13 @@
 import { DataSource } from 'typeorm';
+import { Token } from './src/auth/token.entity.js';
 import { readConfig } from './src/config/read-config.js';
-import { engineOf } from './src/database/engine-of.js';
+import { engineOf } from './src/database/open-store.js';
+import { Plant } from './src/plants/plant.entity.js';
 
 const config = readConfig();
 
 /** The store that the environment names, as the service opens it: for TypeORM's own CLI. */
-export default new DataSource(engineOf(config.databaseUrl).connect(config));
+export default new DataSource({
+  ...engineOf(config.databaseUrl).connect(config),
+  entities: [Plant, Token],
+});

@@ -45,8 +45,7 @@ export function notesOn(scenarios: readonly Scenario[]): string {
   const errors = new Set(scenarios.flatMap(({ refused }) => [...refused.keys()]));
   return (
     `Every refusal was a 503 with Retry-After and the error ${[...errors].join(' or ')}; no other ` +
-    'answer came. In brackets behind the refused and the unknown: the plants of theirs that were ' +
-    'stored all the same when the service was back; all of them were sent again then, and told 200. ' +
-    'Times are medians, with the least and the most in brackets.'
+    'answer came. In brackets: those stored all the same; each was sent again and told 200. ' +
+    'Times are medians (least–most).'
   );
 }

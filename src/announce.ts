@@ -1,7 +1,6 @@
 import { isIPv6, type AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { createFirstToken } from './auth/first-token.js';
 import { TokensService } from './auth/tokens.service.js';
 import type { Config } from './config/config.js';
 import { speaksTls } from './http/key-pair.js';
@@ -12,7 +11,7 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
   const say = sayerOf(config);
   say(`Plant store: ${url}/plants`);
   if (config.docs) say(`Documentation: ${url}/docs`);
-  const secret = config.production ? undefined : await createFirstToken(app.get(TokensService));
+  const secret = config.production ? undefined : await app.get(TokensService).createFirst();
   if (secret === undefined) return;
   print(`\nThe store has no token yet. Here is one; it is shown only now:\n\n  ${secret}\n`);
   print('Store a plant:\n');

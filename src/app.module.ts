@@ -4,32 +4,24 @@ import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { openStore } from './database/open-store.js';
-import { ErrorFilter } from './errors/error.filter.js';
-import type { Metrics } from './metrics/metrics.js';
-import { MetricsModule } from './metrics/metrics.module.js';
+import { ErrorFilter } from './http/error.filter.js';
 import { PlantsModule } from './plants/plants.module.js';
-import type { Tracing } from './tracing/tracing.js';
-import { TracingModule } from './tracing/tracing.module.js';
+import type { ServiceLogger } from './telemetry/logger.js';
+import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 @Module({})
 export class AppModule {
   /**
    * @param open how the store is opened: {@link openStore} or {@link awaitStore}
-   * @param metrics who counts; nobody does if left out
+   * @param logger where requests are logged; there is no telemetry if left out
    */
-  static forRoot(
-    config: Config,
-    open = openStore,
-    tracing?: Tracing,
-    metrics?: Metrics,
-  ): DynamicModule {
+  static forRoot(config: Config, open = openStore, logger?: ServiceLogger): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(config, open),
-        TracingModule.forRoot(tracing),
-        MetricsModule.forRoot(metrics),
+        ...(logger ? [TelemetryModule.forRoot(config, logger)] : []),
         PlantsModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from './config/config.js';
-import { STORE_WRITER, type StoreWriter } from './database/engine.js';
-import { exitNow } from './exit-now.js';
+import { WritePath } from './database/engine.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import type { Lifecycle } from './lifecycle.js';
-import { PlantWriter } from './plants/plant-writer.js';
+import type { Lifecycle } from './management/this-process.js';
+import { PlantsService } from './plants/plants.service.js';
 
 /** The signals that end the service. */
 export const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
@@ -21,7 +20,7 @@ export class Shutdown {
     private readonly config: Config,
   ) {}
 
-  /** From here on a signal ends the process; another one changes nothing. */
+  /** A signal then ends the process; another one changes nothing. */
   listen(): void {
     for (const signal of SIGNALS) process.on(signal, () => void this.begin());
   }
@@ -42,15 +41,15 @@ export class Shutdown {
     }
   }
 
-  /** Exits without an order, but not without a word. */
+  /** Exits at once, and logs what is left undone. */
   private async giveUp(): Promise<void> {
     const seconds = this.config.shutdownTimeout / 1_000;
     const { exchanges } = this.app.getHttpAdapter() as unknown as PlantStoreAdapter;
-    const { unsettled } = this.app.get(PlantWriter);
+    const { unsettled } = this.app.get(PlantsService);
     this.logger.error(
-      `not done after ${seconds} s: requests without an answer: ${exchanges.underWay}, ` +
+      `not done after ${seconds} s: requests without an answer: ${exchanges.inFlight}, ` +
         `plants without the end of their commit: ${unsettled}`,
     );
-    await exitNow(1, this.app.get<StoreWriter>(STORE_WRITER).breakOff());
+    await this.app.get(WritePath).abortAndExit(1);
   }
 }

@@ -4,15 +4,12 @@ import { announce, announceManagement } from './announce.js';
 import { createApp } from './app.js';
 import { readConfig } from './config/read-config.js';
 import type { Config } from './config/config.js';
-import { speaksTls } from './http/key-pair.js';
-import { reloadKeyPairOnHangup } from './http/reload-key-pair.js';
-import { Lifecycle } from './lifecycle.js';
-import { logCrashes } from './logging/log-crashes.js';
-import { ServiceLogger } from './logging/service-logger.js';
+import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
 import { startManagement } from './management/start-management.js';
-import { ThisProcess } from './management/this-process.js';
+import { Lifecycle, ThisProcess } from './management/this-process.js';
 import { toOperatorMessage } from './errors/describe.js';
 import { Shutdown, SIGNALS } from './shutdown.js';
+import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
 async function start(): Promise<void> {
@@ -25,7 +22,7 @@ async function start(): Promise<void> {
   for (const signal of SIGNALS) process.on(signal, exit);
   const lifecycle = new Lifecycle();
   const thisProcess = await manage(config, lifecycle);
-  const app = await createApp(config, { metrics: thisProcess?.counted });
+  const app = await createApp(config);
   thisProcess?.attach(app);
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseDuration } from '../src/duration.js';
+import { parseDuration } from '../src/config/env-parsers.js';
 import { deployedConfig, longestStop, variablesOf } from './support/deployed-config.js';
 import { read } from './support/published.js';
 
@@ -78,5 +78,18 @@ describe('its drop-in for PostgreSQL', () => {
     const env = variablesOf(drop['Environment'] ?? '');
     expect(env).toEqual({ DATABASE_URL_FILE: `%d/${name}` });
     expect(deployedConfig({ ...FILE, ...env }).databaseUrl).toMatch(/^postgres:/);
+  });
+});
+
+describe('its drop-in for several processes', () => {
+  const drop = settingsOf('deploy/systemd/processes.conf');
+  const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
+
+  it('shares the port, and gives each process its own for health and metrics', () => {
+    expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '909%i' });
+  });
+
+  it('is not overruled by the file, which wins over Environment= (systemd.exec)', () => {
+    expect(Object.keys(env).filter((name) => name in FILE)).toEqual([]);
   });
 });

@@ -91,11 +91,11 @@ it('of one connection 16 requests are served at once, and one that is cut off le
   const connection = await locked.connect();
   const text = (id: number) => requestText(locked.client.headers, `{"id":${id},"name":"n"}`);
   connection.write(range(100).map(text).join(''));
-  while (exchanges.underWay < MAX_UNANSWERED) await sleep(10);
+  while (exchanges.inFlight < MAX_UNANSWERED) await sleep(10);
   await sleep(200);
-  expect(exchanges.underWay).toBe(MAX_UNANSWERED);
+  expect(exchanges.inFlight).toBe(MAX_UNANSWERED);
   connection.close();
-  while (exchanges.underWay > 0) await sleep(10);
+  while (exchanges.inFlight > 0) await sleep(10);
   await unlock();
   await locked.stop();
 });

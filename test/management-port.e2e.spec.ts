@@ -1,9 +1,8 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../src/config/read-config.js';
-import { Lifecycle } from '../src/lifecycle.js';
 import { startManagement } from '../src/management/start-management.js';
-import { ThisProcess } from '../src/management/this-process.js';
+import { Lifecycle, ThisProcess } from '../src/management/this-process.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
 import { RawConnection } from './support/raw-connection.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MAX_UNANSWERED } from '../src/http/connection.js';
-import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
+import { MAX_QUEUED } from '../src/plants/plant-queue.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
@@ -33,7 +33,7 @@ it('a service says that it is ready, check by check', async () => {
     details: {
       lifecycle: { status: 'up', phase: 'serving' },
       store: { status: 'up' },
-      queue: { status: 'up', plants: 0, bound: QUEUE_BOUND },
+      queue: { status: 'up', plants: 0, bound: MAX_QUEUED },
     },
   });
 });
@@ -62,8 +62,8 @@ describe('a service is not ready', () => {
       ({ failed } = await monitor.ready());
     }
     const { details } = await monitor.ready();
-    expect(details.queue).toMatchObject({ status: 'down', plants: QUEUE_BOUND });
-    expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(QUEUE_BOUND);
+    expect(details.queue).toMatchObject({ status: 'down', plants: MAX_QUEUED });
+    expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(MAX_QUEUED);
     await unlock();
     for (const connection of connections) {
       for (let i = 0; i < MAX_UNANSWERED; i++) await connection.read();

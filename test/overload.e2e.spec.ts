@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_UNANSWERED } from '../src/http/connection.js';
-import { QUEUE_BOUND } from '../src/plants/plant-queue.js';
+import { MAX_QUEUED } from '../src/plants/plant-queue.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
 import type { Received } from './support/received.js';
 import { Service } from './support/service.js';
 import { tally } from './support/tally.js';
 
 /** More than wait in the queue and, on PostgreSQL, in the groups under way. */
-const ALL = 3 * QUEUE_BOUND;
+const ALL = 3 * MAX_QUEUED;
 const EACH = MAX_UNANSWERED;
 const CONNECTIONS = ALL / EACH;
 
@@ -101,7 +101,7 @@ it('past the bound a request is refused before its body is there, and then serve
   const unlock = await service.store.lock();
   // Besides what waits, groups are under way: one on SQLite, four on PostgreSQL.
   while (!(await isRefusedAtOnce())) {
-    const more = await Promise.all(range(QUEUE_BOUND / 2 / EACH).map(() => service.connect()));
+    const more = await Promise.all(range(MAX_QUEUED / 2 / EACH).map(() => service.connect()));
     connections.push(...more);
     for (const connection of more) connection.write(range(EACH).map(post).join(''));
   }

@@ -83,6 +83,6 @@ it('a rotation of a name that no token has fails in one line', async () => {
   expect(await cli('token rotate nobody')).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'error: no token named nobody holds: create one\n',
+    stderr: 'error: no token named nobody is active: create one\n',
   });
 });

@@ -22,21 +22,29 @@ export function imagesOf(cuts: PowerCuts): string {
   ].join('\n\n');
 }
 
-/** What each fault did, to clients, to the service, and to the plants after a power cut. */
+/** What each kind of fault did, to clients, to the service, and to the plants after a power cut. */
 export function faultsOf(errors: readonly IoError[]): string {
-  const names = [...new Set(errors.map(({ scenario }) => scenario.name))];
+  const kindOf = ({ scenario }: IoError): string => scenario.name.replace(/, (once|for 1 s)$/, '');
+  const kinds = [...new Set(errors.map(kindOf))];
   return table(
-    ['I/O errors', 'times', 'acknowledged', '503', 'unknown', 'the service', 'images', 'lost'],
-    names.map((name) => {
-      const own = errors.filter(({ scenario }) => scenario.name === name);
+    [
+      'I/O errors, once and for 1 s',
+      'acknowledged',
+      '503',
+      'unknown',
+      'the service',
+      'images',
+      'lost',
+    ],
+    kinds.map((kind) => {
+      const own = errors.filter((error) => kindOf(error) === kind);
       const sum = (figure: (error: IoError) => number): string =>
         number(
           own.reduce((total, error) => total + figure(error), 0),
           0,
         );
       return [
-        name,
-        number(own.length, 0),
+        kind,
         sum(({ scenario }) => scenario.acknowledged),
         sum(({ scenario }) => scenario.refusals),
         sum(({ scenario }) => scenario.unknown),

@@ -1,25 +1,33 @@
-import { Module } from '@nestjs/common';
+import { Module, type FactoryProvider } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { BearerStrategy } from './bearer.strategy.js';
-import { jwtVerifier } from './jwt/jwt-verifier.provider.js';
+import { Config } from '../config/config.js';
+import { BearerStrategy, JWT_VERIFIER } from './authenticated.js';
+import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import { LastUsed } from './last-used.js';
-import { Token } from './token.entity.js';
 import { RateLimiter } from './rate-limiter.js';
-import { TokenRotation } from './token-rotation.js';
+import { Token } from './token.entity.js';
 import { TokenVerifier } from './token-verifier.js';
 import { TokensService } from './tokens.service.js';
 
+const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
+  provide: JWT_VERIFIER,
+  inject: [Config, HttpAdapterHost],
+  useFactory: async (config: Config, { listen$ }: HttpAdapterHost) => {
+    if (config.authIssuer === undefined) return undefined;
+    // Loaded only here: without an identity provider jose costs nothing.
+    const { JwtVerifier } = await import('./jwt/jwt-verifier.js');
+    const verifier = new JwtVerifier(config);
+    // Not before, as an unavailable provider must not delay the start; and the operator's commands,
+    // which never listen, need no keys.
+    listen$.subscribe(() => verifier.prepare());
+    return verifier;
+  },
+};
+
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [
-    BearerStrategy,
-    jwtVerifier,
-    LastUsed,
-    RateLimiter,
-    TokenRotation,
-    TokenVerifier,
-    TokensService,
-  ],
-  exports: [BearerStrategy, RateLimiter, TokenRotation, TokensService],
+  providers: [BearerStrategy, jwtVerifier, LastUsed, RateLimiter, TokenVerifier, TokensService],
+  exports: [BearerStrategy, RateLimiter, TokensService],
 })
 export class AuthModule {}

@@ -1,22 +1,39 @@
-import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { STORE_WRITER, type StoreWriter } from '../database/engine.js';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { WritePath } from '../database/engine.js';
+import { describeError } from '../errors/describe.js';
 
 /** Milliseconds between two writes of the times of last use. */
-const INTERVAL = 10_000;
+const WRITE_INTERVAL_MS = 10_000;
 
-/** Keeps when each token was last used; the store learns it in the background, never on a request. */
+/**
+ * Sets when tokens were last used. PostgreSQL locks the rows in order first: services that note one token's use at
+ * once take turns.
+ */
+const RECORD = {
+  sqlite: `
+    UPDATE tokens SET last_used_at = uses.value->>1
+    FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
+  postgres: `
+    WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
+    locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
+    UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
+    FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`,
+};
+
+/** Records when each token was last used; it is written to the store in the background, never on a request. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
   private used = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(@Inject(STORE_WRITER) private readonly store: StoreWriter) {}
+  constructor(private readonly store: WritePath) {}
 
-  /** Notes that a token is used now. */
-  touch(id: number): void {
+  /** A token is used now. */
+  record(id: number): void {
     this.used.set(id, Date.now());
-    this.timer ??= setTimeout(() => void this.write(), INTERVAL).unref();
+    this.timer ??= setTimeout(() => void this.write(), WRITE_INTERVAL_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -30,10 +47,27 @@ export class LastUsed implements OnApplicationShutdown {
     this.timer = undefined;
     if (uses.length === 0) return;
     try {
-      await this.store.noteUses(uses);
+      await recordLastUsed(this.store.manager, uses);
     } catch (error) {
       // A time of last use is worth a line in the log, not a request.
-      this.logger.warn(`times of last use were not written: ${String(error)}`);
+      this.logger.warn(`times of last use were not written: ${describeError(error)}`);
     }
   }
+}
+
+/**
+ * Sets when tokens were last used, in milliseconds since 1970.
+ *
+ * @throws QueryFailedError
+ */
+export async function recordLastUsed(
+  manager: EntityManager,
+  uses: readonly (readonly [id: number, time: number])[],
+): Promise<void> {
+  if (manager.dataSource.options.type !== 'postgres') {
+    await manager.query(RECORD.sqlite, [JSON.stringify(uses)]);
+    return;
+  }
+  const columns = [uses.map(([id]) => id), uses.map(([, time]) => time)];
+  await manager.query(RECORD.postgres, columns);
 }

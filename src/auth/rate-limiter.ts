@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { exchangeOf } from '../http/exchange.js';
 import type { Principal } from './principal.js';
 

@@ -1,48 +1,37 @@
-import { In, QueryFailedError, type Repository } from 'typeorm';
-import { toStoreAway } from '../database/store-away.js';
-import { within } from '../database/within.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { In, type Repository } from 'typeorm';
+import type { StoreHealth } from '../database/store-health.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import type { Token } from './token.entity.js';
 
 /** Hashes that may wait for the next query; past them the service is overloaded. */
 const MAX_WAITING = 1_024;
 
 /** What the store has under a hash, and when it was asked, by performance.now(). */
-export interface Found {
+interface Found {
   readonly token: Token | undefined;
   readonly askedAt: number;
 }
 
-/** A hash that is asked for, and the promise for what is under it. */
-class Waiting {
-  resolve!: (found: Found) => void;
-  reject!: (error: unknown) => void;
-  readonly found = new Promise<Found>((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
-  });
-}
+/** Hashes that are asked for, each with the promise for what is under it. */
+type Lookups = Map<string, PromiseWithResolvers<Found>>;
 
 /**
  * Looks tokens up by their hashes, over one connection at a time: those that are asked for while a query
  * runs share the next one. So many unknown tokens cost few queries, and leave the others their connections.
  */
 export class TokenLookup {
-  /** By hash: those of the query that runs, and those of the next. */
-  private running = new Map<string, Waiting>();
-  private waiting = new Map<string, Waiting>();
+  private running: Lookups = new Map();
+  private waiting: Lookups = new Map();
 
-  /** @param timeoutMs that a caller waits at most */
   constructor(
     private readonly tokens: Repository<Token>,
-    private readonly timeoutMs: number,
+    private readonly health: StoreHealth,
   ) {}
 
-  /** @throws StoreAwayError, or the store's error; Fault OVERLOADED */
+  /** @throws StoreUnavailable, or the store's error; Fault OVERLOADED */
   find(hash: string): Promise<Found> {
-    const { found } = this.asked(hash) ?? this.add(hash);
-    return within(this.timeoutMs, found);
+    const { promise } = this.asked(hash) ?? this.add(hash);
+    return this.health.answer(promise);
   }
 
   /** Whether an answer to this is on its way. */
@@ -50,16 +39,16 @@ export class TokenLookup {
     return this.asked(hash) !== undefined;
   }
 
-  private asked(hash: string): Waiting | undefined {
+  private asked(hash: string): PromiseWithResolvers<Found> | undefined {
     return this.running.get(hash) ?? this.waiting.get(hash);
   }
 
-  private add(hash: string): Waiting {
+  private add(hash: string): PromiseWithResolvers<Found> {
     if (this.waiting.size >= MAX_WAITING) throw new Fault(ERRORS.OVERLOADED);
-    const waiting = new Waiting();
-    this.waiting.set(hash, waiting);
+    const lookup = Promise.withResolvers<Found>();
+    this.waiting.set(hash, lookup);
     if (this.running.size === 0) void this.run();
-    return waiting;
+    return lookup;
   }
 
   /** Runs one query after the other, until nothing waits any more. */
@@ -72,16 +61,14 @@ export class TokenLookup {
     }
   }
 
-  private async query(asked: ReadonlyMap<string, Waiting>): Promise<void> {
+  private async query(lookups: Lookups): Promise<void> {
     const askedAt = performance.now();
     try {
-      const tokens = await this.tokens.findBy({ hash: In([...asked.keys()]) });
+      const tokens = await this.tokens.findBy({ hash: In([...lookups.keys()]) });
       const byHash = new Map(tokens.map((token) => [token.hash, token]));
-      for (const [hash, { resolve }] of asked) resolve({ token: byHash.get(hash), askedAt });
+      for (const [hash, { resolve }] of lookups) resolve({ token: byHash.get(hash), askedAt });
     } catch (error) {
-      // No statement failed, so there was no connection.
-      const reason = error instanceof QueryFailedError ? error : toStoreAway(error);
-      for (const { reject } of asked.values()) reject(reason);
+      for (const { reject } of lookups.values()) reject(error);
     }
   }
 }

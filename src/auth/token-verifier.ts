@@ -1,23 +1,23 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { lookPatience } from '../database/patience.js';
-import { Metrics } from '../metrics/metrics.js';
-import { hashOf, isSecret } from './secret.js';
+import { StoreHealth } from '../database/store-health.js';
+import { tokenLookups } from './channels.js';
 import { LastUsed } from './last-used.js';
 import type { Principal } from './principal.js';
-import { holds, Token } from './token.entity.js';
+import { hashOf, isSecret } from './secret.js';
+import { isActive, Token } from './token.entity.js';
 import { TokenLookup } from './token-lookup.js';
 
-/** Milliseconds that a token is believed without a look at the store: a revoked one lives on so long. */
+/** Milliseconds that a token is accepted without a lookup: a revoked one works for so long. */
 const CACHE_TTL_MS = 4_000;
-/** Milliseconds after which a token that is used is looked up again, while it is still believed. */
+/** Milliseconds after which a token that is used is looked up again, while it is still accepted. */
 const REFRESH_AFTER_MS = 2_000;
-const MAX_TOKENS = 10_000;
+const MAX_CACHED = 10_000;
 
-/** A token that the store has, or had when it was asked, and its holder: made once a look, not once a request. */
+/** A token that the store has, or had when it was asked, and its holder: made once a lookup, not once a request. */
 interface Known {
   readonly token: Token;
   readonly principal: Principal;
@@ -27,44 +27,46 @@ interface Known {
   readonly endsAt: number;
 }
 
-/** Tells whether a secret is that of a token that holds: the service's side. */
+/** Tells whether a secret is that of an active token: the service's side. */
 @Injectable()
 export class TokenVerifier {
-  private readonly cache = new LRUCache<string, Known>({ max: MAX_TOKENS });
-  /** Tokens that were known before never wait behind those of strangers. */
-  private readonly known: TokenLookup;
-  private readonly strange: TokenLookup;
+  private readonly cache = new LRUCache<string, Known>({ max: MAX_CACHED });
+  /** Of tokens that were known before, which never wait behind forged ones. */
+  private readonly refreshes: TokenLookup;
+  private readonly lookups: TokenLookup;
 
   constructor(
     @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
-    config: Config,
-    @Optional() private readonly metrics?: Metrics,
+    health: StoreHealth,
+    private readonly config: Config,
   ) {
-    this.known = new TokenLookup(tokens, lookPatience(config));
-    this.strange = new TokenLookup(tokens, lookPatience(config));
+    this.refreshes = new TokenLookup(tokens, health);
+    this.lookups = new TokenLookup(tokens, health);
   }
 
   /**
    * The holder of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
    *
-   * @throws StoreAwayError, or the store's error; Fault OVERLOADED
+   * @throws StoreUnavailable, or the store's error; Fault OVERLOADED
    */
   async verify(secret: string): Promise<Principal | undefined> {
     const hash = hashOf(secret);
     let known = this.cache.get(hash);
-    // No token of ours, so that nobody is asked for it.
+    // No token of ours, so the store is not asked for it.
     if (!known && !isSecret(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
-    this.metrics?.onTokenLookup(age < CACHE_TTL_MS ? 'hit' : 'miss');
-    if (age >= CACHE_TTL_MS) known = await this.look(hash, known ? this.known : this.strange);
+    if (tokenLookups.hasSubscribers) {
+      tokenLookups.publish({ config: this.config, result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
+    }
+    if (age >= CACHE_TTL_MS) known = await this.lookUp(hash, known ? this.refreshes : this.lookups);
     else if (age >= REFRESH_AFTER_MS) this.refresh(hash);
-    if (!known || known.endsAt <= performance.now() || !holds(known.token)) return undefined;
-    this.lastUsed.touch(known.token.id);
+    if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;
+    this.lastUsed.record(known.token.id);
     return known.principal;
   }
 
-  private async look(hash: string, lookup: TokenLookup): Promise<Known | undefined> {
+  private async lookUp(hash: string, lookup: TokenLookup): Promise<Known | undefined> {
     const { token, askedAt } = await lookup.find(hash);
     if (!token) {
       this.cache.delete(hash);
@@ -77,13 +79,13 @@ export class TokenVerifier {
     return known;
   }
 
-  /** In the background: where it fails, so does the request that comes once the token is believed no longer. */
+  /** In the background: where it fails, so does the request that comes once the token is accepted no longer. */
   private refresh(hash: string): void {
-    if (!this.known.isAsked(hash)) this.look(hash, this.known).catch(() => undefined);
+    if (!this.refreshes.isAsked(hash)) this.lookUp(hash, this.refreshes).catch(() => undefined);
   }
 }
 
-/** When a token expires, by performance.now(): never later than it was once found to, as if the clock stood. */
+/** When a token expires, by performance.now(): never later than was once found, as if the clock stood. */
 function endOf({ expiresAt }: Token, before: Known | undefined): number {
   if (expiresAt === null) return Infinity;
   const end = performance.now() + expiresAt.getTime() - Date.now();

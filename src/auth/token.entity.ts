@@ -12,7 +12,7 @@ export class Token {
   @PrimaryGeneratedColumn({ type: 'integer' })
   id!: number;
 
-  /** Who holds it, in the operator's words. No second one that holds is issued, but by a rotation. */
+  /** Who has it, in the operator's words. No second active one is issued, but by a rotation. */
   @Column({ type: 'text' })
   name!: string;
 
@@ -38,7 +38,7 @@ export function isBefore(end: Date | null, other: Date | null): boolean {
   return end !== null && (other === null || end.getTime() < other.getTime());
 }
 
-/** Whether a token may be used now: neither revoked nor past its end. */
-export function holds({ revokedAt, expiresAt }: Token, now = Date.now()): boolean {
+/** Whether a token may be used now: neither revoked nor expired. */
+export function isActive({ revokedAt, expiresAt }: Token, now = Date.now()): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt.getTime());
 }

@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/read-config.js';
 import { openStore } from '../database/open-store.js';
-import { createFirstToken } from './first-token.js';
 import { hashOf, isSecret } from './secret.js';
-import { holds, Token } from './token.entity.js';
+import { isActive, Token } from './token.entity.js';
 import { TokenError, TokensService } from './tokens.service.js';
+
+const HOUR = 3_600_000;
 
 let temporary: TemporaryStore;
 let store: DataSource;
@@ -17,6 +18,7 @@ beforeAll(async () => {
   store = await openStore(readConfig({ DATABASE_URL: temporary.url }));
   tokens = new TokensService(store.getRepository(Token));
 });
+beforeEach(() => store.getRepository(Token).clear());
 afterAll(async () => {
   await store.destroy();
   await temporary.remove();
@@ -29,12 +31,12 @@ async function find(name: string): Promise<Token | undefined> {
 
 describe('TokensService', () => {
   it('makes a first token in an empty store, and in no other', async () => {
-    const secret = await createFirstToken(tokens);
+    const secret = await tokens.createFirst();
     expect(isSecret(secret ?? '')).toBe(true);
-    expect(await createFirstToken(tokens)).toBeUndefined();
+    expect(await tokens.createFirst()).toBeUndefined();
     await tokens.revoke('first');
     // A store whose tokens are all revoked is no first start.
-    expect(await createFirstToken(tokens)).toBeUndefined();
+    expect(await tokens.createFirst()).toBeUndefined();
   });
 
   it('keeps the hash, the name and the times', async () => {
@@ -57,7 +59,7 @@ describe('TokensService', () => {
     await expect(tokens.create(name)).resolves.toMatch(/^plant_/);
   });
 
-  it('gives a name again only once its token no longer holds', async () => {
+  it('gives a name again only once its token is no longer active', async () => {
     await tokens.create('again');
     await expect(tokens.create('again')).rejects.toThrow('a token named again exists');
     await tokens.revoke('again');
@@ -78,15 +80,104 @@ describe('TokensService', () => {
   });
 });
 
-describe('holds', () => {
+const lifetimes = async () =>
+  (await tokens.list()).map(({ createdAt, expiresAt }) =>
+    expiresAt === null ? null : expiresAt.getTime() - createdAt.getTime(),
+  );
+
+describe('a rotation', () => {
+  it('makes a new token of the name, and ends the old one after the overlap', async () => {
+    await tokens.create('other');
+    await tokens.create('ci');
+    const secret = await tokens.rotate('ci', HOUR);
+    const [other, old, successor] = await tokens.list();
+    expect(other?.expiresAt).toBeNull();
+    expect(successor).toMatchObject({ name: 'ci', hash: hashOf(secret), expiresAt: null });
+    expect(old?.expiresAt?.getTime()).toBe((successor?.createdAt.getTime() ?? 0) + HOUR);
+    expect(old && isActive(old)).toBe(true);
+  });
+
+  it.each<[string, number | undefined, number | undefined, number | null]>([
+    ['as the old one', 90 * HOUR, undefined, 90 * HOUR],
+    ['forever, as the old one', undefined, undefined, null],
+    ['as it is told', 90 * HOUR, 5 * HOUR, 5 * HOUR],
+    ['as it is told, after one that never expires', undefined, 5 * HOUR, 5 * HOUR],
+  ])('makes the new one last %s', async (_what, before, told, after) => {
+    await tokens.create('ci', before);
+    await tokens.rotate('ci', HOUR, told);
+    expect((await lifetimes())[1]).toBe(after);
+    // The lifetime is that of the newest, not of the one that a rotation has ended.
+    await tokens.rotate('ci', 0);
+    expect((await lifetimes())[2]).toBe(after);
+  });
+
+  it('never makes the old one last longer than it would have', async () => {
+    await tokens.create('ci', HOUR);
+    await tokens.rotate('ci', 24 * HOUR);
+    expect((await lifetimes())[0]).toBe(HOUR);
+  });
+
+  it('ends the old one at once without an overlap, and all active ones of the name', async () => {
+    await tokens.create('ci');
+    await tokens.rotate('ci', HOUR);
+    await tokens.rotate('ci', 0);
+    expect((await tokens.list()).map((token) => isActive(token))).toEqual([false, false, true]);
+  });
+
+  it('is refused where no token of the name is active, and makes none', async () => {
+    await tokens.create('expired', -1);
+    await tokens.create('revoked');
+    await tokens.revoke('revoked');
+    for (const name of ['expired', 'revoked', 'nobody', '1', '']) {
+      await expect(tokens.rotate(name, HOUR)).rejects.toThrow(TokenError);
+    }
+    expect(await tokens.list()).toHaveLength(2);
+  });
+
+  it('changes nothing where the new token cannot be stored', async () => {
+    await tokens.create('ci');
+    const before = await tokens.list();
+    await expect(tokens.rotate('ci', HOUR, Number.NaN)).rejects.toThrow();
+    expect(await tokens.list()).toEqual(before);
+  });
+
+  it('is undone with all others by one revocation of the name', async () => {
+    await tokens.create('ci');
+    await tokens.rotate('ci', HOUR);
+    await tokens.revoke('ci');
+    expect((await tokens.list()).filter((token) => isActive(token))).toEqual([]);
+  });
+});
+
+describe('a revocation of all that are old', () => {
+  it('revokes the active ones that were created before, and names them', async () => {
+    for (const name of ['b', 'a', 'gone']) await tokens.create(name);
+    await tokens.create('late', HOUR);
+    await tokens.create('expired', -1);
+    await tokens.revoke('gone');
+    const [, , gone] = await tokens.list();
+    const at = (name: string, ms: number) =>
+      store.getRepository(Token).update({ name }, { createdAt: new Date(ms) });
+    await at('b', 999);
+    await at('a', 1_000);
+    expect(await tokens.revokeCreatedBefore(new Date(999))).toEqual([]);
+    expect(await tokens.revokeCreatedBefore(new Date(1_000))).toEqual(['b']);
+    expect(await tokens.revokeCreatedBefore(new Date(Date.now() + HOUR))).toEqual(['a', 'late']);
+    const [, , goneStill, , expired] = await tokens.list();
+    expect(goneStill).toEqual(gone);
+    expect(expired?.revokedAt).toBeNull();
+  });
+});
+
+describe('isActive', () => {
   const at = (ms: number) => new Date(ms);
   it.each([
-    ['for ever', { expiresAt: null, revokedAt: null }, true],
+    ['forever', { expiresAt: null, revokedAt: null }, true],
     ['until its end', { expiresAt: at(1001), revokedAt: null }, true],
     ['not at its end', { expiresAt: at(1000), revokedAt: null }, false],
     ['not after its end', { expiresAt: at(999), revokedAt: null }, false],
     ['not once it is revoked', { expiresAt: null, revokedAt: at(0) }, false],
-  ])('a token holds %s', (_name, times, expected) => {
-    expect(holds(Object.assign(new Token(), times), 1000)).toBe(expected);
+  ])('a token is active %s', (_name, times, expected) => {
+    expect(isActive(Object.assign(new Token(), times), 1000)).toBe(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../duration.js';
+import { parseDuration } from '../config/env-parsers.js';
 import { parseInstant } from '../instant.js';
 
 /** A duration, in milliseconds, for commander. */

@@ -43,7 +43,7 @@ function storeOption(flags: string, description: string, variable: string): Opti
 /** Not by parsers of the options' own, whose messages would show the address. */
 async function configOf(from: string, to: string, command: Command): Promise<CopyConfig> {
   const { readCopyConfig } = await import('../copy/copy-config.js');
-  const { ConfigError } = await import('../config/config-error.js');
+  const { ConfigError } = await import('../config/read-secret.js');
   try {
     return readCopyConfig(from, to);
   } catch (error) {

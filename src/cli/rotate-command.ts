@@ -31,7 +31,7 @@ export function addRotateCommand(token: Command): void {
     )
     .addHelpText('after', '\nExample:\n  $ plant-store token rotate nursery --overlap 2d')
     .action(async (name: string, { overlap, expires }: Options) => {
-      const secret = await withTokens((_, rotation) => rotation.rotate(name, overlap, expires));
+      const secret = await withTokens((tokens) => tokens.rotate(name, overlap, expires));
       process.stdout.write(`${secret}\n`);
     });
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { ConfigError } from '../config/config-error.js';
-import { readSecret } from '../config/read-secret.js';
+import { ConfigError, readSecret } from '../config/read-secret.js';
 
 /**
  * Lets the secrets among a command's options, which are those that have a variable and no parser, be

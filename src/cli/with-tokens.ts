@@ -1,4 +1,3 @@
-import type { TokenRotation } from '../auth/token-rotation.js';
 import type { TokensService } from '../auth/tokens.service.js';
 
 /**
@@ -6,10 +5,9 @@ import type { TokensService } from '../auth/tokens.service.js';
  * second, which help need not wait.
  */
 export async function withTokens<Result>(
-  work: (tokens: TokensService, rotation: TokenRotation) => Promise<Result>,
+  work: (tokens: TokensService) => Promise<Result>,
 ): Promise<Result> {
   const { withStore } = await import('./store.js');
   const { TokensService } = await import('../auth/tokens.service.js');
-  const { TokenRotation } = await import('../auth/token-rotation.js');
-  return withStore((app) => work(app.get(TokensService), app.get(TokenRotation)));
+  return withStore((app) => work(app.get(TokensService)));
 }

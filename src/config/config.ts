@@ -1,6 +1,7 @@
-import { baseUrl, origins, proxies, secureUrl } from './address-kinds.js';
+import { baseUrl, origins, proxies, secureUrl } from './address-parsers.js';
 import {
   duration,
+  headerList,
   oneOf,
   onOff,
   port,
@@ -11,9 +12,11 @@ import {
   storeUrl,
   text,
   type Rate,
-} from './kinds.js';
-import { headerList } from './header-list.js';
+} from './env-parsers.js';
 import { SecretVariable, Variable } from './variable.js';
+
+/** The version of the service, that of package.json. */
+export const VERSION = '1.0.0';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
@@ -48,7 +51,7 @@ export class Config {
   @SecretVariable('DATABASE_URL', storeUrl)
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
-  /** Milliseconds that a request waits for the store at the most, all its looks taken together. */
+  /** Milliseconds that a request waits for the store at most, all its lookups taken together. */
   @Variable('DATABASE_TIMEOUT', duration(SECOND, 60 * SECOND, '5s'))
   readonly databaseTimeout: number = 5 * SECOND;
 
@@ -108,7 +111,7 @@ export class Config {
   @Variable('SHUTDOWN_DELAY', duration(0, 300 * SECOND, '5s'))
   readonly shutdownDelay: number = 0;
 
-  /** Milliseconds that a shutdown takes at the most after that. */
+  /** Milliseconds that a shutdown takes at most after that. */
   @Variable('SHUTDOWN_TIMEOUT', duration(SECOND, 600 * SECOND, '25s'))
   readonly shutdownTimeout: number = 25 * SECOND;
 

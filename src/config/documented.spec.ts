@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { read } from '../../test/support/published.js';
-import { Config } from './config.js';
+import { Config, VERSION } from './config.js';
 import { readConfig } from './read-config.js';
 import { VARIABLES } from './variable.js';
 
 const NAMES = VARIABLES.map(({ name }) => name);
 const ROW = /^\| `([A-Z_]+)` +\| +(?:`(.*?)`)? +\| (.+) \|$/gm;
 
-describe('docs/operating.md', () => {
-  const rows = [...read('docs/operating.md').matchAll(ROW)];
+describe('docs/configuration.md', () => {
+  const rows = [...read('docs/configuration.md').matchAll(ROW)];
 
   it('has every variable in its table, in the order of the configuration', () => {
     expect(rows.map(([, name]) => name)).toEqual(NAMES);
@@ -17,10 +17,10 @@ describe('docs/operating.md', () => {
   it.each(rows.map(([, name = '', value]) => [name, value]))(
     '%s is %j by default',
     (name, value) => {
-      const { field, kind } = VARIABLES.find((variable) => variable.name === name) ?? {};
+      const { field, parser } = VARIABLES.find((variable) => variable.name === name) ?? {};
       const byDefault = Object.entries(new Config()).find(([key]) => key === field)?.[1] as unknown;
       if (value === undefined) expect([undefined, false, [], {}]).toContainEqual(byDefault);
-      else expect(kind?.parse(value)).toEqual(byDefault);
+      else expect(parser?.parse(value)).toEqual(byDefault);
     },
   );
 });
@@ -34,4 +34,8 @@ describe('.env.example', () => {
       readConfig(Object.fromEntries(lines.map(([, name = '', value = '']) => [name, value]))),
     ).toEqual(readConfig({}));
   });
+});
+
+it('VERSION is that of package.json', () => {
+  expect(JSON.parse(read('package.json'))).toMatchObject({ version: VERSION });
 });

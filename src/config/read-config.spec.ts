@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError } from './config-error.js';
+import { ConfigError } from './read-secret.js';
 import { readConfig } from './read-config.js';
 import { VARIABLES } from './variable.js';
 

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Config } from './config.js';
-import { ConfigError } from './config-error.js';
-import { readSecret } from './read-secret.js';
-import { brokenRules } from './rules.js';
+import { ConfigError, readSecret } from './read-secret.js';
 import { VARIABLES } from './variable.js';
 
 /**
@@ -14,19 +12,19 @@ import { VARIABLES } from './variable.js';
 export function readConfig(env = environment()): Config {
   const config = new Config();
   const problems: string[] = [];
-  for (const { name, field, kind, isSecret } of VARIABLES) {
+  for (const { name, field, parser, isSecret } of VARIABLES) {
     try {
       const text = isSecret ? readSecret(name, env) : env[name];
       if (!text) continue;
-      const value = kind.parse(text);
-      if (value === undefined) problems.push(`${name} ${kind.must}`);
+      const value = parser.parse(text);
+      if (value === undefined) problems.push(`${name} ${parser.must}`);
       else Object.assign(config, { [field]: value });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(error.message);
     }
   }
-  problems.push(...brokenRules(config));
+  problems.push(...crossFieldErrors(config));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
 }
@@ -34,4 +32,38 @@ export function readConfig(env = environment()): Config {
 function environment(): NodeJS.ProcessEnv {
   if (existsSync('.env')) process.loadEnvFile();
   return process.env;
+}
+
+/** What two variables together must be: a sentence for the operator, and when it is broken. */
+const RULES: readonly (readonly [sentence: string, isBroken: (config: Config) => boolean])[] = [
+  [
+    'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file',
+    ({ reusePort, databaseUrl }) => reusePort && databaseUrl.startsWith('sqlite:'),
+  ],
+  [
+    'REUSE_PORT=on needs a PORT that is not 0: each process would take another one',
+    ({ reusePort, port }) => reusePort && port === 0,
+  ],
+  [
+    'MANAGEMENT_PORT must not be PORT: health and metrics are not for the public',
+    ({ managementPort, port }) => managementPort === port && port !== 0,
+  ],
+  [
+    'TLS_CERT_FILE and TLS_KEY_FILE must be set together',
+    ({ tlsCertFile, tlsKeyFile }) => (tlsCertFile === undefined) !== (tlsKeyFile === undefined),
+  ],
+  [
+    'AUTH_AUDIENCE must be set with AUTH_ISSUER: a token for another service would be taken',
+    ({ authIssuer, authAudience }) => authIssuer !== undefined && authAudience === undefined,
+  ],
+  [
+    'AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL',
+    ({ authIssuer, authAudience, authJwksUrl }) =>
+      authIssuer === undefined && (authAudience ?? authJwksUrl) !== undefined,
+  ],
+];
+
+/** What is wrong between the variables of a configuration, each of which is right by itself. */
+function crossFieldErrors(config: Config): string[] {
+  return RULES.filter(([, isBroken]) => isBroken(config)).map(([sentence]) => sentence);
 }

@@ -1,5 +1,21 @@
-import { ConfigError } from './config-error.js';
-import { readFileOf } from './read-file.js';
+import { readFileSync } from 'node:fs';
+
+/** Invalid configuration; the message lists every variable at fault, and never a value. */
+export class ConfigError extends Error {}
+
+/**
+ * Reads the text of the file that a variable names.
+ *
+ * @throws ConfigError where it cannot be read; the message has the variable, and not the path
+ */
+export function readFileOf(variable: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`${variable} must name a file that can be read (${code})`);
+  }
+}
 
 /**
  * Reads a secret from its variable, or from the file that `NAME_FILE` names; a line break at the

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js';
-import { engineOf } from '../database/engine-of.js';
-import { ConfigError } from '../config/config-error.js';
+import { engineOf } from '../database/open-store.js';
+import { ConfigError } from '../config/read-secret.js';
 import { readConfig } from '../config/read-config.js';
 
 /** Nobody waits for an answer here, as a request does. */

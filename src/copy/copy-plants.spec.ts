@@ -30,11 +30,11 @@ const inStores = <Result>(work: (stores: Stores) => Promise<Result>): Promise<Re
   withStores(config.from, config.to, work);
 
 /** Lets something else write a plant just before our first group. */
-function precede({ writer }: Stores, plant: Plant): void {
-  const insert = writer.insertPlants.bind(writer);
-  jest.spyOn(writer, 'insertPlants').mockImplementationOnce(async (plants) => {
+function precede({ plants }: Stores, plant: Plant): void {
+  const insert = plants.insertAbsent.bind(plants);
+  jest.spyOn(plants, 'insertAbsent').mockImplementationOnce(async (group) => {
     await insert([plant]);
-    return insert(plants);
+    return insert(group);
   });
 }
 

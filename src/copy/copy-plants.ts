@@ -34,10 +34,10 @@ export async function copyPlants(stores: Stores, advance: Advance): Promise<void
   }
 }
 
-async function copyPage(page: readonly Plant[], { target, writer }: Stores): Promise<void> {
+async function copyPage(page: readonly Plant[], { target, plants }: Stores): Promise<void> {
   const { lacking, different } = await compare(page, target);
   if (different.length === 0 && lacking.length > 0) {
-    const inserted = await writer.insertPlants(lacking);
+    const inserted = await plants.insertAbsent(lacking);
     if (inserted.length < lacking.length) {
       different.push(...(await compare(lacking, target)).different);
     }

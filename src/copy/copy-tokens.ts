@@ -1,4 +1,5 @@
 import { IsNull, MoreThan, type DataSource } from 'typeorm';
+import { recordLastUsed } from '../auth/last-used.js';
 import { isBefore, Token } from '../auth/token.entity.js';
 import type { Stores } from './stores.js';
 import { readPairs, type Pair } from './token-pairs.js';
@@ -13,7 +14,7 @@ export async function copyTokens(stores: Stores): Promise<void> {
     await insert(stores.target, lacking);
     for (const { token, same } of pairs) if (same) await end(stores.target, token, same);
     const uses = pairs.flatMap(laterUse);
-    if (uses.length > 0) await stores.writer.noteUses(uses);
+    if (uses.length > 0) await recordLastUsed(stores.plants.manager, uses);
   }
 }
 

@@ -1,8 +1,9 @@
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import { engineOf } from '../database/engine-of.js';
-import { isMigrated } from '../database/is-migrated.js';
+import { engineOf, isMigrated } from '../database/open-store.js';
+import { Token } from '../auth/token.entity.js';
+import { Plant } from '../plants/plant.entity.js';
 import { CopyError } from './conflicts.js';
 
 /**
@@ -13,7 +14,10 @@ import { CopyError } from './conflicts.js';
 export async function openSource(config: Config): Promise<DataSource> {
   let source: DataSource | undefined;
   try {
-    source = new DataSource(engineOf(config.databaseUrl).connectToRead(config));
+    source = new DataSource({
+      ...engineOf(config.databaseUrl).connectToRead(config),
+      entities: [Plant, Token],
+    });
     await source.initialize();
     if (await isMigrated(source)) return source;
     throw new Error(

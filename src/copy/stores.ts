@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { StoreWriter } from '../database/engine.js';
-import { engineOf } from '../database/engine-of.js';
-import { openStore, StoreUnusableError } from '../database/open-store.js';
+import { engineOf, openStore, StoreUnusableError } from '../database/open-store.js';
+import { Token } from '../auth/token.entity.js';
+import { Plant } from '../plants/plant.entity.js';
+import { PlantsRepository } from '../plants/plants.repository.js';
 import { CopyError } from './conflicts.js';
 import { openSource } from './open-source.js';
 
@@ -10,8 +11,8 @@ import { openSource } from './open-source.js';
 export interface Stores {
   readonly source: DataSource;
   readonly target: DataSource;
-  /** The target's. */
-  readonly writer: StoreWriter;
+  /** The target's, to write by. */
+  readonly plants: PlantsRepository;
 }
 
 /**
@@ -27,11 +28,13 @@ export async function withStores<Result>(
   const source = await openSource(from);
   try {
     const target = await openTarget(to);
-    const writer = engineOf(to.databaseUrl).openWriter(target, to);
+    const writePath = engineOf(to.databaseUrl).openWritePath(target, to);
+    const { manager } = writePath;
+    const plants = new PlantsRepository(Plant, manager, manager.queryRunner);
     try {
-      return await work({ source, target, writer });
+      return await work({ source, target, plants });
     } finally {
-      await writer.close();
+      await writePath.close();
       await target.destroy();
     }
   } finally {
@@ -41,7 +44,7 @@ export async function withStores<Result>(
 
 async function openTarget(config: Config): Promise<DataSource> {
   try {
-    return await openStore(config);
+    return await openStore(config, [Plant, Token]);
   } catch (error) {
     if (!(error instanceof StoreUnusableError)) throw error;
     throw new CopyError(error.message.replace('DATABASE_URL', '--to'), { cause: error });

@@ -1,50 +1,46 @@
-import {
-  Global,
-  Inject,
-  Module,
-  type DynamicModule,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { STORE_WRITER, type StoreWriter } from './engine.js';
-import { engineOf } from './engine-of.js';
-import { StoreProbe } from './store-probe.js';
-import { StoreState } from './store-state.js';
+import { WritePath } from './engine.js';
+import { engineOf, type Entities } from './open-store.js';
+import { StoreHealth } from './store-health.js';
 
 /** The store: its engine, its connection, its schema brought up to date, the way to write to it. */
 @Global()
 @Module({})
 export class DatabaseModule implements OnApplicationShutdown {
-  constructor(@Inject(STORE_WRITER) private readonly writer: StoreWriter) {}
+  constructor(private readonly writePath: WritePath) {}
 
-  /** Nest asks the modules that others depend on last, so all that wrote have come to their end. */
+  /** Nest shuts dependencies down after their dependents, so all that wrote have come to their end. */
   onApplicationShutdown(): Promise<void> {
-    return this.writer.close();
+    return this.writePath.close();
   }
 
-  /** @param open how the store is opened: whether one that is away is waited for */
-  static forRoot(config: Config, open: (config: Config) => Promise<DataSource>): DynamicModule {
+  /** @param open how the store is opened: whether one that is unavailable is waited for */
+  static forRoot(
+    config: Config,
+    open: (config: Config, entities: Entities) => Promise<DataSource>,
+  ): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
           // Whether there is another try is decided where the store is opened.
-          useFactory: () => ({ toRetry: () => false }),
-          dataSourceFactory: () => open(config),
+          useFactory: () => ({ autoLoadEntities: true, toRetry: () => false }),
+          dataSourceFactory: (options) => open(config, options?.entities),
         }),
       ],
       providers: [
-        StoreState,
-        StoreProbe,
+        StoreHealth,
         {
-          provide: STORE_WRITER,
+          provide: WritePath,
           inject: [DataSource],
-          useFactory: (store: DataSource) => engineOf(config.databaseUrl).openWriter(store, config),
+          useFactory: (store: DataSource) =>
+            engineOf(config.databaseUrl).openWritePath(store, config),
         },
       ],
-      exports: [STORE_WRITER, StoreState, StoreProbe],
+      exports: [WritePath, StoreHealth],
     };
   }
 }

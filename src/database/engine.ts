@@ -1,11 +1,24 @@
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { Plant, PlantContent } from '../plants/plant.entity.js';
+import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
+import { AddAuditTrailToPlants1763700000000 } from './migrations/1763700000000-add-audit-trail-to-plants.js';
+
+/** Milliseconds that the store has to abort what is in flight. */
+const ABORT_TIMEOUT_MS = 1_000;
 
 /** What the configuration says of the store. */
 export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
 
-/** What differs from one database engine to the next: all of it. */
+/** How every engine is told to make its schema: by migrations alone. */
+export const SCHEMA = {
+  migrations: [CreatePlantsAndTokens1700000000000, AddAuditTrailToPlants1763700000000],
+  synchronize: false,
+  // TypeORM's default writes a migration that failed to stdout; whoever ran it says so anyway.
+  logger: 'debug' as const,
+};
+
+/** What differs from one database engine to the next: all of it but the statements of the repositories. */
 export interface Engine {
   /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
   readonly system: string;
@@ -18,7 +31,7 @@ export interface Engine {
   /** Brings the schema up to date and returns the names of the migrations that it ran. */
   migrate(config: StoreConfig): Promise<string[]>;
   /** Rejects, with a reason for the operator, where the database could lose an acknowledged plant. */
-  demandDurability(store: DataSource): Promise<void>;
+  assertDurable(store: DataSource): Promise<void>;
   /**
    * Claims the database for the service of this process, where no two services may share one. What the
    * commands open is not claimed.
@@ -32,42 +45,47 @@ export interface Engine {
    * Rejects with the store's error where it cannot be.
    */
   recover(store: DataSource): Promise<void>;
-  /** Whether a failed start may do later, as the database was only away. */
-  isAwayAtStart(error: unknown): boolean;
+  /** Whether a failed start may do later, as the database was only unavailable. */
+  isUnavailableAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */
-  openWriter(store: DataSource, config: StoreConfig): StoreWriter;
+  openWritePath(store: DataSource, config: StoreConfig): WritePath;
 }
 
-/** What the service writes while it runs, without standing still meanwhile. */
-export interface StoreWriter {
-  /** Groups that are worth being under way at once. */
-  readonly concurrency: number;
+/** How repositories write while the service runs: the event loop never waits for stable storage. */
+export abstract class WritePath {
+  /** Commits that are worth being in flight at once. */
+  abstract readonly concurrency: number;
   /**
-   * Inserts the plants whose id is free, in one statement and one commit, and returns the ids of
-   * those once they are on stable storage. No two plants of a group have one id.
-   *
-   * @throws StoreAwayError where it is not known what was inserted; any other error: nothing was
+   * For the repositories that write. Each of their statements is a transaction of its own: what it wrote is on
+   * stable storage once it resolves. There are no longer transactions here. It rejects with QueryFailedError,
+   * whose driverError is StoreUnavailable where it is not known what was written.
    */
-  insertPlants(plants: readonly Plant[]): Promise<string[]>;
+  abstract readonly manager: EntityManager;
+  /** Aborts what is in flight, as far as it can be, for a process that is about to exit. */
+  abstract abort(): Promise<void>;
+  /** Waits for what is in flight, then lets go of the store. */
+  abstract close(): Promise<void>;
+
   /**
-   * What is stored under these ids, each plant on stable storage.
-   *
-   * @throws StoreAwayError, or the store's error
+   * Exits with a code once what is in flight is aborted. Where that takes too long the process is killed: a thread
+   * that a disk does not answer cannot be ended, and exit() would wait for it.
    */
-  findPlants(ids: readonly string[]): Promise<PlantContent[]>;
-  /** Sets when tokens were last used: the ids of tokens, and milliseconds since 1970. */
-  noteUses(uses: readonly (readonly [id: number, time: number])[]): Promise<void>;
-  /**
-   * Resolves where a plant would be taken now: does all that an insert does, with no plant.
-   *
-   * @throws StoreAwayError, or the store's error
-   */
-  probe(): Promise<void>;
-  /** Breaks off what is under way, as far as it can be, for a process that is about to exit. */
-  breakOff(): Promise<void>;
-  /** Waits for what is under way, then lets go of the store. */
-  close(): Promise<void>;
+  async abortAndExit(code: number): Promise<void> {
+    const aborted = this.abort().then(() => process.exit(code));
+    await Promise.race([aborted, sleep(ABORT_TIMEOUT_MS)]);
+    process.kill(process.pid, 'SIGKILL');
+  }
 }
 
-/** Nest's token for the {@link StoreWriter} of the engine in use. */
-export const STORE_WRITER = Symbol('STORE_WRITER');
+/**
+ * Milliseconds for one lookup in the store. A request makes two, for its token and for its plant, and
+ * `databaseTimeout` is for both together.
+ */
+export function lookupTimeoutMs({ databaseTimeout }: Pick<Config, 'databaseTimeout'>): number {
+  return databaseTimeout / 2;
+}
+
+/** Milliseconds for a statement, or for a connection: it fails before the lookup that waits for it. */
+export function statementTimeoutMs(config: Pick<Config, 'databaseTimeout'>): number {
+  return 0.8 * lookupTimeoutMs(config);
+}

@@ -4,8 +4,9 @@ import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/read-config.js';
 import type { Config } from '../config/config.js';
-import { engineOf } from './engine-of.js';
-import { migrateStore, openStore, StoreUnusableError } from './open-store.js';
+import { Token } from '../auth/token.entity.js';
+import { Plant } from '../plants/plant.entity.js';
+import { engineOf, migrateStore, openStore, StoreUnusableError } from './open-store.js';
 
 let temporary: TemporaryStore;
 let config: Config;
@@ -17,7 +18,10 @@ afterEach(() => temporary.remove());
 
 /** Opens the database as it is, works with it, and closes it. */
 async function withDatabase<Result>(work: (database: DataSource) => Promise<Result>) {
-  const database = new DataSource(engineOf(config.databaseUrl).connect(config));
+  const database = new DataSource({
+    ...engineOf(config.databaseUrl).connect(config),
+    entities: [Plant, Token],
+  });
   await database.initialize();
   try {
     return await work(database);

@@ -2,12 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { engineOf } from './engine-of.js';
-import { isMigrated } from './is-migrated.js';
 import { describeError } from '../errors/describe.js';
+import type { Engine } from './engine.js';
+import { postgres } from './postgres.js';
+import { sqlite } from './sqlite.js';
 
 /** The longest wait between two tries to reach the store, in milliseconds. */
 const LONGEST_WAIT = 5_000;
+
+/** Classes of entities, for TypeORM. */
+export type Entities = DataSourceOptions['entities'];
+
+/** The one switch on the engine: what a `DATABASE_URL` names by its scheme. */
+export function engineOf(url: string): Engine {
+  if (url.startsWith('sqlite:')) return sqlite;
+  if (/^postgres(ql)?:/.test(url)) return postgres;
+  throw new Error('DATABASE_URL names no engine');
+}
 
 /** The store cannot be used; the message says why, for the operator. */
 export class StoreUnusableError extends Error {}
@@ -17,9 +28,9 @@ export class StoreUnusableError extends Error {}
  *
  * @throws StoreUnusableError
  */
-export async function openStore(config: Config): Promise<DataSource> {
+export async function openStore(config: Config, entities?: Entities): Promise<DataSource> {
   try {
-    return await open(config);
+    return await open(config, new DataSource(optionsOf(config, entities)));
   } catch (error) {
     throw unusable(error);
   }
@@ -45,14 +56,14 @@ export async function migrateStore(config: Config): Promise<string[]> {
  *
  * @throws StoreUnusableError
  */
-export async function awaitStore(config: Config): Promise<DataSource> {
+export async function awaitStore(config: Config, entities?: Entities): Promise<DataSource> {
   const logger = new Logger('Store');
   const engine = engineOf(config.databaseUrl);
   for (let wait = 500; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     try {
-      return await openForService(config);
+      return await openForService(config, entities);
     } catch (error) {
-      if (!engine.isAwayAtStart(error)) throw unusable(error);
+      if (!engine.isUnavailableAtStart(error)) throw unusable(error);
       const seconds = (wait / 1_000).toLocaleString('en');
       logger.warn(`the store is unavailable (${describeError(error)}), next try in ${seconds} s`);
       await sleep(wait);
@@ -76,10 +87,10 @@ class ClaimedStore extends DataSource {
 }
 
 /** Claims first: a store that another service runs on is not even migrated. */
-async function openForService(config: Config): Promise<DataSource> {
+async function openForService(config: Config, entities?: Entities): Promise<DataSource> {
   const engine = engineOf(config.databaseUrl);
   const release = engine.claim(config);
-  const store = new ClaimedStore(engine.connect(config), release);
+  const store = new ClaimedStore(optionsOf(config, entities), release);
   try {
     await open(config, store);
     await engine.recover(store);
@@ -91,15 +102,16 @@ async function openForService(config: Config): Promise<DataSource> {
   }
 }
 
-async function open(
-  config: Config,
-  store = new DataSource(engineOf(config.databaseUrl).connect(config)),
-): Promise<DataSource> {
+function optionsOf(config: Config, entities: Entities = []): DataSourceOptions {
+  return { ...engineOf(config.databaseUrl).connect(config), entities };
+}
+
+async function open(config: Config, store: DataSource): Promise<DataSource> {
   const engine = engineOf(config.databaseUrl);
   if (config.migrate) await engine.migrate(config);
   await store.initialize();
   try {
-    await engine.demandDurability(store);
+    await engine.assertDurable(store);
     if (!config.migrate && !(await isMigrated(store))) {
       throw new Error('its schema is not up to date: run `plant-store migrate`, or set MIGRATE=on');
     }
@@ -108,6 +120,18 @@ async function open(
     await store.destroy();
     throw error;
   }
+}
+
+/** Whether all migrations were run on a store; nothing is written there. */
+export async function isMigrated(store: DataSource): Promise<boolean> {
+  const runner = store.createQueryRunner();
+  try {
+    // Looked for first, since TypeORM's own look makes the table that lists the migrations.
+    if (!(await runner.hasTable('migrations'))) return false;
+  } finally {
+    await runner.release();
+  }
+  return !(await store.showMigrations());
 }
 
 function unusable(error: unknown): StoreUnusableError {

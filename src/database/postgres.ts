@@ -1,16 +1,13 @@
 import { userInfo } from 'node:os';
 import { Logger } from '@nestjs/common';
-import { defaults, type Pool } from 'pg';
-import { DataSource, MigrationExecutor, type DataSourceOptions } from 'typeorm';
-import type { Engine, StoreConfig } from './engine.js';
-import { statementPatience } from './patience.js';
-import { ImpatientClient } from './impatient-client.js';
-import { weaknessOf } from './postgres-statements.js';
-import { PostgresWriter } from './postgres-writer.js';
-import { SCHEMA } from './schema.js';
-import { isStoreAway } from './store-away.js';
+import { defaults } from 'pg';
+import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
+import { StoreUnavailable } from '../errors/errors.js';
+import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
+import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
+import { isUnavailable } from './store-errors.js';
 
-/** Connections of a process: its groups under way, and room for look-ups of tokens. */
+/** Connections of a process: its groups in flight, and room for look-ups of tokens. */
 const CONNECTIONS = 8;
 
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
@@ -22,35 +19,54 @@ const MIGRATION_LOCK = 0x70_6c_61_6e_74;
  */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 
-/** What {@link demandDurability} looks at. */
+/** What {@link assertDurable} looks at. */
 const SETTINGS = `
-  SELECT current_setting('synchronous_commit') AS commit,
+  SELECT ${COMMIT_LEVEL} AS commit,
     current_setting('client_min_messages') AS messages,
     current_setting('server_encoding') AS encoding`;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
 
+/** Writes over TypeORM's pool, without session state or named statements, so that a pooler may stand between. */
+class PostgresWritePath extends WritePath {
+  /** See docs/performance.md: the slower a commit, the more there is in it. */
+  readonly concurrency = 4;
+
+  constructor(readonly manager: EntityManager) {
+    super();
+  }
+
+  /** A process may exit while it waits for a server. */
+  abort(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** TypeORM ends its pool. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   system: 'postgresql',
-  connect: (config) => connect(config, statementPatience(config)),
+  connect: (config) => connect(config, statementTimeoutMs(config)),
   // A copy writes nothing to what it reads.
-  connectToRead: (config) => connect(config, statementPatience(config)),
+  connectToRead: (config) => connect(config, statementTimeoutMs(config)),
   placeOf: (url) => url.replace(/^postgres(ql)?:\/\/([^/]*@)?/, ''),
   migrate,
-  demandDurability,
+  assertDurable,
   // Any number of services share it.
   claim: () => () => undefined,
-  // The server's own recovery does it, and FIND waits for stable storage.
+  // The server's own recovery does it, and a look at what is stored waits for stable storage.
   recover: () => Promise.resolve(),
-  isAwayAtStart: (error) =>
-    isStoreAway(error) && !REFUSED.test(String((error as { code?: unknown }).code)),
-  openWriter: (store) => new PostgresWriter((store.driver as unknown as { master: Pool }).master),
+  isUnavailableAtStart,
+  openWritePath: (store) => new PostgresWritePath(store.manager),
 };
 
-/** @param patience milliseconds that a statement may take; for ever if left out */
-function connect(config: StoreConfig, patience?: number) {
+/** @param timeoutMs that a statement may take; forever if left out */
+function connect(config: StoreConfig, timeoutMs?: number) {
   defaults.user ??= systemUser();
   return {
     ...SCHEMA,
@@ -58,11 +74,11 @@ function connect(config: StoreConfig, patience?: number) {
     url: config.databaseUrl,
     applicationName: 'plant-store',
     poolSize: CONNECTIONS,
-    connectTimeoutMS: statementPatience(config),
+    connectTimeoutMS: statementTimeoutMs(config),
     installExtensions: false,
     // An idle connection broke: the pool has dropped it already, and the next one may hold.
     poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
-    extra: { Client: ImpatientClient, query_timeout: patience, keepAlive: true },
+    extra: { Client: CheckedClient, query_timeout: timeoutMs, keepAlive: true },
   } satisfies DataSourceOptions;
 }
 
@@ -95,14 +111,19 @@ async function migrate(config: StoreConfig): Promise<string[]> {
   }
 }
 
+function isUnavailableAtStart(error: unknown): boolean {
+  const cause = error instanceof StoreUnavailable && error.cause ? error.cause : error;
+  return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
+}
+
 /**
  * A commit must wait for stable storage (postgresql.org/docs/current/runtime-config-wal.html), must
  * warn where it stops to wait for the standby, and the database must have room for every character.
  */
-async function demandDurability(store: DataSource): Promise<void> {
+async function assertDurable(store: DataSource): Promise<void> {
   const [row] = await store.query<Record<'commit' | 'messages' | 'encoding', string>[]>(SETTINGS);
   const { commit, messages, encoding } = row ?? {};
-  const weakness = weaknessOf(commit);
+  const weakness = weaknessOfLevel(commit);
   if (weakness !== undefined) throw new Error(weakness);
   if (messages === 'error' || messages === 'fatal' || messages === 'panic') {
     throw new Error(`client_min_messages is ${messages}, which hides that a plant could be lost`);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../errors/describe.js';
-import { isAwayCode, StoreAwayError } from './store-away.js';
+import { StoreUnavailable } from '../errors/errors.js';
+import { isUnavailableCode } from './store-errors.js';
 
 /** A file that the service has open. */
 export interface OpenedFile {
@@ -35,20 +36,28 @@ export interface SqliteThreadOptions {
 export type SqliteThreadData = SqliteThreadOptions & { readonly abandoned: SharedArrayBuffer };
 
 /** A statement and its parameters; null asks the thread to end. */
-export type SqliteThreadTask = readonly [sql: string, ...parameters: string[]] | null;
+export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
 
-/** The thread's answer to a task: the first column of its rows, or SQLite's error and its code. */
-export type SqliteThreadAnswer = { rows: string[] } | { message: string; code: unknown };
+/** The outcome of a statement: the rows of one that returns any, or how many it changed. */
+export interface SqliteThreadResult {
+  readonly rows: readonly object[] | undefined;
+  readonly changes: number;
+  /** Whether nothing can have been written. */
+  readonly isReadOnly: boolean;
+}
+
+/** The thread's answer to a task: its outcome, or SQLite's error and its code. */
+export type SqliteThreadAnswer = SqliteThreadResult | { message: string; code: unknown };
 
 interface Pending {
-  readonly resolve: (rows: string[]) => void;
+  readonly resolve: (result: SqliteThreadResult) => void;
   readonly reject: (error: Error) => void;
 }
 
 /** Runs statements on a thread with a connection of its own, in their order, each its own commit. */
 export class SqliteThread {
   private worker: Worker | undefined;
-  /** Tasks under way, the oldest first: the thread answers in order. */
+  /** Tasks in flight, the oldest first: the thread answers in order. */
   private pending: Pending[] = [];
 
   private readonly abandoned = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
@@ -56,12 +65,12 @@ export class SqliteThread {
   constructor(private readonly options: SqliteThreadOptions) {}
 
   /**
-   * Runs a statement and returns the first column of its rows.
+   * Runs a statement.
    *
-   * @throws StoreAwayError where the store is away; Error where the statement is at fault; either with
+   * @throws StoreUnavailable where the store is unavailable; Error where the statement is at fault; either with
    *   SQLite's code
    */
-  run(sql: string, ...parameters: string[]): Promise<string[]> {
+  run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteThreadResult> {
     this.worker ??= this.start();
     const task: SqliteThreadTask = [sql, ...parameters];
     this.worker.postMessage(task);
@@ -75,8 +84,8 @@ export class SqliteThread {
     await once(this.worker, 'exit');
   }
 
-  /** Waits for no lock any more; resolves once every task under way has come to its end. */
-  async breakOff(): Promise<void> {
+  /** Waits for no lock any more; resolves once every task in flight has come to its end. */
+  async abort(): Promise<void> {
     Atomics.store(new Int32Array(this.abandoned), 0, 1);
     await this.close();
   }
@@ -90,25 +99,25 @@ export class SqliteThread {
     let cause: unknown;
     worker.on('message', (answer: SqliteThreadAnswer) => this.settle(answer));
     worker.on('error', (error) => (cause = error));
-    worker.on('exit', () => this.abandon(cause));
+    worker.on('exit', () => this.fail(cause));
     return worker;
   }
 
   private settle(answer: SqliteThreadAnswer): void {
     const task = this.pending.shift();
-    if ('rows' in answer) return task?.resolve(answer.rows);
+    if ('changes' in answer) return task?.resolve(answer);
     const { message, code } = answer;
-    const error = isAwayCode(code) ? new StoreAwayError(message) : new Error(message);
+    const error = isUnavailableCode(code) ? new StoreUnavailable(message) : new Error(message);
     task?.reject(Object.assign(error, { code }));
   }
 
-  /** The thread is gone, and what was under way may be stored or not; the next task starts another. */
-  private abandon(cause: unknown): void {
+  /** The thread is gone, and what was in flight may be stored or not; the next task starts another. */
+  private fail(cause: unknown): void {
     const pending = this.pending;
     this.pending = [];
     this.worker = undefined;
     const reason = cause === undefined ? '' : `: ${describeError(cause)}`;
-    const error = new StoreAwayError(`the thread that writes to the store ended${reason}`, {
+    const error = new StoreUnavailable(`the thread that writes to the store ended${reason}`, {
       cause,
     });
     for (const { reject } of pending) reject(error);

@@ -7,10 +7,13 @@ import Database from 'better-sqlite3';
 /** @typedef {import('./sqlite-thread.js').SqliteThreadData} Options */
 /** @typedef {import('./sqlite-thread.js').SqliteThreadTask} Task */
 /** @typedef {import('./sqlite-thread.js').SqliteThreadAnswer} Answer */
-/** @typedef {import('better-sqlite3').Statement<string[], string>} Statement */
+/** @typedef {import('./sqlite-thread.js').SqliteThreadResult} Result */
+/** @typedef {import('better-sqlite3').Statement<unknown[], object>} Statement */
 
-/** Milliseconds of one wait for a lock: SQLite's own cannot be broken off, and a process that exits meanwhile aborts. */
+/** Milliseconds of one wait for a lock: SQLite's own cannot be aborted, and a process that exits meanwhile aborts. */
 const WAIT = 100;
+/** Prepared statements that are kept: a builder may make any number of texts. */
+const MAX_STATEMENTS = 100;
 /** Milliseconds after which a folder's time of change is sure to differ from that of the next one. */
 const SETTLED = 1_000;
 
@@ -19,10 +22,10 @@ let folderSeen = 0n;
 const { file, opened, timeout, pragmas, abandoned } = /** @type {Options} */ (workerData);
 const isAbandoned = new Int32Array(abandoned);
 // Twice: nothing is done to another file, and none that came in between is kept open.
-demandOpened();
+assertOpened();
 const database = new Database(file, { timeout: WAIT, fileMustExist: true });
 for (const pragma of pragmas) database.pragma(pragma);
-demandOpened();
+assertOpened();
 
 /** @type {Map<string, Statement>} The few statements that there are, by their text. */
 const statements = new Map();
@@ -32,21 +35,25 @@ const statements = new Map();
  * @returns {Statement}
  */
 function prepare(sql) {
+  if (statements.size >= MAX_STATEMENTS) statements.clear();
   const statement = /** @type {Statement} */ (database.prepare(sql));
-  if (statement.reader) statement.pluck();
   statements.set(sql, statement);
   return statement;
 }
 
 /**
  * @param {NonNullable<Task>} task
- * @returns {string[]}
+ * @returns {Result}
  */
 function run([sql, ...parameters]) {
   const statement = statements.get(sql) ?? prepare(sql);
-  if (statement.reader) return statement.all(...parameters);
-  statement.run(...parameters);
-  return [];
+  const isReadOnly = statement.readonly;
+  if (!statement.reader) {
+    const { changes } = statement.run(...parameters);
+    return { rows: undefined, changes, isReadOnly };
+  }
+  const rows = statement.all(...parameters);
+  return { rows, changes: isReadOnly ? 0 : rows.length, isReadOnly };
 }
 
 /**
@@ -57,18 +64,18 @@ function run([sql, ...parameters]) {
  *
  * @throws Error with SQLite's code where a path leads to another file than the service opened, or to none
  */
-function demandOpened() {
+function assertOpened() {
   if (!opened) return;
-  demandSame(opened.database);
+  assertSame(opened.database);
   const changed = statSync(opened.folder, { bigint: true }).ctimeNs;
   if (changed === folderSeen) return;
-  opened.beside.forEach(demandSame);
+  opened.beside.forEach(assertSame);
   // Within a tick of the clock another change would look the same.
   if (changed < BigInt(Date.now() - SETTLED) * 1_000_000n) folderSeen = changed;
 }
 
 /** @param {import('./sqlite-thread.js').OpenedFile} file */
-function demandSame({ path, dev, ino }) {
+function assertSame({ path, dev, ino }) {
   const now = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (now?.ino === ino && now.dev === dev) return;
   const message = `${path} was removed or replaced while the service runs: put it back, or restart the service`;
@@ -85,9 +92,9 @@ function answer(task) {
   const until = Date.now() + timeout;
   for (;;) {
     try {
-      const rows = run(task);
-      demandOpened();
-      return { rows };
+      const result = run(task);
+      assertOpened();
+      return result;
     } catch (error) {
       const { code } = Object(error);
       const isOver = Date.now() >= until || Atomics.load(isAbandoned, 0) === 1;

@@ -3,13 +3,13 @@ import { dirname, resolve } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Database } from 'better-sqlite3';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import type { Engine, StoreConfig } from './engine.js';
-import { statementPatience } from './patience.js';
-import { SCHEMA } from './schema.js';
+import { SCHEMA, statementTimeoutMs, type Engine, type StoreConfig } from './engine.js';
 import { claimFile } from './sqlite-claim.js';
-import { PROBE } from './sqlite-statements.js';
 import type { OpenedFile, SqliteThreadOptions } from './sqlite-thread.js';
-import { SqliteWriter } from './sqlite-writer.js';
+import { SqliteWritePath } from './sqlite-write-path.js';
+
+/** Writes a number of the file's header again, which nothing of ours reads, and so commits a page. */
+export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); what
@@ -40,16 +40,16 @@ export const sqlite: Engine = {
   placeOf: (databaseUrl) => resolve(fileOf({ databaseUrl })),
   migrate,
   // The pragmas demand it.
-  demandDurability: () => Promise.resolve(),
+  assertDurable: () => Promise.resolve(),
   claim: (config) => (isInMemory(config) ? () => undefined : claimFile(fileOf(config))),
   recover,
-  // A file that cannot be opened needs an operator, not patience.
-  isAwayAtStart: () => false,
-  openWriter: (store, config) =>
-    new SqliteWriter(store, {
+  // A file that cannot be opened needs an operator, not another try.
+  isUnavailableAtStart: () => false,
+  openWritePath: (store, config) =>
+    new SqliteWritePath(store, {
       file: fileOf(config),
       opened: isInMemory(config) ? undefined : openedFiles(fileOf(config)),
-      timeout: statementPatience(config),
+      timeout: statementTimeoutMs(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
 };
@@ -59,7 +59,7 @@ function connect(config: StoreConfig) {
     ...SCHEMA,
     type: 'better-sqlite3',
     database: fileOf(config),
-    timeout: statementPatience(config),
+    timeout: statementTimeoutMs(config),
     prepareDatabase: (database: Database) => {
       for (const pragma of PRAGMAS) database.pragma(pragma);
     },
@@ -97,7 +97,7 @@ function isInMemory(config: StoreConfig): boolean {
 async function recover(store: DataSource): Promise<void> {
   const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
   if (result?.busy === 0) return;
-  await store.query(PROBE);
+  await store.query(COMMIT_A_PAGE);
   new Logger('Store').warn(
     'the log was synced, but not written back: another process uses the store',
   );

@@ -1,4 +1,6 @@
-import { ConfigError } from '../config/config-error.js';
+import { QueryFailedError } from 'typeorm';
+import { ConfigError } from '../config/read-secret.js';
+import { StoreUnavailable } from './errors.js';
 
 /**
  * What an error says, in one line. Those of several addresses of a host have no common message, and what failed
@@ -8,6 +10,8 @@ export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describeError).join('; ');
   }
+  if (error instanceof StoreUnavailable) return error.reason;
+  if (error instanceof QueryFailedError) return describeError(error.driverError);
   const text = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
   const isFetch = error instanceof TypeError && error.cause !== undefined;
   return isFetch ? `${text}: ${describeError(error.cause)}` : text;

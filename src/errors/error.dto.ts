@@ -1,4 +1,5 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ApiProperty, ApiResponse, ApiSchema } from '@nestjs/swagger';
+import { ERRORS } from './errors.js';
 
 /** The body of every answer other than 200 (interface, "Error"). */
 @ApiSchema({ name: 'Error', description: 'What is wrong with a request, or with the service' })
@@ -10,4 +11,33 @@ export class ErrorDto {
   /** What is wrong, for a person to read. */
   @ApiProperty({ type: 'string', description: 'Error message text' })
   readonly message!: string;
+}
+
+type Headers = NonNullable<Parameters<typeof ApiResponse>[0]['headers']>;
+
+/**
+ * Documents an answer with an Error body, the headers that only this answer carries, and an example
+ * for every number that the table of errors has for the status.
+ */
+export function ApiError(
+  status: number,
+  description: string,
+  headers?: Headers,
+): MethodDecorator & ClassDecorator {
+  const examples = Object.fromEntries(
+    Object.entries(ERRORS)
+      .filter(([, kind]) => kind.status === status)
+      .map(([name, { error, message }]) => [name, example(error, message)]),
+  );
+  return ApiResponse({
+    status,
+    description,
+    type: ErrorDto,
+    examples,
+    ...(headers && { headers }),
+  });
+}
+
+function example(error: number, message: string) {
+  return { summary: `${error}: ${message}`, value: { error, message } };
 }

@@ -1,6 +1,6 @@
 /** One kind of fault: a row of the table of error numbers. */
 export interface ErrorKind {
-  /** The `error` member of the Error body: an int32 that is stable for ever. */
+  /** The `error` member of the Error body: an int32 that is stable forever. */
   readonly error: number;
   /** The HTTP status of the answer. */
   readonly status: number;
@@ -55,7 +55,7 @@ export const ERRORS = {
   // Its Retry-After is that of the token's limit: src/auth/rate-limiter.ts.
   RATE_LIMITED: { error: 4000, status: 429, message: 'over the rate limit of the token' },
   INTERNAL: { error: 5000, status: 500, message: 'internal error' },
-  STORE_AWAY: {
+  STORE_UNAVAILABLE: {
     error: 5001,
     status: 503,
     message: 'the store is unavailable',
@@ -63,10 +63,32 @@ export const ERRORS = {
   },
   OVERLOADED: { error: 5002, status: 503, message: 'overloaded', headers: RETRY },
   SHUTTING_DOWN: { error: 5003, status: 503, message: 'shutting down', headers: RETRY },
-  IDENTITY_PROVIDER_AWAY: {
+  IDENTITY_PROVIDER_UNAVAILABLE: {
     error: 5004,
     status: 503,
     message: 'the identity provider is unavailable',
     headers: RETRY,
   },
 } as const satisfies Record<string, ErrorKind>;
+
+/** A fault with a row in the table of errors; `message` is what the client is told. */
+export class Fault extends Error {
+  constructor(
+    readonly kind: ErrorKind,
+    message: string = kind.message,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The store cannot be reached or written now; whether what was in flight is stored is not known. */
+export class StoreUnavailable extends Fault {
+  /** @param reason for the operator; the client is not told */
+  constructor(
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(ERRORS.STORE_UNAVAILABLE, undefined, options);
+  }
+}

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answerDueOn, Connection } from './connection.js';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
-const LINGER = 250;
+const LINGER_MS = 250;
 
 /** The open connections of a server, and how they come to their end. */
 export class Connections {
@@ -34,19 +34,19 @@ export class Connections {
     });
   }
 
-  /** Takes no new connections, and serves what is on its way on the open ones. */
+  /** Takes no new connections, and serves what is in transit on the open ones. */
   async linger(): Promise<void> {
-    // http.Server's own close() ends idle connections at once, and with them requests on their way.
+    // http.Server's own close() ends idle connections at once, and with them requests in transit.
     net.Server.prototype.close.call(this.server);
-    await sleep(LINGER);
+    await sleep(LINGER_MS);
     for (const socket of this.handshaking.values()) socket.destroy();
   }
 
   /** After so many milliseconds, cuts off every client that has not sent a whole request. */
-  cutOffAfter(patience: number): NodeJS.Timeout {
+  cutOffAfter(timeoutMs: number): NodeJS.Timeout {
     return setTimeout(() => {
       for (const socket of this.open) if (!answerDueOn(socket)) socket.destroy();
-    }, patience);
+    }, timeoutMs);
   }
 
   private keep(socket: Socket): void {
@@ -58,4 +58,24 @@ export class Connections {
 
 function clientOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+/** Bytes that the bodies of all connections may take together, each in transit and as long as it may be. */
+const MAX_BODY_BYTES = 256 * 2 ** 20;
+/** Fewer are not enough for anyone, however long the bodies may be. */
+const MIN_CONNECTIONS = 1_024;
+/** Each costs some 10 KB by itself. */
+const MAX_CONNECTIONS = 10_000;
+
+/**
+ * How many connections there may be at once, so that memory is bounded: 4,096 with bodies of up to
+ * 64 KiB. A client needs a token for its body to be read, but the token of one will do for all.
+ *
+ * @param bodyLimit the longest body, in bytes
+ */
+export function maxConnections(bodyLimit: number): number {
+  return Math.max(
+    MIN_CONNECTIONS,
+    Math.min(MAX_CONNECTIONS, Math.floor(MAX_BODY_BYTES / bodyLimit)),
+  );
 }

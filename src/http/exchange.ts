@@ -1,5 +1,8 @@
+import { channel } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
+import type { Config } from '../config/config.js';
+import { connectionOf } from './connection.js';
 import { requestIdOf } from './request-id.js';
 
 const NONE: readonly string[] = [];
@@ -19,10 +22,14 @@ export class Exchange {
   headers: readonly string[] = NONE;
   private isOver = false;
 
-  /** @param onEnd is told of the end, once */
+  /**
+   * @param config of the application that it is of: channels are those of the process
+   * @param onEnd is called at the end, once
+   */
   constructor(
     readonly request: Request,
     readonly response: Response,
+    readonly config: Config,
     private readonly onEnd: (exchange: Exchange) => void,
   ) {
     this.requestId = requestIdOf(request.headers['x-request-id']);
@@ -41,21 +48,56 @@ export class Exchange {
   }
 }
 
-/** One who looks on: the log, the metrics. What it does is on the path of every request. */
-export interface ExchangeObserver {
-  /** The answer is sent, or the connection is gone. */
-  onEnd(exchange: Exchange): void;
-}
+/** Publishes each {@link Exchange} as it begins, and is the context of all that is done for it. */
+export const exchangeStart = channel<Exchange, unknown>('plant-store.http.start');
+
+/** Publishes each {@link Exchange} once its answer is sent, or its connection is gone. */
+export const exchangeEnd = channel<Exchange>('plant-store.http.end');
 
 const EXCHANGE = Symbol('exchange');
 type Observed = ServerResponse & { [EXCHANGE]: Exchange };
 
-/** From here on {@link exchangeOf} an exchange's answer is this. */
-export function tie(exchange: Exchange): void {
-  (exchange.response as Response & Observed)[EXCHANGE] = exchange;
-}
-
 /** The exchange that an answer belongs to. */
 export function exchangeOf(response: ServerResponse): Exchange {
   return (response as Observed)[EXCHANGE];
+}
+
+/** The requests in flight. */
+export class Exchanges {
+  /** Requests that have come in, and whose answer is not yet sent. */
+  inFlight = 0;
+
+  constructor(private readonly config: Config) {}
+
+  /** A request has come in. */
+  begin(request: Request, response: Response): Exchange {
+    const exchange = new Exchange(request, response, this.config, this.onEnd);
+    this.inFlight += 1;
+    (response as Response & Observed)[EXCHANGE] = exchange;
+    connectionOf(request).begin(exchange);
+    response.on('close', endExchange);
+    return exchange;
+  }
+
+  private readonly onEnd = (exchange: Exchange): void => {
+    this.inFlight -= 1;
+    connectionOf(exchange.request).end(exchange);
+    if (exchangeEnd.hasSubscribers) exchangeEnd.publish(exchange);
+  };
+}
+
+/** One function for all answers: a closure for each would cost. */
+function endExchange(this: Response): void {
+  exchangeOf(this).end();
+}
+
+/** Characters of a path that are logged. */
+const MAX_PATH_LENGTH = 256;
+
+/** A request that was refused at once has not been Express's, and lacks what Express adds. */
+type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
+
+/** The first 256 characters of the path, without its query, which may hold what is not for the log. */
+export function pathOf({ url, originalUrl = url }: Sent): string {
+  return (originalUrl.split('?', 1)[0] ?? '').slice(0, MAX_PATH_LENGTH);
 }

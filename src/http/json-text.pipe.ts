@@ -1,12 +1,24 @@
 import { isUtf8 } from 'node:buffer';
-import { Injectable, type PipeTransform } from '@nestjs/common';
+import {
+  createParamDecorator,
+  Injectable,
+  type ExecutionContext,
+  type PipeTransform,
+} from '@nestjs/common';
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 
 const EMPTY = Buffer.alloc(0);
-const BROKE_OFF = 'the body broke off';
+const ENDED_EARLY = 'the body ended early';
+
+/**
+ * The request itself, for pipes to make a parameter of. Unlike Express's body parsers, which run
+ * before Nest's guards, a pipe reads the body only once the guard has let the request pass.
+ */
+export const Incoming = createParamDecorator((_data: undefined, context: ExecutionContext) =>
+  context.switchToHttp().getRequest<Request>(),
+);
 
 /**
  * Reads a request's body as JSON text. express.json() would read it before the guard runs, and
@@ -34,7 +46,7 @@ export class JsonTextPipe implements PipeTransform<Request, Promise<string>> {
   }
 }
 
-/** Parameters are let be: application/json defines none (RFC 8259, section 11). */
+/** Parameters are ignored: application/json defines none (RFC 8259, section 11). */
 function isJson(contentType = ''): boolean {
   if (contentType === 'application/json') return true;
   return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
@@ -72,8 +84,8 @@ function readBytes(request: Request, limit: number): Promise<Buffer> {
         reject(new Fault(ERRORS.TOO_LARGE));
       }
     });
-    if (request.destroyed) reject(new Fault(ERRORS.BAD_REQUEST, BROKE_OFF));
+    if (request.destroyed) reject(new Fault(ERRORS.BAD_REQUEST, ENDED_EARLY));
     request.on('end', () => resolve(body.subarray(0, size)));
-    request.on('error', () => reject(new Fault(ERRORS.BAD_REQUEST, BROKE_OFF)));
+    request.on('error', () => reject(new Fault(ERRORS.BAD_REQUEST, ENDED_EARLY)));
   });
 }

@@ -1,7 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { ConfigError } from '../config/config-error.js';
+import type { Server } from 'node:https';
+import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { readFileOf } from '../config/read-file.js';
+import { ConfigError, readFileOf } from '../config/read-secret.js';
+import { toOperatorMessage } from '../errors/describe.js';
 
 /** A certificate with its chain, and its private key, both in PEM. */
 export interface KeyPair {
@@ -38,4 +40,22 @@ function isPair(cert: string, key: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Reloads the certificate and its key on SIGHUP, for the connections that come after it. A bad
+ * pair is logged, and the one in use stays.
+ */
+export function reloadKeyPairOnHangup(server: Server, config: Config): void {
+  const logger = new Logger('TLS');
+  process.on('SIGHUP', () => {
+    try {
+      server.setSecureContext(readKeyPair(config) ?? {});
+      logger.log('certificate reloaded');
+    } catch (error) {
+      logger.error(
+        `certificate not reloaded, keeping the current one: ${toOperatorMessage(error)}`,
+      );
+    }
+  });
 }

@@ -2,15 +2,14 @@ import type { RequestListener, Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
-import { toAnswer, type Answer } from '../errors/answer.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
-import type { Tracing } from '../tracing/tracing.js';
+import type { Config } from '../config/config.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from './connection.js';
-import { Connections } from './connections.js';
-import type { Cors } from './cors.js';
-import type { Exchanges } from './exchanges.js';
-import { malformation } from './malformation.js';
+import { Connections, maxConnections } from './connections.js';
+import { corsFor, type Cors } from './cors.js';
+import { toAnswer, type Answer } from './error.filter.js';
+import { Exchanges, exchangeStart } from './exchange.js';
+import { findRequestError } from './malformed.js';
 import { sendJson } from './send-json.js';
 import { createServer } from './server.js';
 
@@ -20,17 +19,8 @@ const OVERLOADED = toAnswer(new Fault(ERRORS.OVERLOADED));
 /** For a target without a path, `http://` say: Express asks no route, and would answer in HTML. */
 const NO_PATH = toAnswer(new Fault(ERRORS.NO_SUCH_PATH));
 
-/** What the adapter needs to know of the service. */
-interface AdapterParts {
-  /** Milliseconds that a client has at the end to send the rest of its request. */
-  readonly patience: number;
-  /** Connections at once; those beyond them are closed. */
-  readonly connections: number;
-  readonly tracing: Tracing | undefined;
-  readonly cors: Cors | undefined;
-  /** Whether other processes may listen on the port too. */
-  readonly reusePort: boolean;
-}
+/** Milliseconds that a client has at most, when the service stops, to send the rest of its request. */
+const MAX_CUT_OFF_MS = 10_000;
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -40,39 +30,32 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private refusing = false;
   private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
+  /** The requests in flight. */
+  readonly exchanges: Exchanges;
+  private readonly cors: Cors | undefined;
 
-  /** @param exchanges the requests under way */
-  constructor(
-    readonly exchanges: Exchanges,
-    private readonly parts: AdapterParts,
-  ) {
+  constructor(private readonly config: Config) {
     const app = express();
     app.disable('x-powered-by');
     app.disable('etag');
     // `/plants` is the one path: neither `/plants/` nor `/Plants` (interface, "Endpoints").
     app.enable('strict routing');
     app.enable('case sensitive routing');
+    app.set('trust proxy', config.trustProxy);
     super(app);
+    this.exchanges = new Exchanges(config);
+    this.cors = corsFor(config);
   }
 
   /** Puts a server of ours in the place of Nest's; what Nest offers with its own goes on working. */
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
-    const { connections, cors, tracing } = this.parts;
-    const listener = (request: Request, response: Response): void => {
-      const { requestId } = this.exchanges.begin(request, response);
-      // What is not answered by sendJson(): the document, its UI, a browser's preflight.
-      if (request.method !== 'POST') response.setHeader('x-request-id', requestId);
-      if (cors) cors(request, response, () => this.serve(request, response));
-      else this.serve(request, response);
-    };
-    const untraced = listener as RequestListener;
     const server = createServer(
       (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
       options.httpsOptions,
     );
-    server.maxConnections = connections;
-    this.connections = new Connections(server, tracing?.traced(untraced) ?? untraced);
+    server.maxConnections = maxConnections(this.config.bodyLimit);
+    this.connections = new Connections(server, this.begin as RequestListener);
     this.httpServer = server;
     if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();
   }
@@ -81,7 +64,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override listen(port: string | number, ...hostAndCallback: unknown[]): Server {
     const callback = hostAndCallback.pop() as () => void;
     const [host] = hostAndCallback as [string | undefined];
-    const { reusePort } = this.parts;
+    const { reusePort } = this.config;
     return (this.httpServer as Server).listen({ port: Number(port), host, reusePort }, callback);
   }
 
@@ -99,7 +82,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override async close(): Promise<void> {
     await this.connections?.linger();
     this.refusing = true;
-    const cutOff = this.connections?.cutOffAfter(this.parts.patience);
+    const cutOff = this.connections?.cutOffAfter(
+      Math.min(MAX_CUT_OFF_MS, this.config.shutdownTimeout / 2),
+    );
     await super.close();
     clearTimeout(cutOff);
   }
@@ -116,6 +101,20 @@ export class PlantStoreAdapter extends ExpressAdapter {
     else super.reply(response, body, status);
   }
 
+  /** Each request begins here, once its connection has room for it. */
+  private readonly begin = (request: Request, response: Response): void => {
+    const exchange = this.exchanges.begin(request, response);
+    // What is not answered by sendJson(): the document, its UI, a browser's preflight.
+    if (request.method !== 'POST') response.setHeader('x-request-id', exchange.requestId);
+    if (!exchangeStart.hasSubscribers) this.pass(request, response);
+    else exchangeStart.runStores(exchange, () => this.pass(request, response));
+  };
+
+  private pass(request: Request, response: Response): void {
+    if (this.cors) this.cors(request, response, () => this.serve(request, response));
+    else this.serve(request, response);
+  }
+
   private serve(request: Request, response: Response): void {
     const refusal = this.refusal(request);
     if (refusal) this.send(response, refusal);
@@ -130,7 +129,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private refusal(request: Request): Answer | undefined {
     if (this.refusing) return SHUTTING_DOWN;
     if (this.isOverloaded()) return OVERLOADED;
-    const fault = malformation(request);
+    const fault = findRequestError(request);
     return fault && toAnswer(fault);
   }
 }

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { redact } from '../logging/redact.js';
+import { redact } from './redact.js';
 
 /** What a client may name its request: nothing that could pass for more than a word in a log. */
 const SANE = /^[\w.:@/+=-]{1,128}$/;

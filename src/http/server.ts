@@ -3,10 +3,10 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { breakOff, refuse } from './break-off.js';
+import { reject, rejectMalformed } from './malformed.js';
 
 const SECOND = 1_000;
-/** How long a client may take, in milliseconds (docs/operating.md, "Slow and idle clients"). */
+/** How long a client may take, in milliseconds (docs/configuration.md, "Limits"). */
 const LIMITS = {
   /** From the first byte of a request, or the connection itself, to the end of the headers. */
   headersTimeout: 10 * SECOND,
@@ -18,11 +18,11 @@ const LIMITS = {
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
 /** For a client to agree with us on TLS, in milliseconds. */
-const HANDSHAKE_TIMEOUT = 10 * SECOND;
+const HANDSHAKE_TIMEOUT_MS = 10 * SECOND;
 /** For a client to read some of an answer, in milliseconds; longer than a request waits for the store. */
-const UNREAD_TIMEOUT = 75 * SECOND;
+const UNREAD_TIMEOUT_MS = 75 * SECOND;
 /** Between two lines in the log on connections that cannot be accepted, in milliseconds. */
-const ACCEPT_LOG_INTERVAL = 10 * SECOND;
+const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 
 /** Creates the server; what HTTP itself refuses gets an Error body too. */
 export function createServer(
@@ -36,7 +36,7 @@ export function createServer(
   };
   const server = httpsOptions
     ? https.createServer(
-        { ...httpsOptions, ...options, handshakeTimeout: HANDSHAKE_TIMEOUT },
+        { ...httpsOptions, ...options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
         listener,
       )
     : http.createServer(options, listener);
@@ -52,10 +52,10 @@ export function createServer(
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     ignoreErrors(socket);
-    breakOff(socket, code);
+    rejectMalformed(socket, code);
   });
-  server.on('connect', (_request, socket) => refuse(socket, 'CONNECT'));
-  server.timeout = UNREAD_TIMEOUT;
+  server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
+  server.timeout = UNREAD_TIMEOUT_MS;
   // Node would drop the headers past a number of them without a word; they are bounded by their bytes.
   server.maxHeadersCount = 0;
   survive(server);
@@ -69,7 +69,7 @@ export function createServer(
 function survive(server: http.Server): void {
   let loggedAt = -Infinity;
   server.on('error', (error) => {
-    if (!server.listening || performance.now() - loggedAt < ACCEPT_LOG_INTERVAL) return;
+    if (!server.listening || performance.now() - loggedAt < ACCEPT_LOG_INTERVAL_MS) return;
     loggedAt = performance.now();
     new Logger('Http').error(`a connection was not accepted: ${error.message}`);
   });

@@ -1,7 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
-import { HealthController } from './health.controller.js';
-import { MetricsController } from './metrics.controller.js';
+import { ManagementController } from './management.controller.js';
 import { ThisProcess } from './this-process.js';
 
 /** Health and metrics, in an application of its own: never on the public port. */
@@ -10,9 +9,9 @@ export class ManagementModule {
   static forRoot(thisProcess: ThisProcess): DynamicModule {
     return {
       module: ManagementModule,
-      // A check that fails is told to those who ask, and the log has the store's comings and goings.
+      // A check that fails is told to those who ask, and the log has the store's transitions.
       imports: [TerminusModule.forRoot({ logger: false })],
-      controllers: [HealthController, MetricsController],
+      controllers: [ManagementController],
       providers: [{ provide: ThisProcess, useValue: thisProcess }],
     };
   }

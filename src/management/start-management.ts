@@ -1,11 +1,36 @@
+import { createServer } from 'node:http';
 import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import type { Express } from 'express';
 import type { Config } from '../config/config.js';
-import { ServiceLogger } from '../logging/service-logger.js';
 import { toOperatorMessage } from '../errors/describe.js';
-import { ManagementAdapter } from './management.adapter.js';
+import { ServiceLogger } from '../telemetry/logger.js';
 import { ManagementModule } from './management.module.js';
 import type { ThisProcess } from './this-process.js';
+
+/** Milliseconds for a request to come in, and for a connection to stand idle. */
+const TIMEOUT_MS = 10_000;
+/** How often Node looks for who is too slow, in milliseconds. */
+const CHECK_INTERVAL_MS = 1_000;
+/** Connections at once: a few monitors, not a crowd. */
+const MAX_CONNECTIONS = 128;
+
+/** Nest's Express adapter over a server with limits, one of which Node takes only when it makes the server. */
+class ManagementAdapter extends ExpressAdapter {
+  override initHttpServer(): void {
+    const limits = {
+      headersTimeout: TIMEOUT_MS,
+      requestTimeout: TIMEOUT_MS,
+      keepAliveTimeout: TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    };
+    const server = createServer(limits, this.getInstance<Express>());
+    server.maxConnections = MAX_CONNECTIONS;
+    // Pipelined scrapes would hold up everything else, for as many as came in at once.
+    server.maxRequestsPerSocket = 1;
+    this.httpServer = server;
+  }
+}
 
 /**
  * Starts the management listener. It is up before the store is, so that a start that waits for the

@@ -2,25 +2,30 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import { StoreProbe } from '../database/store-probe.js';
-import type { Lifecycle } from '../lifecycle.js';
-import { Metrics } from '../metrics/metrics.js';
-import { QUEUE_BOUND } from '../plants/plant-queue.js';
-import { PlantWriter } from '../plants/plant-writer.js';
+import { StoreHealth } from '../database/store-health.js';
+import { MAX_QUEUED } from '../plants/plant-queue.js';
+import { PlantsRepository } from '../plants/plants.repository.js';
+import { PlantsService } from '../plants/plants.service.js';
+import { Metrics } from '../telemetry/metrics.js';
 
-/** The process that serves. It is looked at from its start on, when there is no store and no app yet. */
+/** Where the process is on its way from its start to its end. */
+export class Lifecycle {
+  phase: 'starting' | 'serving' | 'stopping' = 'starting';
+}
+
+/** The process that serves. It is asked from its start on, when there is no store and no app yet. */
 export class ThisProcess {
   private readonly indicators = new HealthIndicatorService();
-  /** What the app counts. */
-  readonly counted: Metrics;
-  private parts: { readonly store: StoreProbe; readonly writer: PlantWriter } | undefined;
+  private readonly counted: Metrics;
+  private app: INestApplicationContext | undefined;
+  private plants: PlantsService | undefined;
 
   constructor(
     config: Config,
     private readonly lifecycle: Lifecycle,
   ) {
     this.counted = new Metrics(config, {
-      queued: () => this.parts?.writer.queued ?? 0,
+      queued: () => this.plants?.queued ?? 0,
       isStoreUp: () => this.isStoreUp(),
     });
   }
@@ -30,9 +35,10 @@ export class ThisProcess {
     return { ...this.checkLifecycle(), ...(await this.checkStore()), ...this.checkQueue() };
   }
 
-  /** From here on the app is there to be looked at. */
+  /** The app is there now, for its health to be asked for. */
   attach(app: INestApplicationContext): void {
-    this.parts = { store: app.get(StoreProbe), writer: app.get(PlantWriter) };
+    this.app = app;
+    this.plants = app.get(PlantsService);
   }
 
   /** All metrics, in Prometheus's text format, version 0.0.4. */
@@ -54,9 +60,10 @@ export class ThisProcess {
   /** What the error says may name the store's host, which whoever may ask here may know. */
   private async checkStore(): Promise<HealthIndicatorResult<'store'>> {
     const indicator = this.indicators.check('store');
-    if (!this.parts) return indicator.down('not open yet');
+    if (!this.app) return indicator.down('not open yet');
     try {
-      await this.parts.store.check();
+      const plants = this.app.get(PlantsRepository);
+      await this.app.get(StoreHealth).assertAvailable(() => plants.probe());
       return indicator.up();
     } catch (error) {
       return indicator.down(describeError(error));
@@ -64,9 +71,9 @@ export class ThisProcess {
   }
 
   private checkQueue(): HealthIndicatorResult {
-    const { queued = 0, isFull = false } = this.parts?.writer ?? {};
+    const { queued = 0, isFull = false } = this.plants ?? {};
     const indicator = this.indicators.check('queue');
-    const plants = { plants: queued, bound: QUEUE_BOUND };
+    const plants = { plants: queued, bound: MAX_QUEUED };
     return isFull ? indicator.down(plants) : indicator.up(plants);
   }
 }

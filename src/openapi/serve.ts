@@ -2,8 +2,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import helmet from 'helmet';
 import type { Config } from '../config/config.js';
-import { TLS_ALONE } from '../http/json-headers.js';
 import { speaksTls } from '../http/key-pair.js';
+import { HSTS_MAX_AGE_SECONDS } from '../http/send-json.js';
 import { buildDocument } from './document.js';
 import { pageSender, type Page } from './page.js';
 import { swaggerUi } from './swagger-ui.js';
@@ -16,7 +16,10 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
   // Swagger UI sets styles in its page and draws with data: images; its scripts are files.
   const secure = helmet({
     // Without TLS of our own it is for the proxy that speaks TLS to say.
-    strictTransportSecurity: speaksTls(config) && { maxAge: TLS_ALONE, includeSubDomains: false },
+    strictTransportSecurity: speaksTls(config) && {
+      maxAge: HSTS_MAX_AGE_SECONDS,
+      includeSubDomains: false,
+    },
     xFrameOptions: { action: 'deny' },
     contentSecurityPolicy: {
       useDefaults: false,

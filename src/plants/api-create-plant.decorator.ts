@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { ApiError } from '../errors/api-error.decorator.js';
+import { ApiError } from '../errors/error.dto.js';
 import { NewPlantDto } from './new-plant.dto.js';
 import { PlantDto } from './plant.dto.js';
 

@@ -1,7 +1,6 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { parseInt64 } from './int64.js';
 import { isNewPlant, NewPlantDto } from './new-plant.dto.js';
 

@@ -1,5 +1,30 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { IsStorableText } from './storable-text.js';
+import { ValidateBy, type ValidationOptions } from 'class-validator';
+
+/**
+ * Whether a value is a string that every store keeps exactly: one without U+0000 (PostgreSQL has no
+ * room for it) and without unpaired surrogates (UTF-8 has no form for them).
+ */
+export function isStorableText(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+}
+
+/** class-validator's form of {@link isStorableText}. */
+export function IsStorableText(options?: ValidationOptions): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: 'isStorableText',
+      validator: {
+        validate: isStorableText,
+        defaultMessage: (args) =>
+          typeof args?.value === 'string'
+            ? '$property must not contain U+0000 or unpaired surrogates'
+            : '$property must be a string',
+      },
+    },
+    options,
+  );
+}
 
 /** A plant as the service answers it (interface, "Plant"): without the id. */
 @ApiSchema({ name: 'Plant', description: 'A plant as the service answers it' })

@@ -1,12 +1,9 @@
 import { All, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
-import { Authenticated } from '../auth/authenticated.decorator.js';
+import { Authenticated } from '../auth/authenticated.js';
 import type { AuthenticatedRequest } from '../auth/principal.js';
-import { ERRORS } from '../errors/errors.js';
-import { Fault } from '../errors/fault.js';
-import { Incoming } from '../http/incoming.decorator.js';
-import { JsonTextPipe } from '../http/json-text.pipe.js';
-import { spanOf } from '../tracing/tracing.js';
+import { ERRORS, Fault } from '../errors/errors.js';
+import { Incoming, JsonTextPipe } from '../http/json-text.pipe.js';
 import { ApiCreatePlant } from './api-create-plant.decorator.js';
 import { NewPlantDto } from './new-plant.dto.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
@@ -26,7 +23,7 @@ export class PlantsController {
     @Incoming(JsonTextPipe, NewPlantPipe) plant: NewPlantDto,
     @Incoming() request: AuthenticatedRequest,
   ): Promise<PlantDto> {
-    return this.plants.create(plant, request.user, spanOf(request));
+    return this.plants.create(plant, request.user);
   }
 
   /** The interface has no other method here (RFC 9110, section 15.5.6). */

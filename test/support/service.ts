@@ -27,7 +27,7 @@ export class Service {
     const variables = { DATABASE_URL: store.url, PORT: '0', ...LOG_ALL, ...env };
     noteSecrets(Object.values(variables).join('\n'));
     const log = new Log();
-    const app = await createApp(readConfig(variables), { log });
+    const app = await createApp(readConfig(variables), log);
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const token = await app.get(TokensService).create('test');

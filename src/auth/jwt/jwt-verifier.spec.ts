@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
 import { readConfig } from '../../config/read-config.js';
-import { Fault } from '../../errors/fault.js';
-import { JwtVerifier } from './jwt-verifier.js';
-import { CHECKS } from './signature-checks.js';
+import { Fault } from '../../errors/errors.js';
+import { JwtVerifier, MAX_CHECKS } from './jwt-verifier.js';
 
 const AUDIENCE = 'https://plants.example';
 const key = await SigningKey.create('one');
@@ -32,7 +31,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** A token that holds, where the provider's key has signed it. */
+/** A token that is valid where the provider's key has signed it. */
 function sign(by: SigningKey, sub: string, kid = 'one'): Promise<string> {
   const exp = Math.floor(Date.now() / 1000) + 600;
   const claims = { iss: server.url, aud: AUDIENCE, sub, scope: 'plants:create', exp };
@@ -44,7 +43,7 @@ function signMany(by: SigningKey, count: number, kid = 'one'): Promise<string[]>
   return Promise.all(Array.from({ length: count }, (_, i) => sign(by, `n${i}`, kid)));
 }
 
-/** The name of a token's holder, undefined where it does not hold, or the number of the error. */
+/** The name of a token's holder, undefined where it is invalid, or the number of the error. */
 async function verify(token: string): Promise<string | number | undefined> {
   try {
     return (await verifier.verify(token))?.name;
@@ -54,20 +53,20 @@ async function verify(token: string): Promise<string | number | undefined> {
   }
 }
 
-/** The keys are there from now on: a check waits for nothing else. */
+/** From now on the keys are known: a check waits for nothing else. */
 async function learnKeys(): Promise<void> {
   expect(await verify(await sign(key, 'first'))).toBe('first');
 }
 
 const verifyAll = (tokens: string[]) => Promise.all(tokens.map(verify));
 
-describe('strangers’ tokens past the bound', () => {
+describe('forged tokens past the bound', () => {
   it('are refused, those of the bound are checked, and then there is room again', async () => {
-    const strange = await signMany(stranger, 2 * CHECKS);
+    const forged = await signMany(stranger, 2 * MAX_CHECKS);
     await learnKeys();
     for (let time = 0; time < 2; time++) {
-      const refused = (await verifyAll(strange)).filter((answer) => answer === OVERLOADED);
-      expect(refused).toHaveLength(CHECKS);
+      const refused = (await verifyAll(forged)).filter((answer) => answer === OVERLOADED);
+      expect(refused).toHaveLength(MAX_CHECKS);
     }
     expect(await verify(await sign(key, 'second'))).toBe('second');
   });
@@ -77,24 +76,24 @@ describe('strangers’ tokens past the bound', () => {
     const known = await sign(key, 'known');
     const unknown = await sign(key, 'unknown');
     expect(await verify(known)).toBe('known');
-    const strange = await signMany(stranger, CHECKS);
-    const answers = await verifyAll([...strange, known, unknown]);
-    expect(answers.slice(CHECKS)).toEqual(['known', OVERLOADED]);
+    const forged = await signMany(stranger, MAX_CHECKS);
+    const answers = await verifyAll([...forged, known, unknown]);
+    expect(answers.slice(MAX_CHECKS)).toEqual(['known', OVERLOADED]);
   });
 
   it('do not count while they wait for the provider, nor without a key', async () => {
-    const strange = await signMany(stranger, 2 * CHECKS, 'unknown');
+    const forged = await signMany(stranger, 2 * MAX_CHECKS, 'unknown');
     const good = await sign(key, 'good');
-    const answers = await verifyAll([...strange, good]);
+    const answers = await verifyAll([...forged, good]);
     expect(new Set(answers)).toEqual(new Set([undefined, 'good']));
     expect(server.asked).toHaveLength(1);
   });
 
   it('a token that was refused is checked when it comes again', async () => {
     await learnKeys();
-    const strange = await signMany(stranger, CHECKS);
+    const forged = await signMany(stranger, MAX_CHECKS);
     const late = await sign(key, 'late');
-    expect((await verifyAll([...strange, late])).at(-1)).toBe(OVERLOADED);
+    expect((await verifyAll([...forged, late])).at(-1)).toBe(OVERLOADED);
     expect(await verify(late)).toBe('late');
   });
 });
@@ -102,11 +101,11 @@ describe('strangers’ tokens past the bound', () => {
 describe('one new token many times at once is checked once', () => {
   it.each<[string, SigningKey, string | undefined]>([
     ['a good one', key, 'burst'],
-    ['a stranger’s', stranger, undefined],
+    ['a forged one', stranger, undefined],
   ])('%s', async (_name, by, name) => {
     await learnKeys();
     const token = await sign(by, 'burst');
-    const answers = await verifyAll(Array.from({ length: 2 * CHECKS }, () => token));
+    const answers = await verifyAll(Array.from({ length: 2 * MAX_CHECKS }, () => token));
     expect(new Set(answers)).toEqual(new Set([name]));
     expect(await verify(token)).toBe(name);
   });

@@ -1,35 +1,57 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
-import { ERRORS, type ErrorKind } from '../../errors/errors.js';
-import { Fault } from '../../errors/fault.js';
+import { ERRORS, type ErrorKind, Fault } from '../../errors/errors.js';
 import type { Principal } from '../principal.js';
 import { hashOf } from '../secret.js';
-import { readAccessToken, type AccessToken } from './access-token.js';
-import { flawOf } from './flaw-of.js';
-import { fetchKeys } from './provider-keys.js';
-import { SignatureChecks } from './signature-checks.js';
-import { SigningKeys } from './signing-keys.js';
+import { ProviderKeys } from './provider-keys.js';
 
-/** Tokens that were found good are read once, and again when they expire or the keys change. */
-const TOKENS = 10_000;
+/** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
+const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const ALGORITHMS = [...RSA, 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+/** Seconds by which the provider's clock may be off ours. */
+const CLOCK_TOLERANCE = 30;
+/** Printable ASCII, as OpenID Connect Core 1.0 bounds it (section 2): it goes to logs and the store. */
+const SUBJECT = /^[\x20-\x7E]{1,255}$/;
+/**
+ * Types of access tokens (RFC 9068, section 4). Many providers call theirs just JWT, or nothing; what
+ * calls itself something else, such as `logout+jwt`, is something else (RFC 8725, section 3.11).
+ */
+const TYPES = /^(application\/)?(at\+)?jwt$/i;
 
-interface Known extends AccessToken {
-  readonly keys: object | undefined;
+const MAX_CACHED = 10_000;
+
+/**
+ * Signatures that are checked at once. They run in libuv's pool of 4 threads: 16 for each keep it
+ * busy from one turn of the event loop to the next, and behind so many of the slowest (ES512, 1.2 ms)
+ * a new token waits some 20 ms. Unauthenticated clients, who need no key to have one checked, can queue no more.
+ */
+export const MAX_CHECKS = 64;
+
+/** A token whose signature and claims are good. */
+interface Verified {
+  readonly principal: Principal;
+  readonly hasScope: boolean;
+  /** Milliseconds since 1970 at which it is no longer active, the tolerance included. */
+  readonly endsAt: number;
+  /** {@link ProviderKeys.version} that it was verified with. */
+  readonly keys: number;
 }
 
-/** Tells whether a JSON Web Token of the operator's identity provider holds. */
+/** Verifies the access tokens of the operator's identity provider: JSON Web Tokens (RFC 7519). */
 export class JwtVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
-  private readonly cache = new LRUCache<string, Known>({ max: TOKENS });
-  /** Not in the cache, by its fetch(): there each stranger's token would push out a good one. */
-  private readonly reads = new Map<string, Promise<Known | undefined>>();
-  private readonly checks = new SignatureChecks();
-  private readonly keys: SigningKeys;
+  /** Good tokens are verified once, and again when they expire or the keys change. */
+  private readonly cache = new LRUCache<string, Verified>({ max: MAX_CACHED });
+  /** Not in the cache, by its fetch(): there each forged token would push out a good one. */
+  private readonly pending = new Map<string, Promise<Verified | undefined>>();
+  private readonly keys: ProviderKeys;
   private readonly lacksScope: ErrorKind;
+  private checks = 0;
 
   constructor(private readonly config: Config) {
-    this.keys = new SigningKeys(() => fetchKeys(config));
+    this.keys = new ProviderKeys(config);
     const challenge = ERRORS.INSUFFICIENT_SCOPE.headers['www-authenticate'];
     this.lacksScope = {
       ...ERRORS.INSUFFICIENT_SCOPE,
@@ -39,55 +61,110 @@ export class JwtVerifier implements OnApplicationShutdown {
 
   /** Asks for the keys before the first token comes. */
   prepare(): void {
-    void this.keys.ask();
+    void this.keys.reload();
   }
 
   /**
-   * Who a token speaks for, or undefined where it does not hold.
+   * Who a token speaks for, or undefined where it is invalid or expired.
    *
-   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_AWAY, OVERLOADED
+   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
    */
   async verify(token: string): Promise<Principal | undefined> {
     const hash = hashOf(token);
-    const known = this.cached(hash) ?? (await this.readOnce(token, hash));
-    if (known && !known.hasScope) throw new Fault(this.lacksScope);
-    return known?.principal;
+    const verified = this.cached(hash) ?? (await this.checkOnce(token, hash));
+    if (verified && !verified.hasScope) throw new Fault(this.lacksScope);
+    return verified?.principal;
   }
 
   onApplicationShutdown(): void {
     this.keys.stop();
   }
 
-  private cached(hash: string): Known | undefined {
-    const known = this.cache.get(hash);
-    return known?.keys === this.keys.current && Date.now() < (known?.end ?? 0) ? known : undefined;
+  private cached(hash: string): Verified | undefined {
+    const verified = this.cache.get(hash);
+    const isCurrent = verified?.keys === this.keys.version && Date.now() < verified.endsAt;
+    return isCurrent ? verified : undefined;
   }
 
   /** Requests that bring one new token at once share one check of it. */
-  private readOnce(token: string, hash: string): Promise<Known | undefined> {
-    let read = this.reads.get(hash);
-    if (!read) {
-      read = this.read(token, hash).finally(() => this.reads.delete(hash));
-      this.reads.set(hash, read);
+  private checkOnce(token: string, hash: string): Promise<Verified | undefined> {
+    let check = this.pending.get(hash);
+    if (!check) {
+      check = this.check(token, hash).finally(() => this.pending.delete(hash));
+      this.pending.set(hash, check);
     }
-    return read;
+    return check;
   }
 
-  private async read(token: string, hash: string): Promise<Known | undefined> {
-    // Taken first: should the keys change meanwhile, the token is read again.
-    const keys = this.keys.current;
+  private async check(token: string, hash: string): Promise<Verified | undefined> {
+    let counted = 0;
+    // Counted from when its key is found: a token that waits for the provider is no work.
+    const find: JWTVerifyGetKey = async (header, jws) => {
+      const key = await this.keys.find(header, jws);
+      if (this.checks >= MAX_CHECKS) throw new Fault(ERRORS.OVERLOADED);
+      counted = 1;
+      this.checks += 1;
+      return key;
+    };
+    // Taken first: should the keys change meanwhile, the token is verified again.
+    const keys = this.keys.version;
     try {
-      const read = await this.checks.run(this.keys.find, (find) =>
-        readAccessToken(token, find, this.config),
-      );
-      const known = { ...read, keys };
-      // Only good ones: a stranger's tokens push none out.
-      this.cache.set(hash, known);
-      return known;
+      const verified = { ...(await verifyAccessToken(token, find, this.config)), keys };
+      // Only good ones: forged tokens push none out.
+      this.cache.set(hash, verified);
+      return verified;
     } catch (error) {
       if (error instanceof Fault) throw error;
       this.logger.debug(`a JSON Web Token is invalid: ${flawOf(error)}`);
       return undefined;
+    } finally {
+      this.checks -= counted;
     }
   }
+}
+
+/** @throws jose's errors where the token is invalid or expired, and those of `find` */
+async function verifyAccessToken(
+  token: string,
+  find: JWTVerifyGetKey,
+  { authIssuer = '', authAudience = '', authScope }: Config,
+): Promise<Omit<Verified, 'keys'>> {
+  const { payload, protectedHeader } = await jwtVerify(token, find, {
+    algorithms: ALGORITHMS,
+    issuer: authIssuer,
+    audience: authAudience,
+    clockTolerance: CLOCK_TOLERANCE,
+    requiredClaims: ['exp', 'sub'],
+  });
+  const { sub = '', cnf, exp = 0, scope, scp } = payload;
+  const { typ = 'JWT' } = protectedHeader;
+  assertClaim(typeof typ === 'string' && TYPES.test(typ), payload, 'typ');
+  assertClaim(typeof sub === 'string' && SUBJECT.test(sub), payload, 'sub');
+  // It is for one who holds a key besides (RFC 7800), which a bearer need not.
+  assertClaim(cnf === undefined, payload, 'cnf');
+  return {
+    principal: { id: `jwt:${sub}`, name: sub },
+    // In `scope` (RFC 8693, section 4.2), or in `scp`, as some providers call it.
+    hasScope: [scope, scp].some((claim) => wordsOf(claim).includes(authScope)),
+    endsAt: (exp + CLOCK_TOLERANCE) * 1000,
+  };
+}
+
+function assertClaim(isRight: boolean, payload: JWTPayload, claim: string): void {
+  if (!isRight) throw new errors.JWTClaimValidationFailed('unexpected value', payload, claim);
+}
+
+/** The words of a claim: a text with blanks between them, or a list. */
+function wordsOf(claim: unknown): readonly unknown[] {
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) ? claim : [];
+}
+
+/** What is wrong with a token, for the operator; nothing of what it says. */
+function flawOf(error: unknown): string {
+  const { JOSEError, JWTClaimValidationFailed, JWTExpired } = errors;
+  if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
+    return `${error.code}, ${error.claim}`;
+  }
+  return error instanceof JOSEError ? error.code : 'its key cannot be used';
 }

@@ -1,16 +1,32 @@
 import { gzipSync } from 'node:zlib';
+import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { errors } from 'jose';
 import { KeyServer, type KeyAnswer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
-import { fetchKeys } from './provider-keys.js';
+import { Fault } from '../../errors/errors.js';
+import { fetchKeys, ProviderKeys } from './provider-keys.js';
 
+const NEVER = 3_600_000;
+const NO_LIMIT = new AbortController().signal;
 const DISCOVERY = '/.well-known/openid-configuration';
-const { publicJwk } = await SigningKey.create('one');
-const KEYS: KeyAnswer = { body: { keys: [publicJwk] } };
+const one = await SigningKey.create('one');
+const two = await SigningKey.create('two');
+const KEYS: KeyAnswer = { body: { keys: [one.publicJwk] } };
 
 let server: KeyServer;
-beforeEach(async () => void (server = await KeyServer.start()));
-afterEach(() => server.stop());
+let keys: ProviderKeys | undefined;
+let lines: string[];
+beforeEach(async () => {
+  lines = [];
+  const add = (line: string): void => void lines.push(line);
+  Logger.overrideLogger({ log: add, warn: add, error: add });
+  server = await KeyServer.start();
+});
+afterEach(async () => {
+  keys?.stop();
+  await server.stop();
+});
 
 /** A discovery document that names the keys at `/jwks`, but for these members. */
 function discovery(over: object = {}): KeyAnswer {
@@ -28,30 +44,30 @@ describe('the keys are found', () => {
     const authIssuer = `${server.url}${issuer}`;
     const jwks_uri = `${server.url}${keys}`;
     server.answers = { [document]: discovery({ issuer: authIssuer, jwks_uri }), [keys]: KEYS };
-    expect((await fetchKeys({ authIssuer })).jwks()).toEqual(KEYS.body);
+    expect(await fetchKeys({ authIssuer }, NO_LIMIT)).toEqual(KEYS.body);
     expect(server.asked).toEqual([document, keys]);
   });
 
   it('at the address that the operator has set, without discovery', async () => {
     server.answers = { '/own': KEYS };
     const source = { authIssuer: 'https://id.example', authJwksUrl: `${server.url}/own` };
-    expect((await fetchKeys(source)).jwks()).toEqual(KEYS.body);
+    expect(await fetchKeys(source, NO_LIMIT)).toEqual(KEYS.body);
     expect(server.asked).toEqual(['/own']);
   });
 
   it('even if there is none', async () => {
     server.answers = { [DISCOVERY]: discovery(), '/jwks': { body: { keys: [] } } };
-    expect((await fetchKeys({ authIssuer: server.url })).jwks()).toEqual({ keys: [] });
+    expect(await fetchKeys({ authIssuer: server.url }, NO_LIMIT)).toEqual({ keys: [] });
   });
 });
 
 const BIG = 'x'.repeat(2 ** 20);
-const AWAY = { status: 302, headers: { location: '/elsewhere' } };
+const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
 
 describe('the answer is not used where the discovery document', () => {
   it.each<[string, () => KeyAnswer, RegExp]>([
     ['is missing', () => ({ status: 404, body: {} }), /answered 404$/],
-    ['is elsewhere', () => AWAY, /answered 302$/],
+    ['is elsewhere', () => REDIRECT, /answered 302$/],
     ['is no JSON', () => ({ body: '<html>' }), /answered no JSON$/],
     ['is too large', () => discovery({ BIG }), /answered more than \d+ bytes$/],
     ['is null', () => ({ body: null }), /is that of another issuer, none$/],
@@ -65,7 +81,7 @@ describe('the answer is not used where the discovery document', () => {
     ['names keys in itself', () => discovery({ jwks_uri: 'data:,{"keys":[]}' }), /no https URL/],
   ])('%s', async (_name, answer, problem) => {
     server.answers = { [DISCOVERY]: answer(), '/jwks': KEYS, '/elsewhere': discovery() };
-    await expect(fetchKeys({ authIssuer: server.url })).rejects.toThrow(problem);
+    await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
     expect(server.asked).toEqual([DISCOVERY]);
   });
 });
@@ -73,7 +89,7 @@ describe('the answer is not used where the discovery document', () => {
 describe('the answer is not used where the key set', () => {
   it.each<[string, KeyAnswer, RegExp]>([
     ['is missing', { status: 500, body: {} }, /answered 500$/],
-    ['is elsewhere', AWAY, /answered 302$/],
+    ['is elsewhere', REDIRECT, /answered 302$/],
     ['is no JSON', { body: '' }, /answered no JSON$/],
     ['is none', { body: {} }, /answered no key set$/],
     ['has what is no key', { body: { keys: [1] } }, /answered no key set$/],
@@ -88,11 +104,176 @@ describe('the answer is not used where the key set', () => {
     ],
   ])('%s', async (_name, answer, problem) => {
     server.answers = { [DISCOVERY]: discovery(), '/jwks': answer, '/elsewhere': KEYS };
-    await expect(fetchKeys({ authIssuer: server.url })).rejects.toThrow(problem);
+    await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
     expect(server.asked).toEqual([DISCOVERY, '/jwks']);
   });
 });
 
-it('a provider that never answers is not waited for for ever', async () => {
-  await expect(fetchKeys({ authIssuer: server.url })).rejects.toThrow(/aborted due to timeout/);
+/** What the provider shows from now on. */
+function show(...shown: SigningKey[]): void {
+  server.answers = { '/jwks': { body: { keys: shown.map(({ publicJwk }) => publicJwk) } } };
+}
+
+const NEVER_ALL = { refresh: NEVER, cooldown: NEVER, retry: NEVER, timeout: NEVER };
+
+/**
+ * Keys of a provider that shows the first one.
+ *
+ * @param times what a test does not name never comes
+ */
+function start(times: Partial<typeof NEVER_ALL> = {}): ProviderKeys {
+  show(one);
+  keys = new ProviderKeys({ authJwksUrl: `${server.url}/jwks` }, { ...NEVER_ALL, ...times });
+  return keys;
+}
+
+/** Looks for a key; its id, or the code of the error. */
+async function find(kid: string): Promise<string> {
+  try {
+    await keys?.find({ alg: 'ES256', kid }, { payload: '', signature: '' });
+    return kid;
+  } catch (error) {
+    if (error instanceof Fault) return error.message;
+    return error instanceof errors.JOSEError ? error.code : String(error);
+  }
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** What {@link find} gives of `times` keys that nobody has. */
+async function findUnknown(times: number): Promise<Set<string>> {
+  return new Set(await Promise.all(Array.from({ length: times }, (_, i) => find(`x${i}`))));
+}
+
+const UNKNOWN = 'ERR_JWKS_NO_MATCHING_KEY';
+const UNAVAILABLE = 'the identity provider is unavailable';
+
+describe('the provider is asked', () => {
+  it('once, whatever unknown keys come', async () => {
+    start();
+    for (let time = 0; time < 3; time++) {
+      expect(await findUnknown(100)).toEqual(new Set([UNKNOWN]));
+    }
+    expect(await find('one')).toBe('one');
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('once, whatever tokens come while it fails', async () => {
+    start();
+    server.answers = { '/jwks': { status: 500 } };
+    for (let time = 0; time < 3; time++) {
+      expect(await findUnknown(100)).toEqual(new Set([UNAVAILABLE]));
+    }
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('again soon while no key is known', async () => {
+    start({ retry: 1 });
+    server.answers = { '/jwks': { status: 500 } };
+    expect(await find('one')).toBe(UNAVAILABLE);
+    show(one);
+    await until(async () => (await find('one')) === 'one');
+  });
+
+  it('for a key that is not known, once the cooldown is over', async () => {
+    start({ cooldown: 1 });
+    expect(await find('two')).toBe(UNKNOWN);
+    show(one, two);
+    await until(async () => (await find('two')) === 'two');
+  });
+
+  it('no more once the service stops', async () => {
+    const own = start({ refresh: 1, cooldown: 1, retry: 1 });
+    await own.reload();
+    await until(() => server.asked.length > 3);
+    own.stop();
+    await own.reload();
+    const { length } = server.asked;
+    expect(await find('two')).toBe(UNKNOWN);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(server.asked).toHaveLength(length);
+  });
+});
+
+describe('nobody waits for a provider that was unavailable the last time, nor makes us ask', () => {
+  it.each([
+    ['no key is known', false, UNAVAILABLE],
+    ['keys are known', true, UNKNOWN],
+  ])('%s', async (_name, isKnown, answer) => {
+    start({ cooldown: 1, retry: 1 });
+    if (isKnown) expect(await find('one')).toBe('one');
+    server.answers = { '/jwks': { status: 500 } };
+    await until(async () => (await find('two')) === answer && lines.length > 0);
+    // From now on an answer never comes.
+    server.answers = {};
+    const { length } = server.asked;
+    await until(() => server.asked.length > length);
+    expect(await findUnknown(100)).toEqual(new Set([answer]));
+    expect(server.asked).toHaveLength(length + 1);
+  });
+});
+
+it('an answer is not waited for forever', async () => {
+  start({ timeout: 50, retry: 1 });
+  server.answers = {};
+  expect(await find('one')).toBe(UNAVAILABLE);
+  await until(() => server.asked.length > 2);
+  expect(lines).toEqual([expect.stringMatching(/ is unavailable: .* aborted due to timeout$/)]);
+});
+
+describe('known keys', () => {
+  it('go on working while the provider fails, and it is asked on', async () => {
+    start({ refresh: 1, cooldown: 1 });
+    expect(await find('one')).toBe('one');
+    server.answers = { '/jwks': { status: 500 } };
+    const { length } = server.asked;
+    await until(() => server.asked.length > length + 5);
+    expect(await find('one')).toBe('one');
+    show(two);
+    await until(async () => (await find('two')) === 'two');
+  });
+
+  it('are not held up by those that are unknown while the provider hangs', async () => {
+    start({ cooldown: 0 });
+    expect(await find('one')).toBe('one');
+    server.answers = {};
+    const unknown = find('two');
+    await until(() => server.asked.length > 1);
+    expect(await find('one')).toBe('one');
+    await server.stop();
+    expect(await unknown).toBe(UNKNOWN);
+    server = await KeyServer.start();
+  });
+
+  it('stop when the provider has removed them, without any token that asks', async () => {
+    const own = start({ refresh: 1 });
+    expect(await find('one')).toBe('one');
+    expect(own.version).toBe(1);
+    show(two);
+    await until(() => own.version === 2);
+    expect(await find('one')).toBe(UNKNOWN);
+  });
+
+  it('have the same version as long as they are the same keys', async () => {
+    const own = start({ refresh: 1 });
+    expect(await find('one')).toBe('one');
+    await until(() => server.asked.length > 5);
+    expect(own.version).toBe(1);
+  });
+});
+
+it('the log tells once that the provider is unavailable, and once that it is available', async () => {
+  const own = start({ refresh: 1, cooldown: 1, retry: 1 });
+  server.answers = { '/jwks': { status: 500 } };
+  await own.reload();
+  await until(() => server.asked.length > 3);
+  show(one);
+  await until(async () => (await find('one')) === 'one');
+  await until(() => server.asked.length > 6);
+  expect(lines).toEqual([
+    `the identity provider is unavailable: ${server.url}/jwks answered 500`,
+    expect.stringMatching(/^the identity provider is available again after \d+\.\d s$/),
+  ]);
 });

@@ -1,0 +1,44 @@
+/** The rooms of src, from the top: each imports only those above it, and itself (docs/architecture.md). */
+const ROOMS = [
+  'config',
+  'errors',
+  'database',
+  'http',
+  'auth',
+  'plants',
+  'openapi',
+  'telemetry',
+  'management',
+  'cli',
+];
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'no-circle',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    ...ROOMS.map((room, i) => ({
+      name: `${room}-imports-only-rooms-above`,
+      severity: 'error',
+      from: { path: `^src/${room}/` },
+      to: { path: '^src/', pathNot: `^src/(${ROOMS.slice(0, i + 1).join('|')})/` },
+    })),
+    {
+      name: 'telemetry-only-looks-on',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(telemetry/|management/|[^/]+$)' },
+      to: { path: '^src/telemetry/' },
+    },
+    { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '\\.spec\\.ts$' },
+  },
+};

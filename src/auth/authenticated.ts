@@ -1,0 +1,139 @@
+import {
+  applyDecorators,
+  Inject,
+  Injectable,
+  UseGuards,
+  type CanActivate,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import { ApiBearerAuth } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Strategy } from 'passport-http-bearer';
+import { ApiError } from '../errors/error.dto.js';
+import { ERRORS, Fault } from '../errors/errors.js';
+import type { JwtVerifier } from './jwt/jwt-verifier.js';
+import type { Principal } from './principal.js';
+import { RateLimiter } from './rate-limiter.js';
+import { TokenVerifier } from './token-verifier.js';
+
+/** The {@link JwtVerifier}, or undefined where the operator has set no identity provider. */
+export const JWT_VERIFIER = Symbol('JwtVerifier');
+
+/** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
+const CREDENTIALS = /^bearer +(\S.*)$/i;
+
+/**
+ * The JWS Compact Serialization (RFC 7515, section 7.1), which none of the service's own tokens has. The
+ * signature has one spelling alone: bits that its last character does not need are zero (RFC 4648, section 3.5).
+ */
+const JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
+
+/** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if wanted. */
+@Injectable()
+export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
+  constructor(
+    private readonly own: TokenVerifier,
+    @Inject(JWT_VERIFIER) private readonly jwt: JwtVerifier | undefined,
+  ) {
+    super();
+  }
+
+  /** Called by Passport with the token that the request carried. */
+  async validate(token: string): Promise<Principal | false> {
+    const verifier = this.jwt && JWS.test(token) ? this.jwt : this.own;
+    return (await verifier.verify(token)) ?? false;
+  }
+}
+
+/**
+ * Runs a Passport strategy on the value of an `Authorization` header, without Passport's middleware: a
+ * strategy expects to be the prototype of an object with `success`, `fail` and `error`. It sees the one
+ * header and nothing else of the request, so no token in a query or a body can reach it.
+ *
+ * @returns the strategy's user; undefined where it refuses
+ */
+function authenticateWith(strategy: BearerStrategy, authorization: string) {
+  return new Promise<Principal | undefined>((success, error) => {
+    const attempt = Object.create(strategy) as BearerStrategy;
+    Object.assign(attempt, { success, error, fail: () => success(undefined) });
+    attempt.authenticate({ headers: { authorization } } as Request);
+  });
+}
+
+/**
+ * Lets a request pass whose `Authorization` header carries an active token. Not Passport's own
+ * AuthGuard: that one lets the strategy take tokens from the query and the body as well, drops the
+ * challenge, and costs a fifth of the throughput (see docs/performance.md).
+ */
+@Injectable()
+export class BearerGuard implements CanActivate {
+  constructor(
+    private readonly strategy: BearerStrategy,
+    private readonly rateLimiter: RateLimiter,
+  ) {}
+
+  /**
+   * @throws Fault NO_TOKEN, INVALID_TOKEN, INSUFFICIENT_SCOPE, RATE_LIMITED, OVERLOADED,
+   * IDENTITY_PROVIDER_UNAVAILABLE; QueryFailedError where the store fails
+   */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined) throw new Fault(ERRORS.NO_TOKEN);
+    const principal = await authenticateWith(this.strategy, `Bearer ${token}`);
+    if (!principal) throw new Fault(ERRORS.INVALID_TOKEN);
+    request.user = principal;
+    if (this.rateLimiter.isOn && request.res) await this.rateLimiter.count(principal, request.res);
+    return true;
+  }
+}
+
+/** An operation that needs a token: the guard, and what the document says of it. */
+export function Authenticated(): MethodDecorator & ClassDecorator {
+  return applyDecorators(
+    UseGuards(BearerGuard),
+    ApiBearerAuth('bearerAuth'),
+    ApiError(401, 'no bearer token, or an invalid or expired one', {
+      'WWW-Authenticate': {
+        description:
+          'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+        required: true,
+        schema: { type: 'string' },
+        example: 'Bearer realm="plant-store", error="invalid_token"',
+      },
+    }),
+    ApiError(
+      403,
+      'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens',
+      {
+        'WWW-Authenticate': {
+          description: 'The challenge of RFC 6750, section 3, with the scope that is required',
+          required: true,
+          schema: { type: 'string' },
+          example: 'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+        },
+      },
+    ),
+    ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
+      'Retry-After': {
+        description: 'Seconds to wait before the request is sent again',
+        required: true,
+        schema: { type: 'integer' },
+        example: 1,
+      },
+      'RateLimit-Policy': {
+        description: 'The limit: `q` requests in `w` seconds',
+        required: true,
+        schema: { type: 'string' },
+        example: '"token";q=200;w=1',
+      },
+      RateLimit: {
+        description: 'What is left of it: `r` requests for the next `t` seconds',
+        required: true,
+        schema: { type: 'string' },
+        example: '"token";r=0;t=1',
+      },
+    }),
+  );
+}

@@ -1,0 +1,79 @@
+import { copyFileSync, renameSync, statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { SqliteStore } from '../../test/support/sqlite-store.js';
+import { readConfig } from '../config/read-config.js';
+import { StoreUnavailable } from '../errors/errors.js';
+import { Plant } from '../plants/plant.entity.js';
+import { PlantsRepository } from '../plants/plants.repository.js';
+import type { WritePath } from './engine.js';
+import { openStore } from './open-store.js';
+import { sqlite } from './sqlite.js';
+import { toStoreError } from './store-errors.js';
+
+const OAK = { id: '1', name: 'oak', tag: null, createdBy: 'token:1', createdAt: '1763700000000' };
+
+let file: SqliteStore;
+let store: DataSource;
+let writePath: WritePath;
+let plants: PlantsRepository;
+beforeEach(async () => {
+  file = new SqliteStore();
+  const config = readConfig({ DATABASE_URL: file.url });
+  store = await openStore(config, [Plant]);
+  writePath = sqlite.openWritePath(store, config);
+  const { manager } = writePath;
+  plants = new PlantsRepository(Plant, manager, manager.queryRunner);
+});
+afterEach(async () => {
+  await writePath.close();
+  await store.destroy();
+  await file.remove();
+});
+
+describe('SqliteWritePath', () => {
+  it('returns the ids that it inserted, to their last digit', async () => {
+    const group = ['9223372036854775807', '9007199254740993', '-9223372036854775808'].map((id) => ({
+      ...OAK,
+      id,
+    }));
+    expect((await plants.insertAbsent(group)).sort()).toEqual(group.map(({ id }) => id).sort());
+    const again = [...group, { ...OAK, id: '1', tag: '' }];
+    expect(await plants.insertAbsent(again)).toEqual(['1']);
+    expect(await file.count()).toBe(4);
+  });
+
+  it('keeps the log from growing with what is written', async () => {
+    const MB = 2 ** 20;
+    const name = 'x'.repeat(MB);
+    for (let id = 0; id < 200; id++) {
+      await plants.insertAbsent([{ ...OAK, id: String(id), name }]);
+    }
+    expect(statSync(`${file.path}-wal`).size).toBeLessThan(100 * MB);
+    expect(await file.count()).toBe(200);
+  });
+
+  it('fails while the file is gone, and goes on once it is back', async () => {
+    const group = [OAK];
+    renameSync(file.path, `${file.path}.elsewhere`);
+    const error = await plants.insertAbsent(group).catch(toStoreError);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    renameSync(`${file.path}.elsewhere`, file.path);
+    expect(await plants.insertAbsent(group)).toEqual(['1']);
+  });
+
+  it('begins on no other file than the one that was opened', async () => {
+    const other = new SqliteStore();
+    await openStore(readConfig({ DATABASE_URL: other.url })).then((opened) => opened.destroy());
+    renameSync(file.path, `${file.path}.elsewhere`);
+    copyFileSync(other.path, file.path);
+    await expect(plants.insertAbsent([OAK])).rejects.toMatchObject({
+      driverError: { reason: expect.stringMatching(/ was removed or replaced /) },
+    });
+    renameSync(file.path, other.path);
+    renameSync(`${file.path}.elsewhere`, file.path);
+    expect(await plants.insertAbsent([OAK])).toEqual(['1']);
+    expect(await other.count()).toBe(0);
+    await other.remove();
+  });
+});

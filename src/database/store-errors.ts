@@ -1,0 +1,52 @@
+import { QueryFailedError } from 'typeorm';
+import { describeError } from '../errors/describe.js';
+import { StoreUnavailable } from '../errors/errors.js';
+
+/**
+ * Codes that say something of the store, not of the statement. SQLite (sqlite.org/rescode.html): it
+ * is locked, full, read-only, damaged or gone; extended codes start with them.
+ */
+const SQLITE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
+
+/**
+ * PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), it is read-only
+ * after a failover (25006), took too long for it (25P03, 25P04), no longer lets us in (28, 3D), its recovery took
+ * precedence (40001), it has no room (53), a lock or a statement took too long (55P03, 57014), it starts or stops
+ * (57P), its disk fails (58), or something within it (XX; a lookup at a server in recovery, too).
+ */
+const POSTGRES = /^(08...|25006|25P0[34]|28...|3D...|40001|53...|55P03|57...|58...|XX...)$/;
+
+/** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
+const NETWORK = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+
+/** The driver of PostgreSQL tells these by their messages alone. */
+const DRIVER =
+  /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
+
+/** Whether a driver's error says that the store is unavailable, so that a later try may do. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  // A socket that is a file may not be there: ENOENT.
+  return isUnavailableCode(code) || syscall === 'connect' || DRIVER.test(error.message);
+}
+
+/** Whether a driver's error code is one of those. */
+export function isUnavailableCode(code: unknown): boolean {
+  return (
+    typeof code === 'string' && (SQLITE.test(code) || POSTGRES.test(code) || NETWORK.test(code))
+  );
+}
+
+/** What failed in the store: StoreUnavailable where a later try may do, else the error as it is. */
+export function toStoreError(error: unknown): unknown {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (cause instanceof StoreUnavailable) return cause;
+  return isUnavailable(cause) ? toStoreUnavailable(cause) : error;
+}
+
+/** An error as one that says that the store is unavailable. */
+export function toStoreUnavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  return new StoreUnavailable(describeError(error), { cause: error });
+}

@@ -1,0 +1,100 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { StoreUnavailable } from '../errors/errors.js';
+import { Outage } from '../errors/outage.js';
+import { lookupTimeoutMs } from './engine.js';
+import { toStoreError } from './store-errors.js';
+
+/** Milliseconds for which an outcome counts: that of a request, or of a probe. */
+const PROBE_TTL_MS = 1_000;
+/** Milliseconds that a probe is waited for at most: those who ask have short timeouts themselves. */
+const MAX_PROBE_MS = 2_000;
+
+/** Whether the store is available, as requests and probes find it. */
+@Injectable()
+export class StoreHealth implements OnApplicationShutdown {
+  private readonly outage = new Outage(new Logger('Store'), 'the store', 'error');
+  private readonly timeoutMs: number;
+  /** The newest sign that the store is unavailable, and when it came, by performance.now(). */
+  private lastFailure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
+  private check: Promise<void> | undefined;
+  /** What the store is at, perhaps for longer than anyone waits: there is never a second one. */
+  private probing: Promise<void> | undefined;
+  private closed = false;
+
+  constructor(config: Config) {
+    this.timeoutMs = lookupTimeoutMs(config);
+  }
+
+  /**
+   * Waits for the store's answer, no longer than one lookup may take.
+   *
+   * @throws StoreUnavailable, which is noted; else the error of a statement that is at fault itself
+   */
+  async answer<Value>(promise: Promise<Value>, timeoutMs = this.timeoutMs): Promise<Value> {
+    try {
+      return await withTimeout(promise, timeoutMs);
+    } catch (error) {
+      throw this.failed(error);
+    }
+  }
+
+  /** The store's error, as {@link toStoreError} has it; notes that the store is unavailable. */
+  failed(error: unknown): unknown {
+    const reason = toStoreError(error);
+    if (reason instanceof StoreUnavailable) {
+      this.lastFailure = { error: reason, at: performance.now() };
+      this.outage.begin(reason);
+    }
+    return reason;
+  }
+
+  /** The store has just taken plants, or a probe. */
+  markAvailable(): void {
+    this.lastFailure = undefined;
+    this.outage.end();
+  }
+
+  /**
+   * Resolves where the store takes writes. Those who ask within a second share one probe; where a
+   * request has found the store unavailable in that time, there is none.
+   *
+   * @param probe does all that an insert does, with no plant
+   * @throws the error that says why it does not
+   */
+  async assertAvailable(probe: () => Promise<void>): Promise<void> {
+    if (this.closed) throw new StoreUnavailable('closed');
+    const { lastFailure } = this;
+    if (lastFailure && performance.now() - lastFailure.at < PROBE_TTL_MS) throw lastFailure.error;
+    this.check ??= this.run(probe);
+    await this.check;
+  }
+
+  /** The store is closed next; a probe would open it again. */
+  onApplicationShutdown(): void {
+    this.closed = true;
+  }
+
+  private async run(probe: () => Promise<void>): Promise<void> {
+    try {
+      this.probing ??= probe().finally(() => (this.probing = undefined));
+      await this.answer(this.probing, Math.min(this.timeoutMs, MAX_PROBE_MS));
+      this.markAvailable();
+    } finally {
+      setTimeout(() => (this.check = undefined), PROBE_TTL_MS).unref();
+    }
+  }
+}
+
+/** @throws StoreUnavailable where the promise is not settled in time */
+async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable('the store took too long')), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
