@@ -30,9 +30,10 @@ const project = {
 const ANY_ENGINE = [
   '<rootDir>/src/(?!database/|auth/token)',
   '<rootDir>/src/database/sqlite',
-  '<rootDir>/test/(authentication-first|cli-usage|contract|fuzz|headers|http-faults|paths|routes)\\.',
-  '<rootDir>/test/(cors|hostile-connections|jwt|rate-limit|slow-clients|tls)\\.',
-  '<rootDir>/test/(deploy|docs|jwt|sqlite)-',
+  '<rootDir>/test/(authentication-first|body|cli-usage|contract|crash|docs|fuzz|headers)\\.',
+  '<rootDir>/test/(hostile-clients|http-faults|jwt|log-reader|management-port|rate-limit)\\.',
+  '<rootDir>/test/(request-log|routes|security|shutdown|tls|tracing-export)\\.',
+  '<rootDir>/test/(deploy|jwt|sqlite)-',
   '<rootDir>/test/support/',
 ];
 

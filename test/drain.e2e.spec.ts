@@ -1,53 +1,52 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Collector } from './support/collector.js';
+import { Monitor } from './support/monitor.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
 
 let service: ServiceProcess;
-beforeEach(async () => {
-  service = await ServiceProcess.start();
-});
 afterEach(() => service.remove());
 
 const SHUTTING_DOWN = { status: 503, body: { error: 5003, message: 'shutting down' } };
 const request = (id: number) => requestText(service.client().headers, `{"id":${id},"name":"oak"}`);
+const connect = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => service.connect()));
 
-describe('a signal to end', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s under load: all is answered, exit 0',
-    async (signal) => {
-      const acknowledged: bigint[] = [];
-      const broken: unknown[] = [];
-      let next = 0;
+describe('SIGTERM', () => {
+  it('under load: all is answered, exit 0', async () => {
+    service = await ServiceProcess.start();
+    const acknowledged: bigint[] = [];
+    const broken: unknown[] = [];
+    let next = 0;
 
-      /** Sends one plant after the other until the service has closed the connection. */
-      async function load(connection: RawConnection): Promise<void> {
-        for (;;) {
-          const id = next++;
-          connection.write(request(id));
-          const answer = await connection.read();
-          if (answer.status === 200) acknowledged.push(BigInt(id));
-          else expect(answer).toMatchObject(SHUTTING_DOWN);
-          if (answer.headers.connection === 'close') return connection.closed();
-        }
+    /** Sends one plant after the other until the service has closed the connection. */
+    async function load(connection: RawConnection): Promise<void> {
+      for (;;) {
+        const id = next++;
+        connection.write(request(id));
+        const answer = await connection.read();
+        if (answer.status === 200) acknowledged.push(BigInt(id));
+        else expect(answer).toMatchObject(SHUTTING_DOWN);
+        if (answer.headers.connection === 'close') return connection.closed();
       }
-      const connections = await Promise.all(Array.from({ length: 16 }, () => service.connect()));
-      const loads = connections.map((one) =>
-        load(one).catch((error: unknown) => broken.push(error)),
-      );
-      while (acknowledged.length < 200 && broken.length === 0) {
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      }
-      service.signal(signal);
-      await Promise.all(loads);
-      expect(broken).toEqual([]);
-      expect(await service.exited).toEqual({ code: 0, signal: null });
-      const stored = new Set((await service.store.plants()).map(({ id }) => id));
-      expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
-    },
-  );
+    }
+    const loads = (await connect(16)).map((one) =>
+      load(one).catch((error: unknown) => broken.push(error)),
+    );
+    while (acknowledged.length < 200 && broken.length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    service.signal('SIGTERM');
+    await Promise.all(loads);
+    expect(broken).toEqual([]);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const stored = new Set((await service.store.plants()).map(({ id }) => id));
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+  });
 
-  it('SIGTERM while the store is locked: what waits for its commit is answered and stored', async () => {
-    const connections = await Promise.all(Array.from({ length: 8 }, () => service.connect()));
+  it('while the store is locked: what waits for its commit is answered and stored', async () => {
+    service = await ServiceProcess.start();
+    const connections = await connect(8);
     // With an answer on it, a connection is the service's and not the kernel's alone.
     await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
     const unlock = await service.store.lock();
@@ -64,50 +63,62 @@ describe('a signal to end', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('SIGTERM: takes no new connections and lets the last request come to its end', async () => {
-    const connection = await service.connect();
-    const text = request(1);
-    connection.write(text.slice(0, -5));
-    // The service has this connection before it has the signal.
-    await service.client().create({ id: 0n, name: 'oak' });
+  it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log says what is left undone', async () => {
+    const env = { MANAGEMENT_PORT: '0', SHUTDOWN_TIMEOUT: '1s', DATABASE_TIMEOUT: '60s' };
+    service = await ServiceProcess.start({ env });
+    const monitor = Monitor.of(service);
+    const connections = await connect(2);
+    const unlock = await service.store.lock();
+    connections.forEach((connection, id) => connection.write(request(id)));
+    while ((await monitor.lookups()) < 2);
     service.signal('SIGTERM');
-    await refused();
-    connection.write(text.slice(-5));
-    const { status, headers } = await connection.read();
-    expect({ status, connection: headers.connection }).toEqual({
-      status: 200,
-      connection: 'close',
-    });
-    expect(await service.exited).toEqual({ code: 0, signal: null });
-    expect(await service.store.count()).toBe(2);
-  });
-
-  it('SIGTERM: is not held up for ever by clients that never come to an end', async () => {
-    const starts = {
-      body: request(1).slice(0, -5),
-      head: 'POST /plants HTTP/1.1\r\nhost:',
-      no: '',
-    };
-    const connections = await Promise.all(
-      Object.values(starts).map(async (bytes) => (await service.connect()).write(bytes)),
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.output).toContain(
+      'not done after 1 s: requests without an answer: 2, plants without the end of their commit: 2',
     );
-    await service.client().create({ id: 0n, name: 'oak' });
-    service.signal('SIGTERM');
-    const patience = new Promise((resolve) => {
-      setTimeout(resolve, 20_000, 'held up').unref();
-    });
-    expect(await Promise.race([service.exited, patience])).toEqual({ code: 0, signal: null });
-    for (const connection of connections) connection.close();
+    await unlock();
   });
 });
 
-/** Resolves once the service takes no new connections. */
-async function refused(): Promise<void> {
-  for (;;) {
-    try {
-      (await service.connect()).close();
-    } catch {
-      return;
-    }
+describe('SIGTERM, with spans to be sent', () => {
+  let collector: Collector;
+  beforeEach(async () => {
+    collector = await Collector.start();
+    service = await ServiceProcess.start({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  });
+  afterEach(() => collector.stop());
+
+  /** Has one plant stored, and a second one in flight as long as the store is locked. */
+  async function leaveInFlight() {
+    const connection = await service.connect();
+    await connection.write(request(1)).read();
+    const unlock = await service.store.lock();
+    connection.write(request(2));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return { connection, unlock };
   }
-}
+  const requests = () => collector.spans.filter(({ kind }) => kind === 2);
+  const commits = () => collector.spans.filter(({ name }) => name === 'commit plants');
+
+  it('sends those that are left, of commits in flight too', async () => {
+    const { connection, unlock } = await leaveInFlight();
+    service.signal('SIGTERM');
+    await unlock();
+    expect((await connection.read()).status).toBe(200);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect([requests(), commits()].map(({ length }) => length)).toEqual([2, 2]);
+  });
+
+  it('waits for that of a commit that its client has left behind', async () => {
+    const { connection, unlock } = await leaveInFlight();
+    connection.close();
+    service.signal('SIGTERM');
+    // By then the server is closed, and the commit is all that the process waits for.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await unlock();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const ids = requests().map(({ spanId }) => spanId);
+    expect(commits().flatMap(({ links }) => links.map(({ spanId }) => spanId))).toEqual(ids);
+    expect(ids).toHaveLength(2);
+  });
+});

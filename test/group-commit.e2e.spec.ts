@@ -65,3 +65,22 @@ describe('plants that share a commit', () => {
     expect(await service.store.count()).toBe(196);
   });
 });
+
+describe('a commit that fails', () => {
+  it('is an error in the log, its cause under the id of the request, with nothing of the plant', async () => {
+    // Whose log is JSON.
+    const broken = await Service.start({ NODE_ENV: 'production' });
+    await broken.store.execute('DROP TABLE plants');
+    const { headers, status } = await broken.client.post('{"id":1,"name":"Quercus"}');
+    const requestId = headers['x-request-id'];
+    while (broken.log.lines('Request').length === 0) await new Promise(setImmediate);
+    await broken.stop();
+    expect(status).toBe(500);
+    expect(broken.log.lines('Request')).toMatchObject([
+      { level: 'error', requestId, status: 500, error: 5000 },
+    ]);
+    const stack = expect.stringMatching(/plants/);
+    expect(broken.log.lines('Errors')).toMatchObject([{ level: 'error', requestId, stack }]);
+    expect(broken.log.text).not.toContain('Quercus');
+  });
+});

@@ -48,77 +48,81 @@ describe('headers of a JSON answer', () => {
   });
 });
 
-describe('the document and its UI', () => {
-  it.each([
-    ['/docs', 'text/html'],
-    ['/docs/', 'text/html'],
-    ['/docs/swagger-ui.css', 'text/css'],
-    ['/docs/swagger-ui-bundle.js', 'javascript'],
-    ['/docs/swagger-ui-init.js', 'javascript'],
-    ['/openapi.json', 'application/json'],
-    ['/openapi.yaml', 'yaml'],
-  ])('%s', async (path, type) => {
-    const { status, headers } = await service.client.send({ method: 'GET', path, headers: {} });
-    expect(status).toBe(200);
-    expect(headers['content-type']).toContain(type);
-    expect(headers).toMatchObject({
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
-    });
-    const policy = headers['content-security-policy'] ?? '';
-    expect(policy).toContain("default-src 'self'");
-    expect(policy).not.toContain('script-src');
-    expect(headers).not.toHaveProperty('x-powered-by');
+const ORIGIN = 'https://garden.example';
+const PREFLIGHT = {
+  origin: ORIGIN,
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'authorization,content-type',
+};
+const body = '{"id":2,"name":"n"}';
+const ofCors = (headers: object) =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+
+it('by default no page of another origin may call the service', async () => {
+  const preflight = await service.client.send({ method: 'OPTIONS', headers: PREFLIGHT });
+  expect(preflight.status).toBe(405);
+  expect(ofCors(preflight.headers)).toEqual([]);
+  const answer = await service.client.post(body, { ...service.client.headers, origin: ORIGIN });
+  expect(answer.status).toBe(200);
+  expect(ofCors(answer.headers)).toEqual([]);
+});
+
+describe('with CORS_ORIGINS', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await Service.start({ CORS_ORIGINS: `${ORIGIN},https://field.example` });
   });
+  afterAll(() => service.stop());
 
-  it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
-    '%s: a browser that has it is told so',
-    async (path) => {
-      const get = (headers: Record<string, string>) =>
-        service.client.send({ method: 'GET', path, headers });
-      const { headers } = await get({});
-      const { etag = '' } = headers;
-      expect(headers['cache-control']).toMatch(
-        path.endsWith('.js') ? /^public, max-age=31536000, immutable$/ : /^no-cache$/,
-      );
-      expect(await get({ 'if-none-match': etag })).toMatchObject({ status: 304, text: '' });
-      expect(await get({ 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
-      const head = await service.client.send({ method: 'HEAD', path, headers: {} });
-      expect(head).toMatchObject({ status: 200, text: '' });
-      expect(head.headers['content-length']).toBe(headers['content-length']);
-    },
-  );
-
-  it('the page names its files by their version, and all of them are there', async () => {
-    for (const [page, base] of [
-      ['/docs', '/'],
-      ['/docs/', '/docs/'],
-    ] as const) {
-      const { text } = await service.client.send({ method: 'GET', path: page, headers: {} });
-      const names = [...text.matchAll(/(?:href|src)="\.\/([^"]+)"/g)].map(([, name = '']) => name);
-      expect(names).toHaveLength(5);
-      for (const name of names) {
-        const path = `${base}${name}`;
-        expect((await service.client.send({ method: 'GET', path, headers: {} })).status).toBe(200);
-      }
+  it('a page of such an origin may', async () => {
+    const { client, port } = service;
+    const url = `http://127.0.0.1:${port}/plants`;
+    const preflight = await fetch(url, { method: 'OPTIONS', headers: PREFLIGHT });
+    expect(preflight.status).toBe(204);
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      'access-control-allow-origin': ORIGIN,
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers':
+        'Authorization,Content-Type,X-Request-Id,traceparent,tracestate',
+      'access-control-max-age': '600',
+      vary: expect.stringContaining('Origin'),
+      'x-request-id': expect.any(String),
+    });
+    for (const headers of [client.headers, {}]) {
+      const answer = await client.post(body, { ...headers, origin: ORIGIN });
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-origin': ORIGIN,
+        vary: 'Origin',
+      });
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
     }
   });
 
-  it.each(['package.json', 'README.md', 'index.html', 'swagger-ui.js', '..%2fpackage.json'])(
-    'nothing else of Swagger UI is served: %s',
-    async (name) => {
-      const path = `/docs/${name}`;
-      const { status } = await service.client.send({ method: 'GET', path, headers: {} });
-      expect(status).toBe(404);
+  it.each([
+    ['/nope', PREFLIGHT, 404, 3000],
+    ['/plants', {}, 405, 3001],
+    ['/plants', { origin: ORIGIN }, 405, 3001],
+  ])('OPTIONS %s %j is no preflight of the operation', async (path, headers, status, error) => {
+    const answer = await service.client.send({ method: 'OPTIONS', path, headers });
+    expect(answer).toMatchObject({ status, body: { error } });
+  });
+
+  it('a page can read a refusal that comes before the route', async () => {
+    const headers = { ...service.client.headers, origin: ORIGIN };
+    const answer = await service.client.send({ path: '/%', headers });
+    expect(answer).toMatchObject({ status: 400, body: { error: 3002 } });
+    expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+  });
+
+  it.each(['https://elsewhere.example', 'https://garden.example.evil', 'null'])(
+    'a page of %s may not',
+    async (origin) => {
+      const headers = { ...PREFLIGHT, origin };
+      const url = `http://127.0.0.1:${service.port}/plants`;
+      const preflight = await fetch(url, { method: 'OPTIONS', headers });
+      expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
+      const answer = await service.client.post(body, { ...service.client.headers, origin });
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
     },
   );
-
-  it('what is not there under them is a 404 like any other', async () => {
-    const { status, body } = await service.client.send({ method: 'GET', path: '/docs/x' });
-    expect({ status, body }).toEqual({
-      status: 404,
-      body: { error: 3000, message: 'no such path' },
-    });
-  });
 });

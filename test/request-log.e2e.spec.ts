@@ -118,18 +118,6 @@ describe('LOG_REQUESTS=all: a line for', () => {
     );
   });
 
-  it('a fault of the service, and its cause under the same id', async () => {
-    await start();
-    await service.store.execute('DROP TABLE plants');
-    const { headers, status } = await service.client.post(PLANT);
-    expect(status).toBe(500);
-    const requestId = headers['x-request-id'];
-    expect(await lines(1)).toMatchObject([{ level: 'error', requestId, status: 500, error: 5000 }]);
-    const stack = expect.stringMatching(/plants/);
-    expect(service.log.lines('Errors')).toMatchObject([{ level: 'error', requestId, stack }]);
-    expect(service.log.text).not.toContain('oak');
-  });
-
   it('secrets that a client puts where they do not belong: they are taken out', async () => {
     await start();
     const { token } = service;

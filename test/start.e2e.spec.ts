@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createStore } from './support/engine.js';
-import { ServiceProcess, runMain } from './support/service-process.js';
+import { ServiceProcess } from './support/service-process.js';
 import type { TemporaryStore } from './support/temporary-store.js';
 
 let store: TemporaryStore;
@@ -50,47 +49,5 @@ describe('the first start', () => {
     expect(service.printed).not.toContain('plant_');
     expect(service.printed).not.toContain('/docs');
     expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
-  });
-});
-
-describe('a start that fails says why on stderr, and exits with 1', () => {
-  it('a Node.js that is too old, and what to do', async () => {
-    const older = `Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`;
-    const env = { NODE_OPTIONS: `--import data:text/javascript,${older}` };
-    expect(await runMain(store, env)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^Node\.js 20\.20\.2 is too old: .*`npm start`.*\n$/),
-    });
-  });
-
-  it('every bad variable by its name, none with its value', async () => {
-    const bad = {
-      PORT: '65536',
-      DATABASE_URL: 'mysql://SECRET',
-      PUBLIC_URL: 'ftp://SECRET',
-      BODY_LIMIT: 'SECRET',
-      DOCS: 'SECRET',
-      LOG_LEVEL: 'SECRET',
-    };
-    const { code, stdout, stderr } = await runMain(store, bad);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    const [head, ...lines] = stderr.trimEnd().split('\n');
-    expect(head).toBe('Invalid configuration:');
-    expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(bad).sort());
-    expect(stderr).not.toContain('SECRET');
-    expect(stderr).not.toContain('65536');
-  });
-
-  it('a port that another process has', async () => {
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as AddressInfo;
-    const { code, stderr } = await runMain(store, { PORT: `${port}`, LOG_LEVEL: 'fatal' });
-    other.close();
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: 'PORT: another process listens on it already.\n',
-    });
   });
 });

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Collector } from './support/collector.js';
 import { createStore } from './support/engine.js';
 import type { ReceivedSpan } from './support/otlp.js';
-import { requestText } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
 
 let collector: Collector;
@@ -36,44 +35,7 @@ async function sendUntil(isSo: () => boolean): Promise<void> {
   }
 }
 
-/** Has one plant stored, and a second one under way as long as the store is locked. */
-async function leaveUnderWay() {
-  const connection = await service.connect();
-  const { headers } = service.client();
-  await connection.write(requestText(headers, '{"id":1,"name":"oak"}')).read();
-  const unlock = await service.store.lock();
-  connection.write(requestText(headers, '{"id":2,"name":"oak"}'));
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  return { connection, unlock };
-}
-
 describe('SIGTERM', () => {
-  it('sends the spans that are left, those of commits under way included', async () => {
-    await start();
-    const { connection, unlock } = await leaveUnderWay();
-    service.signal('SIGTERM');
-    await unlock();
-    expect((await connection.read()).status).toBe(200);
-    expect(await service.exited).toEqual({ code: 0, signal: null });
-    expect(collector.spans.filter(isRequest)).toHaveLength(2);
-    expect(collector.spans.filter(({ name }) => name === 'commit plants')).toHaveLength(2);
-  });
-
-  it('waits for the span of a commit that its client has left behind', async () => {
-    await start();
-    const { connection, unlock } = await leaveUnderWay();
-    connection.close();
-    service.signal('SIGTERM');
-    // By then the server is closed, and the commit is all that the process waits for.
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    await unlock();
-    expect(await service.exited).toEqual({ code: 0, signal: null });
-    const requests = collector.spans.filter(isRequest).map(({ spanId }) => spanId);
-    const commits = collector.spans.filter(({ name }) => name === 'commit plants');
-    expect(commits.flatMap(({ links }) => links.map(({ spanId }) => spanId))).toEqual(requests);
-    expect(requests).toHaveLength(2);
-  });
-
   it('is not held up by a collector that does not answer', async () => {
     collector.answers = false;
     await start();

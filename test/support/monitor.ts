@@ -49,6 +49,12 @@ export class Monitor {
     }
   }
 
+  /** How often a token was looked up so far: once for each request that has come in with one. */
+  async lookups(): Promise<number> {
+    const counts = (await this.metrics()).get('plant_store_token_cache_lookups_total')?.samples;
+    return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  }
+
   async metrics(): Promise<Metrics> {
     const { status, text: body } = await this.send('GET', '/metrics');
     if (status !== 200) throw new Error(`/metrics answered ${status}`);

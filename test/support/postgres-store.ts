@@ -4,6 +4,9 @@ import { TemporaryStore } from './temporary-store.js';
 
 /** A store in a database of its own on the server of the tests. */
 export class PostgresStore extends TemporaryStore {
+  /** What its queries go over, from the first one until the server ends it. */
+  private client: Promise<Client> | undefined;
+
   /**
    * @param server the address of a database on the server, whose role may make and drop others
    * @param database the store's own database, which is there already
@@ -28,12 +31,13 @@ export class PostgresStore extends TemporaryStore {
     return url.href;
   }
 
-  override rows<Row>(sql: string): Promise<Row[]> {
-    return run<Row>(this.url, sql);
+  override async rows<Row>(sql: string): Promise<Row[]> {
+    const client = await (this.client ??= this.open());
+    return (await client.query(sql)).rows as Row[];
   }
 
   override async execute(sql: string): Promise<void> {
-    await run(this.url, sql);
+    await this.rows(sql);
   }
 
   override async lock(): Promise<() => Promise<void>> {
@@ -47,8 +51,21 @@ export class PostgresStore extends TemporaryStore {
   }
 
   override async remove(): Promise<void> {
+    await (await this.client)?.end();
     await run(this.server, `DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`);
     await super.remove();
+  }
+
+  private async open(): Promise<Client> {
+    try {
+      const client = await connect(this.url);
+      // A test that ends its server goes on with a new connection.
+      client.on('error', () => undefined).on('end', () => (this.client = undefined));
+      return client;
+    } catch (error) {
+      this.client = undefined;
+      throw error;
+    }
   }
 }
 
@@ -59,10 +76,10 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-async function run<Row>(url: string, sql: string): Promise<Row[]> {
+async function run(url: string, sql: string): Promise<void> {
   const client = await connect(url);
   try {
-    return (await client.query(sql)).rows as Row[];
+    await client.query(sql);
   } finally {
     await client.end();
   }

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Client } from './support/client.js';
 import { createStore, ENGINE } from './support/engine.js';
+import { rounds } from './support/rounds.js';
 import { ServiceProcess } from './support/service-process.js';
 import type { StoredPlant, TemporaryStore } from './support/temporary-store.js';
 
-const KILLS = 20;
+const KILLS = rounds(3, 20);
 const CLIENTS = 16;
 
 let store: TemporaryStore;
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.remove());
 
-it('every plant that was told 200 is there after SIGKILL, many times over', async () => {
+it(`every plant that was told 200 is there after ${KILLS} SIGKILLs`, async () => {
   const sent = new Map<bigint, StoredPlant>();
   const acknowledged = new Set<bigint>();
   const refused: number[] = [];

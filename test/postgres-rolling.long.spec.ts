@@ -3,12 +3,13 @@ import { Client } from './support/client.js';
 import { createStore } from './support/engine.js';
 import { Monitor } from './support/monitor.js';
 import { ReverseProxy, type Backend } from './support/reverse-proxy.js';
+import { rounds } from './support/rounds.js';
 import { ServiceProcess } from './support/service-process.js';
 import { tally } from './support/tally.js';
 import type { Received } from './support/received.js';
 import type { TemporaryStore } from './support/temporary-store.js';
 
-const RESTARTS = 20;
+const RESTARTS = rounds(3, 20);
 const CLIENTS = 16;
 
 let store: TemporaryStore;
