@@ -110,10 +110,10 @@ describe('bad usage', () => {
 });
 
 describe('a server that cannot be reached', () => {
-  const AWAY = 'postgres://u:SECRET@127.0.0.1:1/d';
+  const UNREACHABLE = 'postgres://u:SECRET@127.0.0.1:1/d';
   it.each([
-    ['--from', { COPY_FROM: AWAY, COPY_TO: 'sqlite:x' }],
-    ['--to', { COPY_FROM: 'sqlite:./data/store.sqlite', COPY_TO: AWAY }],
+    ['--from', { COPY_FROM: UNREACHABLE, COPY_TO: 'sqlite:x' }],
+    ['--to', { COPY_FROM: 'sqlite:./data/store.sqlite', COPY_TO: UNREACHABLE }],
   ])('is named as %s, without its password', async (option, env) => {
     const { code, stdout, stderr } = await runHere(['copy'], { cwd: source.folder, env });
     expect({ code, stdout, stderr }).toEqual({

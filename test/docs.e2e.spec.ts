@@ -12,7 +12,7 @@ afterAll(() => service.stop());
 const get = (path: string) => service.client.send({ method: 'GET', path, headers: {} });
 
 describe('the document and its UI', () => {
-  it('serves openapi.json; `npm run openapi` writes it anew', async () => {
+  it('serves openapi.json; `npm run openapi` writes it again', async () => {
     const document: unknown = JSON.parse((await get('/openapi.json')).text);
     expect(read('openapi.json')).toBe(`${JSON.stringify(document, null, 2)}\n`);
   });

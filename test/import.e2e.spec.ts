@@ -118,7 +118,7 @@ describe('import', () => {
     }
   });
 
-  it('says how far it came where the service stays away', async () => {
+  it('says how far it came where the service stays unavailable', async () => {
     const proxy = await Proxy.start(service.port, 1);
     await proxy.stop();
     const { code, stderr } = await importing(plants(100), ['--tries', '2'], proxy.port);

@@ -25,7 +25,7 @@ it('without an identity provider jose is not loaded; with one it is', async () =
   await store.remove();
 });
 
-it('the service starts and stops while the identity provider is away', async () => {
+it('the service starts and stops while the identity provider is unavailable', async () => {
   const service = await ServiceProcess.start({ env: PROVIDER });
   expect((await service.client().post('{"id":1,"name":"oak"}')).status).toBe(200);
   service.signal('SIGTERM');

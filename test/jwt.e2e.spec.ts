@@ -87,7 +87,7 @@ it('is read again once it has expired, even if it was used before', async () => 
 });
 
 describe('the provider', () => {
-  it('is away: known keys go on working, for tokens not seen before too', async () => {
+  it('is unavailable: known keys go on working, for tokens not seen before too', async () => {
     const seen = await provider.token();
     const unseen = await provider.token();
     expect((await post(seen)).status).toBe(200);
@@ -105,7 +105,7 @@ describe('the provider', () => {
     expect(await post(old)).toMatchObject({ status: 401, body: { error: 2001 } });
   });
 
-  it('is away from the start: 503 until it comes, but not for the service’s own tokens', async () => {
+  it('is unavailable from the start: 503 until it comes, but not for the service’s own tokens', async () => {
     const token = await provider.token();
     await provider.stop();
     const early = await Service.start(provider.env);

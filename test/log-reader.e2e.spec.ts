@@ -44,7 +44,7 @@ it('a reader that stops does not stop the service, and is told what it has misse
   expect(logged.match(/ 200"\}\n/g)).toHaveLength(REQUESTS + 1 - dropped);
 });
 
-it('a reader that stops for ever does not hold up the end', async () => {
+it('a reader that stops forever does not hold up the end', async () => {
   service.stdout.pause();
   await send(REQUESTS);
   service.signal('SIGTERM');

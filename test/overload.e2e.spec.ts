@@ -7,7 +7,7 @@ import type { Received } from './support/received.js';
 import { Service } from './support/service.js';
 import { tally } from './support/tally.js';
 
-/** More than wait in the queue and, on PostgreSQL, in the groups under way. */
+/** More than wait in the queue and, on PostgreSQL, in the groups in flight. */
 const ALL = 3 * MAX_QUEUED;
 const EACH = MAX_UNANSWERED;
 const CONNECTIONS = ALL / EACH;
@@ -17,7 +17,7 @@ const range = (length: number) => Array.from({ length }, (_, i) => i);
 let service: Service;
 let connections: RawConnection[];
 beforeAll(async () => {
-  // What waits its turn on a busy machine is not to be taken for a store that is away.
+  // What waits its turn on a busy machine is not to be taken for an unavailable store.
   service = await Service.start({ DATABASE_TIMEOUT: '60s' });
   connections = await Promise.all(range(CONNECTIONS).map(() => service.connect()));
   // The service takes new connections one by one; an answer shows that it has them all.
@@ -99,7 +99,7 @@ it('what was refused goes through when it is sent again', async () => {
 
 it('past the bound a request is refused before its body is there, and then served again', async () => {
   const unlock = await service.store.lock();
-  // Besides what waits, groups are under way: one on SQLite, four on PostgreSQL.
+  // Besides what waits, groups are in flight: one on SQLite, four on PostgreSQL.
   while (!(await isRefusedAtOnce())) {
     const more = await Promise.all(range(MAX_QUEUED / 2 / EACH).map(() => service.connect()));
     connections.push(...more);

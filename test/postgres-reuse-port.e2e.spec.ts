@@ -96,10 +96,10 @@ it('a process without REUSE_PORT does not share a port', async () => {
   await first.kill();
 });
 
-it('a start ends at once while its store is away', async () => {
+it('a start ends at once while its store is unavailable', async () => {
   const service = spawnMain(store, { DATABASE_URL: 'postgres://127.0.0.1:1/none' });
   await once(service.stdout, 'data');
   service.kill('SIGTERM');
-  // It would go on to try for ever.
+  // It would go on to try forever.
   expect(await once(service, 'close')).toEqual([0, null]);
 });

@@ -6,7 +6,7 @@ import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
 import { ServiceProcess } from './support/service-process.js';
 
-const AWAY = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 const RELOAD = 'SELECT pg_reload_conf()';
 const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
 
@@ -44,7 +44,8 @@ describe('a server whose synchronous_commit is lowered while the service runs', 
     const fresh = { id: BigInt(level.length), name: level };
     expect((await client.create(known)).status).toBe(200);
     await setLevel(level);
-    for (const plant of [known, fresh]) expect(await client.create(plant)).toMatchObject(AWAY);
+    for (const plant of [known, fresh])
+      expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
     const monitor = Monitor.of(service);
     const { details } = await monitor.until(503, 'store');
     const reason = `synchronous_commit is ${level}, so that a plant could be lost`;
@@ -64,7 +65,7 @@ describe('a server whose synchronous_commit is lowered while the service runs', 
     await operator.query('ALTER ROLE postgres SET synchronous_commit = off');
     await operator.query(relogin);
     await sleep(300);
-    for (let i = 0; i < 3; i++) expect(await client.create(plant)).toMatchObject(AWAY);
+    for (let i = 0; i < 3; i++) expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
     await operator.query('ALTER ROLE postgres RESET synchronous_commit');
     await Monitor.of(service).until(200);
     expect((await client.create(plant)).status).toBe(200);

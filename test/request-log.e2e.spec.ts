@@ -159,7 +159,7 @@ describe('a crowd', () => {
   const summed = (found: readonly Record<string, unknown>[]) =>
     found.reduce((sum, { requests = 0 }) => sum + Number(requests), 0);
 
-  it('of strangers does not fill the log: few have a line, the others are summed up', async () => {
+  it('of unauthenticated clients does not fill the log: few have a line, the others are summed up', async () => {
     await start({ LOG_REQUESTS: 'errors' });
     const connection = await service.connect();
     connection.write(requestText({}, PLANT).repeat(CROWD));

@@ -61,7 +61,7 @@ async function post(
 }
 
 describe('TLS', () => {
-  it('is spoken with the certificate, and nothing else is; SIGHUP reads it anew', async () => {
+  it('is spoken with the certificate, and nothing else is; SIGHUP reloads it', async () => {
     await issue('first');
     service = await ServiceProcess.start({ store, env: env() });
     expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}/plants`);

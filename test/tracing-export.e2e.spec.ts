@@ -46,7 +46,7 @@ describe('SIGTERM', () => {
   });
 });
 
-describe('a collector that is away', () => {
+describe('a collector that is unavailable', () => {
   // One try for each export, so that the test need not wait for the others.
   const env = { OTEL_BSP_SCHEDULE_DELAY: '10', OTEL_EXPORTER_OTLP_TIMEOUT: '500' };
 
@@ -137,7 +137,7 @@ describe('of OpenTelemetry', () => {
     service.signal('SIGTERM');
     await service.exited;
     const scripts = readFileSync(file, 'utf8').split('\n');
-    expect(scripts.some((path) => path.endsWith('src/plants/plant-writer.js'))).toBe(true);
+    expect(scripts.some((path) => path.endsWith('src/plants/plants.service.js'))).toBe(true);
     expect(scripts.some((path) => /node_modules.express.index\.js/.test(path))).toBe(true);
     // The API, which does nothing by itself, is loaded by prom-client.
     expect(scripts.some((path) => /@opentelemetry.(?!api\b)/.test(path))).toBe(isTraced);

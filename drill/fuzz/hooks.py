@@ -10,7 +10,7 @@ import random
 import schemathesis
 
 contents = {}
-# Not the module's own numbers, which Hypothesis starts anew for each case.
+# Not the module's own numbers, which Hypothesis restarts for each case.
 numbers = random.Random(0)
 
 

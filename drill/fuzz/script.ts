@@ -26,7 +26,7 @@ export interface Target {
   readonly clientHello: string | undefined;
 }
 
-/** Requests at once on one connection, at the most. */
+/** Requests at once on one connection, at most. */
 const PIPELINE = 300;
 /** Milliseconds. */
 const IDLE = [0, 1, 5, 20, 100] as const;

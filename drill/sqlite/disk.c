@@ -6,7 +6,7 @@
  * DISK_RECORD    folder for the records; each process writes a file of its own
  * DISK_FAULT     file that holds a struct fault, which the drill may change at any time
  *
- * The index of the log (-shm) is left out: SQLite makes it anew after a power cut.
+ * The index of the log (-shm) is left out: SQLite makes it again after a power cut.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -7,8 +7,8 @@ import type { Engine } from './engine.js';
 import { postgres } from './postgres.js';
 import { sqlite } from './sqlite.js';
 
-/** The longest wait between two tries to reach the store, in milliseconds. */
-const LONGEST_WAIT = 5_000;
+/** Milliseconds between two tries to reach the store, at most. */
+const MAX_RETRY_MS = 5_000;
 
 /** Classes of entities, for TypeORM. */
 export type Entities = DataSourceOptions['entities'];
@@ -52,14 +52,14 @@ export async function migrateStore(config: Config): Promise<string[]> {
 
 /**
  * Opens the store as {@link openStore} does, but for the service: claims it until it is closed, makes
- * durable what an earlier process has left, and waits for one that is away.
+ * durable what an earlier process has left, and waits for one that is unavailable.
  *
  * @throws StoreUnusableError
  */
 export async function awaitStore(config: Config, entities?: Entities): Promise<DataSource> {
   const logger = new Logger('Store');
   const engine = engineOf(config.databaseUrl);
-  for (let wait = 500; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
+  for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
     try {
       return await openForService(config, entities);
     } catch (error) {

@@ -59,7 +59,7 @@ CheckedClient.prototype.query = function (this: CheckedClient, ...args: unknown[
 /**
  * A commit that no longer waits for the synchronous standby ends as if all were well, but for a
  * warning (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). One that does not
- * wait for stable storage either, since the server was configured anew, is told by its rows' last column.
+ * wait for stable storage either, since the server was reconfigured, is told by its rows' last column.
  *
  * @throws StoreUnavailable where the commit could be lost, or the server cannot do it now; DatabaseError where the
  *   statement is at fault

@@ -19,7 +19,7 @@ const MIGRATION_LOCK = 0x70_6c_61_6e_74;
  */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 
-/** What {@link assertDurable} looks at. */
+/** What {@link assertDurable} reads. */
 const SETTINGS = `
   SELECT ${COMMIT_LEVEL} AS commit,
     current_setting('client_min_messages') AS messages,
@@ -59,7 +59,7 @@ export const postgres: Engine = {
   assertDurable,
   // Any number of services share it.
   claim: () => () => undefined,
-  // The server's own recovery does it, and a look at what is stored waits for stable storage.
+  // The server's own recovery does it, and a lookup of what is stored waits for stable storage.
   recover: () => Promise.resolve(),
   isUnavailableAtStart,
   openWritePath: (store) => new PostgresWritePath(store.manager),

@@ -38,7 +38,7 @@ export class SqliteWritePath extends WritePath {
   private readonly logger = new Logger('Store');
   private readonly writer: SqliteThread;
   private readonly checkpointer: SqliteThread;
-  /** Pages in the log, at the most: plants of random ids touch one each, and long ones more. */
+  /** Pages in the log, at most: plants of random ids touch one each, and long ones more. */
   private pages = 0;
   private checkpoint: Promise<void> | undefined;
   /** There, and never settled, once the process is ending, as {@link end} says. */
@@ -87,7 +87,7 @@ export class SqliteWritePath extends WritePath {
 
   /**
    * Writes the log back to the file: most of it beside the commits that go on meanwhile, then the
-   * rest between two of them, after which the log begins anew. In SQLite's own way every commit would
+   * rest between two of them, after which the log starts over. In SQLite's own way every commit would
    * wait for the whole, over 100 ms at 5 million plants.
    */
   private async writeBack(): Promise<void> {
@@ -103,8 +103,7 @@ export class SqliteWritePath extends WritePath {
   }
 
   /**
-   * Ends the process, since nobody knows what of the file is on the disk; from here on nobody is told a
-   * 200. The log has what the file may lack, and the next start writes all of it back. The last close
+   * Ends the process, since nobody knows what of the file is on the disk; nobody is told a 200 any more. The log has what the file may lack, and the next start writes all of it back. The last close
    * of the file would write back what SQLite still takes for missing, and then remove the log: there is
    * none, as exit() ends the threads but leaves the main thread's connection open.
    */

@@ -84,7 +84,7 @@ export function connectionOf({ socket }: IncomingMessage): Connection {
 
 /** The answer that a connection's whole request still waits for, if there is one. */
 export function answerDueOn(socket: Duplex): ServerResponse | undefined {
-  // Node's own field for the answer under way; its own handler of client errors looks there too.
+  // Node's own field for the answer in progress; its own handler of client errors looks there too.
   const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
   return answer?.req.complete ? answer : undefined;
 }

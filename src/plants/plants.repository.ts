@@ -47,9 +47,9 @@ const SQLITE: Statements = {
  * In the order of the ids, so that two groups wait for each other one way round only. The commit's level is kept
  * once, in a query of its own, not for each row.
  *
- * With a message to the log for each row, a look at what is stored is a transaction that commits: it waits for
+ * With a message to the log for each row, a lookup of what is stored is a transaction that commits: it waits for
  * stable storage, and for the synchronous standby where there is one, as the commit of the plant itself did.
- * Otherwise a plant whose own commit broke off before it was on the standby would pass for stored. The probe, an
+ * Otherwise a plant whose own commit was aborted before it was on the standby would pass for stored. The probe, an
  * insert of no plants, does the same; it needs the right to insert and a server that is not read-only. (The
  * message's place in the log is never null.)
  */
@@ -83,7 +83,7 @@ const POSTGRES: Statements = {
 };
 
 /**
- * The stored plants. TypeORM's own insert would make a statement anew for each group, and its own finds read ids
+ * The stored plants. TypeORM's own insert would build a statement for each group, and its own finds read ids
  * of SQLite as doubles.
  */
 export class PlantsRepository extends Repository<Plant> {

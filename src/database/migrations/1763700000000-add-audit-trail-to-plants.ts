@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Who created a plant, and when. Both engines take these statements as they stand, and add a column
- * that may be null without a look at the rows. TypeORM's own addColumn would copy SQLite's table. The
+ * that may be null without reading the rows. TypeORM's own addColumn would copy SQLite's table. The
  * text stands first: PostgreSQL aligns a bigint to 8 bytes, and the end of a row too.
  */
 export class AddAuditTrailToPlants1763700000000 implements MigrationInterface {

@@ -8,7 +8,7 @@ import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
 import { ServiceProcess, runMain, spawnMain } from './support/service-process.js';
 
-const AWAY = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 
 /** Ends the connections of the service. */
 const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'`;
@@ -54,7 +54,7 @@ async function expectAway(one = plant()): Promise<void> {
   const client = service.client();
   const answer = client.create(one);
   const late = sleep(5_500, 'late', { ref: false });
-  expect(await Promise.race([answer, late])).toMatchObject(AWAY);
+  expect(await Promise.race([answer, late])).toMatchObject(UNAVAILABLE);
   expect((await answer).headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 
@@ -76,7 +76,7 @@ describe('a server that', () => {
     const asked = Date.now();
     const answer = await service.client().post('{"id":1,"name":"oak"}', headers);
     server.resume();
-    expect(answer).toMatchObject(AWAY);
+    expect(answer).toMatchObject(UNAVAILABLE);
     expect(Date.now() - asked).toBeLessThan(5_500);
   });
 
@@ -126,7 +126,7 @@ describe('a commit that the synchronous standby has not got', () => {
     const answer = service.client().create(one);
     while ((await store.rows(WAITING)).length === 0) await sleep(20);
     await operate(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`);
-    expect(await answer).toMatchObject(AWAY);
+    expect(await answer).toMatchObject(UNAVAILABLE);
     // It is there all the same, and may be lost with this server.
     expect(await store.plant(one.id)).toBeDefined();
     await expectAway(one);
@@ -136,7 +136,7 @@ describe('a commit that the synchronous standby has not got', () => {
 });
 
 describe('a start', () => {
-  it('waits for a server that is away, and says so', async () => {
+  it('waits for a server that is unavailable, and says so', async () => {
     await server.kill();
     const child = spawnMain(store, { DATABASE_URL: url, LOG_LEVEL: 'info' });
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();

@@ -8,7 +8,7 @@ import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
 import { SqliteStore } from './support/sqlite-store.js';
 
-const AWAY = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 const INTERNAL = { status: 500, body: { error: 5000, message: 'internal error' } };
 
 describe('a store in trouble', () => {
@@ -27,7 +27,7 @@ describe('a store in trouble', () => {
     other.exec('BEGIN IMMEDIATE');
     const { status, body, headers } = await service.client.create({ id: 1n, name: 'oak' });
     other.exec('ROLLBACK');
-    expect({ status, body }).toEqual(AWAY);
+    expect({ status, body }).toEqual(UNAVAILABLE);
     expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
     expect(await service.store.count()).toBe(0);
     expect((await service.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
@@ -71,7 +71,7 @@ describe('a full disk', () => {
     let stored = 0;
     while ((await send(stored)).status === 200) stored++;
     const { status, body, headers } = await send(stored);
-    expect({ status, body }).toEqual(AWAY);
+    expect({ status, body }).toEqual(UNAVAILABLE);
     expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
     const ids = async () => (await service.store.plants()).map(({ id }) => Number(id));
     expect(await ids()).toEqual(Array.from({ length: stored }, (_, id) => id));
@@ -99,7 +99,7 @@ describe('while the service runs', () => {
   /** Neither a new plant nor a repeat is told 200, and the service is not ready; the log has the file's name. */
   async function expectAway(file: string): Promise<void> {
     for (const id of [1n, 2n])
-      expect(await service.client().create({ ...OAK, id })).toMatchObject(AWAY);
+      expect(await service.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
     const reason = `${file} was removed or replaced while the service runs: put it back, or restart the service`;
     const { details } = await monitor.until(503, 'store');
     expect(details.store?.message).toContain(reason);
