@@ -12,10 +12,10 @@ const AHEAD_MS = 1_000;
 
 /** Failovers from a primary to its synchronous standby, and what can go wrong beside them. */
 export async function failOver(times: number): Promise<Played> {
-  const orderly = new Scenario('failover, then the proxy follows');
-  const hasty = new Scenario('failover, but the proxy is ahead of it');
-  const split = new Scenario('the proxy strays to the old primary, which still is one');
-  const readOnly = new Scenario('the proxy strays to the old primary, which only reads');
+  const orderly = new Scenario('failover, proxy follows');
+  const hasty = new Scenario('failover, proxy ahead');
+  const split = new Scenario('proxy to the old primary, still one');
+  const readOnly = new Scenario('proxy to the old primary, read-only');
   const pair = await Pair.start();
   const proxy = await Proxy.start(pair.primary.port);
   const url = new URL(pair.primary.url());

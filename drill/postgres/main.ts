@@ -38,7 +38,7 @@ async function killServices(times: number): Promise<Played> {
 /** `kill -9` of the server, which starts again on its data; the service is left to itself. */
 async function killServer(times: number): Promise<Played> {
   const killed = new Scenario('`kill -9` of the server');
-  const still = new Scenario('the server stands still (`SIGSTOP`)');
+  const still = new Scenario('`SIGSTOP` of the server');
   const server = await newServer();
   const stage = await Stage.start(await Service.over(storeOf(server)), killed);
   const kill = async (): Promise<void> => {

@@ -131,7 +131,7 @@ export function reportOnErrors(errors: readonly IoError[]): string {
     errors.map(({ scenario: { name, answers, lost }, exit, cuts }) => [
       name,
       ...[answers.acknowledged, answers.refused, answers.unknown].map((n) => number(n)),
-      exit === undefined ? 'went on' : `exit ${exit}`,
+      exit === undefined ? 'continued' : `exit ${exit}`,
       number(cuts.total),
       number(lost + cuts.lost),
     ]),
