@@ -150,6 +150,26 @@ describe('a start', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
+  it('waits for a server that is read-only while there is something to migrate', async () => {
+    const empty = await PostgresStore.create(server.url());
+    const alter = (change: string) =>
+      empty.execute(
+        `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ${change}', current_database()); END $$`,
+      );
+    await alter('SET default_transaction_read_only = on');
+    const child = spawnMain(empty, { LOG_LEVEL: 'info' });
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const { value } = (await lines.next()) as { value: string };
+    expect(value).toMatch(
+      /the store is unavailable \(.* read-only transaction\), next try in 0.5 s/,
+    );
+    await alter('RESET default_transaction_read_only');
+    for (let line = ''; !line.includes('/plants');) line = (await lines.next()).value as string;
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    await empty.remove();
+  });
+
   it('migrates over one connection, as behind a pooler that has no more', async () => {
     const empty = await PostgresStore.create(server.url());
     await operate('ALTER ROLE plants CONNECTION LIMIT 1');

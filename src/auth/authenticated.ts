@@ -67,7 +67,7 @@ function authenticateWith(strategy: BearerStrategy, authorization: string) {
  * challenge, and costs a fifth of the throughput (see docs/performance.md).
  */
 @Injectable()
-export class BearerGuard implements CanActivate {
+class BearerGuard implements CanActivate {
   constructor(
     private readonly strategy: BearerStrategy,
     private readonly rateLimiter: RateLimiter,
@@ -75,7 +75,7 @@ export class BearerGuard implements CanActivate {
 
   /**
    * @throws Fault NO_TOKEN, INVALID_TOKEN, INSUFFICIENT_SCOPE, RATE_LIMITED, OVERLOADED,
-   * IDENTITY_PROVIDER_UNAVAILABLE; QueryFailedError where the store fails
+   * IDENTITY_PROVIDER_UNAVAILABLE; StoreUnavailable, or the store's error
    */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();

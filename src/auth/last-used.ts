@@ -7,7 +7,7 @@ import { describeError } from '../errors/describe.js';
 const WRITE_INTERVAL_MS = 10_000;
 
 /**
- * Sets when tokens were last used. PostgreSQL locks the rows in order first: services that note one token's use at
+ * Sets when tokens were last used. PostgreSQL locks the rows in order first: services that record one token's use at
  * once take turns.
  */
 const RECORD = {
@@ -58,7 +58,7 @@ export class LastUsed implements OnApplicationShutdown {
 /**
  * Sets when tokens were last used, in milliseconds since 1970.
  *
- * @throws QueryFailedError
+ * @throws the store's error
  */
 export async function recordLastUsed(
   manager: EntityManager,

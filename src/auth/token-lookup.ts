@@ -1,5 +1,4 @@
 import { In, type Repository } from 'typeorm';
-import type { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import type { Token } from './token.entity.js';
 
@@ -23,15 +22,11 @@ export class TokenLookup {
   private running: Lookups = new Map();
   private waiting: Lookups = new Map();
 
-  constructor(
-    private readonly tokens: Repository<Token>,
-    private readonly health: StoreHealth,
-  ) {}
+  constructor(private readonly tokens: Repository<Token>) {}
 
-  /** @throws StoreUnavailable, or the store's error; Fault OVERLOADED */
+  /** @throws Fault OVERLOADED; rejects with the store's error */
   find(hash: string): Promise<Found> {
-    const { promise } = this.asked(hash) ?? this.add(hash);
-    return this.health.answer(promise);
+    return (this.asked(hash) ?? this.add(hash)).promise;
   }
 
   /** Whether an answer to this is on its way. */

@@ -38,11 +38,11 @@ export class TokenVerifier {
   constructor(
     @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
-    health: StoreHealth,
+    private readonly health: StoreHealth,
     private readonly config: Config,
   ) {
-    this.refreshes = new TokenLookup(tokens, health);
-    this.lookups = new TokenLookup(tokens, health);
+    this.refreshes = new TokenLookup(tokens);
+    this.lookups = new TokenLookup(tokens);
   }
 
   /**
@@ -59,8 +59,11 @@ export class TokenVerifier {
     if (tokenLookups.hasSubscribers) {
       tokenLookups.publish({ config: this.config, result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
     }
-    if (age >= CACHE_TTL_MS) known = await this.lookUp(hash, known ? this.refreshes : this.lookups);
-    else if (age >= REFRESH_AFTER_MS) this.refresh(hash);
+    if (age >= CACHE_TTL_MS) {
+      known = await this.health.answer(this.lookUp(hash, known ? this.refreshes : this.lookups));
+    } else if (age >= REFRESH_AFTER_MS) {
+      this.refresh(hash);
+    }
     if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;
     this.lastUsed.record(known.token.id);
     return known.principal;

@@ -5,7 +5,7 @@ const CELLS = 24;
 const CLEAR = '\r\u001B[K';
 
 /** Where progress is shown: the standard error, as a rule. */
-export interface Terminal {
+interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;

@@ -18,7 +18,7 @@ import { SecretVariable, Variable } from './variable.js';
 /** The version of the service, that of package.json. */
 export const VERSION = '1.0.0';
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 const SECOND = 1_000;
 

@@ -57,8 +57,8 @@ export abstract class WritePath {
   abstract readonly concurrency: number;
   /**
    * For the repositories that write. Each of their statements is a transaction of its own: what it wrote is on
-   * stable storage once it resolves. There are no longer transactions here. It rejects with QueryFailedError,
-   * whose driverError is StoreUnavailable where it is not known what was written.
+   * stable storage once it resolves. There are no longer transactions here. It rejects with the
+   * store's error: by toStoreError() StoreUnavailable where it is not known what was written.
    */
   abstract readonly manager: EntityManager;
   /** Aborts what is in flight, as far as it can be, for a process that is about to exit. */

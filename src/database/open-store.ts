@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import type { Engine } from './engine.js';
+import type { Engine, WritePath } from './engine.js';
 import { postgres } from './postgres.js';
 import { sqlite } from './sqlite.js';
 
@@ -28,9 +28,9 @@ export class StoreUnusableError extends Error {}
  *
  * @throws StoreUnusableError
  */
-export async function openStore(config: Config, entities?: Entities): Promise<DataSource> {
+export async function openStore(config: Config, entities?: Entities): Promise<Store> {
   try {
-    return await open(config, new DataSource(optionsOf(config, entities)));
+    return await open(config, new Store(config, entities));
   } catch (error) {
     throw unusable(error);
   }
@@ -56,7 +56,7 @@ export async function migrateStore(config: Config): Promise<string[]> {
  *
  * @throws StoreUnusableError
  */
-export async function awaitStore(config: Config, entities?: Entities): Promise<DataSource> {
+export async function awaitStore(config: Config, entities?: Entities): Promise<Store> {
   const logger = new Logger('Store');
   const engine = engineOf(config.databaseUrl);
   for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
@@ -71,26 +71,36 @@ export async function awaitStore(config: Config, entities?: Entities): Promise<D
   }
 }
 
-/** A store that is claimed until it is closed. */
-class ClaimedStore extends DataSource {
+/** A store with the way on which its repositories write; it may be claimed until it is closed. */
+export class Store extends DataSource {
+  private opened: WritePath | undefined;
+
   constructor(
-    options: DataSourceOptions,
-    private readonly release: () => void,
+    private readonly config: Config,
+    entities: Entities = [],
+    private readonly release: () => void = () => undefined,
   ) {
-    super(options);
+    super({ ...engineOf(config.databaseUrl).connect(config), entities });
   }
 
+  /** Of a store that is open. */
+  get writePath(): WritePath {
+    return (this.opened ??= engineOf(this.config.databaseUrl).openWritePath(this, this.config));
+  }
+
+  /** The write path first: while it ends the process for a failed sync, this connection must stay open. */
   override async destroy(): Promise<void> {
+    await this.opened?.close();
     await super.destroy();
     this.release();
   }
 }
 
 /** Claims first: a store that another service runs on is not even migrated. */
-async function openForService(config: Config, entities?: Entities): Promise<DataSource> {
+async function openForService(config: Config, entities?: Entities): Promise<Store> {
   const engine = engineOf(config.databaseUrl);
   const release = engine.claim(config);
-  const store = new ClaimedStore(optionsOf(config, entities), release);
+  const store = new Store(config, entities, release);
   try {
     await open(config, store);
     await engine.recover(store);
@@ -102,11 +112,7 @@ async function openForService(config: Config, entities?: Entities): Promise<Data
   }
 }
 
-function optionsOf(config: Config, entities: Entities = []): DataSourceOptions {
-  return { ...engineOf(config.databaseUrl).connect(config), entities };
-}
-
-async function open(config: Config, store: DataSource): Promise<DataSource> {
+async function open(config: Config, store: Store): Promise<Store> {
   const engine = engineOf(config.databaseUrl);
   if (config.migrate) await engine.migrate(config);
   await store.initialize();

@@ -27,7 +27,7 @@ const SYNC = /synchronous replication/;
  * The driver would leave it open and the pool would lend it again, to wait behind a statement that hangs.
  */
 export class CheckedClient extends Client {
-  /** The server's warning that the commit of the statement in flight did not wait for the standby. */
+  /** The server's warning that the commit of the statement in flight did not wait for the standby; TypeORM has one at a time. */
   warning: string | undefined;
 
   constructor(config?: ClientConfig) {
@@ -44,14 +44,12 @@ export class CheckedClient extends Client {
 const { query, connect } = Client.prototype as unknown as Record<'query' | 'connect', Query>;
 
 // Assigned, since the methods have a dozen overloads. Where there is no connection, the store is
-// unavailable, whatever the reason.
-CheckedClient.prototype.connect = function (this: CheckedClient, connected?: Connected) {
-  if (!connected) return connect.call(this);
+// unavailable, whatever the reason. The pool calls it with a callback.
+CheckedClient.prototype.connect = function (this: CheckedClient, connected: Connected) {
   return connect.call(this, (error?: Error) => connected(error && toStoreUnavailable(error)));
 } as Client['connect'];
 
 CheckedClient.prototype.query = function (this: CheckedClient, ...args: unknown[]) {
-  this.warning = undefined;
   const result = query.apply(this, args);
   return result instanceof Promise ? checked(this, result as Promise<QueryResult>) : result;
 } as Client['query'];
@@ -68,6 +66,7 @@ async function checked(client: CheckedClient, result: Promise<QueryResult>): Pro
   try {
     const answer = await result;
     const reason = client.warning ?? weaknessOf(answer);
+    client.warning = undefined;
     if (reason !== undefined) throw new StoreUnavailable(reason);
     return answer;
   } catch (error) {

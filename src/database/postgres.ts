@@ -5,9 +5,9 @@ import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManag
 import { StoreUnavailable } from '../errors/errors.js';
 import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
-import { isUnavailable } from './store-errors.js';
+import { isUnavailable, toStoreError } from './store-errors.js';
 
-/** Connections of a process: its groups in flight, and room for look-ups of tokens. */
+/** Connections of a process: its groups in flight, and room for lookups of tokens. */
 const CONNECTIONS = 8;
 
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
@@ -112,7 +112,11 @@ async function migrate(config: StoreConfig): Promise<string[]> {
 }
 
 function isUnavailableAtStart(error: unknown): boolean {
-  const cause = error instanceof StoreUnavailable && error.cause ? error.cause : error;
+  const reason = toStoreError(error);
+  if (!(reason instanceof StoreUnavailable)) return false;
+  const { cause } = reason;
+  // Without a cause it is a warning that a commit did not wait.
+  if (cause === undefined) return true;
   return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
 }
 

@@ -27,7 +27,7 @@ const database = new Database(file, { timeout: WAIT, fileMustExist: true });
 for (const pragma of pragmas) database.pragma(pragma);
 assertOpened();
 
-/** @type {Map<string, Statement>} The few statements that there are, by their text. */
+/** @type {Map<string, Statement>} By their text. */
 const statements = new Map();
 
 /**
@@ -53,7 +53,7 @@ function run([sql, ...parameters]) {
     return { rows: undefined, changes, isReadOnly };
   }
   const rows = statement.all(...parameters);
-  return { rows, changes: isReadOnly ? 0 : rows.length, isReadOnly };
+  return { rows: JSON.stringify(rows), changes: isReadOnly ? 0 : rows.length, isReadOnly };
 }
 
 /**

@@ -1,32 +1,26 @@
 import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DataSource } from 'typeorm';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { readConfig } from '../config/read-config.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { Plant } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
-import type { WritePath } from './engine.js';
-import { openStore } from './open-store.js';
-import { sqlite } from './sqlite.js';
+import { openStore, type Store } from './open-store.js';
 import { toStoreError } from './store-errors.js';
 
 const OAK = { id: '1', name: 'oak', tag: null, createdBy: 'token:1', createdAt: '1763700000000' };
 
 let file: SqliteStore;
-let store: DataSource;
-let writePath: WritePath;
+let store: Store;
 let plants: PlantsRepository;
 beforeEach(async () => {
   file = new SqliteStore();
   const config = readConfig({ DATABASE_URL: file.url });
   store = await openStore(config, [Plant]);
-  writePath = sqlite.openWritePath(store, config);
-  plants = PlantsRepository.of(writePath);
+  plants = PlantsRepository.of(store.writePath);
 });
 afterEach(async () => {
-  await writePath.close();
-  await store.destroy();
+  if (store.isInitialized) await store.destroy();
   await file.remove();
 });
 
@@ -40,6 +34,15 @@ describe('SqliteWritePath', () => {
     const again = [...group, { ...OAK, id: '1', tag: '' }];
     expect(await plants.insertAbsent(again)).toEqual(['1']);
     expect(await file.count()).toBe(4);
+  });
+
+  it('ends before the store does: what is in flight is stored, and nothing more is taken', async () => {
+    const inFlight = plants.insertAbsent([OAK]);
+    await store.destroy();
+    expect(await inFlight).toEqual(['1']);
+    expect(await file.count()).toBe(1);
+    const error = await plants.insertAbsent([{ ...OAK, id: '2' }]).catch(toStoreError);
+    expect(error).toMatchObject({ reason: 'the store is closed' });
   });
 
   it('keeps the log from growing with what is written', async () => {

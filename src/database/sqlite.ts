@@ -22,7 +22,7 @@ const DURABLE = [
   'checkpoint_fullfsync = ON',
 ];
 
-/** The writer says when the log is written back, and never does it on the main thread. */
+/** The write path says when the log is written back, and never does it on the main thread. */
 const PRAGMAS = [...DURABLE, 'wal_autocheckpoint = 0'];
 
 /** 32 MB of pages: a plant of a random id needs the page that it belongs on. */
@@ -39,7 +39,7 @@ export const sqlite: Engine = {
   },
   placeOf: (databaseUrl) => resolve(fileOf({ databaseUrl })),
   migrate,
-  // The pragmas demand it.
+  // The pragmas ensure it.
   assertDurable: () => Promise.resolve(),
   claim: (config) => (isInMemory(config) ? () => undefined : claimFile(fileOf(config))),
   recover,

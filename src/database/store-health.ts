@@ -16,7 +16,7 @@ export class StoreHealth implements OnApplicationShutdown {
   private readonly outage = new Outage(new Logger('Store'), 'the store', 'error');
   private readonly timeoutMs: number;
   /** The newest sign that the store is unavailable, and when it came, by performance.now(). */
-  private lastFailure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
+  private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
   private check: Promise<void> | undefined;
   /** What the store is at, perhaps for longer than anyone waits: there is never a second one. */
   private probing: Promise<void> | undefined;
@@ -29,24 +29,26 @@ export class StoreHealth implements OnApplicationShutdown {
   /**
    * Waits for the store's answer, no longer than one lookup may take.
    *
-   * @throws StoreUnavailable, which is noted; else the error of a statement that is at fault itself
+   * @throws StoreUnavailable, which is recorded; else the error of a statement that is at fault itself
    */
-  async answer<Value>(promise: Promise<Value>, timeoutMs = this.timeoutMs): Promise<Value> {
+  async answer<Value>(promise: Promise<Value>): Promise<Value> {
     try {
-      return await withTimeout(promise, timeoutMs);
+      return await withTimeout(promise, this.timeoutMs);
     } catch (error) {
       throw this.failed(error);
     }
   }
 
-  /** The store's error, as {@link toStoreError} has it; notes that the store is unavailable. */
+  /** The store's error, as {@link toStoreError} has it; records that the store is unavailable. */
   failed(error: unknown): unknown {
     const reason = toStoreError(error);
-    if (reason instanceof StoreUnavailable) {
-      this.lastFailure = { error: reason, at: performance.now() };
-      this.outage.begin(reason);
-    }
+    if (reason instanceof StoreUnavailable) this.markUnavailable(reason);
     return reason;
+  }
+
+  private markUnavailable(error: unknown): void {
+    this.lastFailure = { error, at: performance.now() };
+    this.outage.begin(error);
   }
 
   /** The store has just taken plants, or a probe. */
@@ -78,8 +80,13 @@ export class StoreHealth implements OnApplicationShutdown {
   private async run(probe: () => Promise<void>): Promise<void> {
     try {
       this.probing ??= probe().finally(() => (this.probing = undefined));
-      await this.answer(this.probing, Math.min(this.timeoutMs, MAX_PROBE_MS));
+      await withTimeout(this.probing, Math.min(this.timeoutMs, MAX_PROBE_MS));
       this.markAvailable();
+    } catch (error) {
+      // Even a statement at fault: a store whose rights are gone takes no plant either.
+      const reason = toStoreError(error);
+      this.markUnavailable(reason);
+      throw reason;
     } finally {
       setTimeout(() => (this.check = undefined), PROBE_TTL_MS).unref();
     }

@@ -4,14 +4,12 @@ import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSq
 import type { SqliteThreadResult } from './sqlite-thread.js';
 
 /** Runs a statement on the thread, as SqliteThread.run() does. */
-export type RunOnThread = (
-  sql: string,
-  parameters: readonly unknown[],
-) => Promise<SqliteThreadResult>;
+type RunOnThread = (sql: string, parameters: readonly unknown[]) => Promise<SqliteThreadResult>;
 
 /**
  * TypeORM's query runner for SQLite, its statements sent to a thread. There is never a transaction of several
- * statements: a group that was committed within it would not be durable yet.
+ * statements: a group that was committed within it would not be durable yet. A statement that returns no rows
+ * gives undefined, not the last id that was generated.
  */
 export class ThreadQueryRunner extends BetterSqlite3QueryRunner {
   constructor(
@@ -28,7 +26,8 @@ export class ThreadQueryRunner extends BetterSqlite3QueryRunner {
     useStructuredResult = false,
   ): Promise<Result> {
     try {
-      const { rows, changes } = await this.run(sql, parameters);
+      const { rows: json, changes } = await this.run(sql, parameters);
+      const rows = json === undefined ? undefined : (JSON.parse(json) as unknown[]);
       if (!useStructuredResult) return rows as Result;
       return Object.assign(new QueryResult(), {
         raw: rows,

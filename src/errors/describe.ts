@@ -1,4 +1,3 @@
-import { QueryFailedError } from 'typeorm';
 import { ConfigError } from '../config/read-secret.js';
 import { StoreUnavailable } from './errors.js';
 
@@ -11,7 +10,8 @@ export function describeError(error: unknown): string {
     return error.errors.map(describeError).join('; ');
   }
   if (error instanceof StoreUnavailable) return error.reason;
-  if (error instanceof QueryFailedError) return describeError(error.driverError);
+  // TypeORM's error says what its driver's does, in other words; not by its class, which loads all of TypeORM.
+  if (error instanceof Error && 'driverError' in error) return describeError(error.driverError);
   const text = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
   const isFetch = error instanceof TypeError && error.cause !== undefined;
   return isFetch ? `${text}: ${describeError(error.cause)}` : text;

@@ -9,9 +9,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { stackOf } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
-import { ERRORS, type ErrorKind, Fault } from '../errors/errors.js';
-import { exchangeOf } from './exchange.js';
-import { pathOf } from './exchange.js';
+import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
+import { exchangeOf, pathOf } from './exchange.js';
 
 /** A JSON answer as it goes on the wire; `headers` are those that not every answer carries. */
 export interface Answer<Body extends object = object> {

@@ -6,7 +6,7 @@ import { ConfigError, readFileOf } from '../config/read-secret.js';
 import { toOperatorMessage } from '../errors/describe.js';
 
 /** A certificate with its chain, and its private key, both in PEM. */
-export interface KeyPair {
+interface KeyPair {
   readonly cert: string;
   readonly key: string;
 }

@@ -21,11 +21,17 @@ type Fields = { readonly [Name in keyof NewPlantDto]: unknown };
 /** The rules that the decorators state, as class-validator keeps them. */
 const RULES = getMetadataStorage()
   .getTargetValidationMetadatas(NewPlantDto, '', false, false)
-  .flatMap(({ propertyName, constraintCls, validateIf }) =>
-    getMetadataStorage()
-      .getTargetValidatorConstraints(constraintCls)
-      .map(({ instance }) => ({ field: propertyName as keyof Fields, instance, validateIf })),
-  );
+  .flatMap((rule) => {
+    const { propertyName, constraintCls, validateIf } = rule;
+    // Its types do not say that these may be left out.
+    const { constraints, groups, each } = rule as Partial<typeof rule>;
+    const validators = getMetadataStorage().getTargetValidatorConstraints(constraintCls);
+    if (validators.length === 0 || constraints?.length || groups?.length || each) {
+      throw new Error(`a rule of ${propertyName} is more than isNewPlant() knows`);
+    }
+    const field = propertyName as keyof Fields;
+    return validators.map(({ instance }) => ({ field, instance, validateIf }));
+  });
 
 /**
  * Whether class-validator would find nothing wrong. It takes 16 µs to find nothing, a sixth of a request (CPU

@@ -1,5 +1,6 @@
 import { Repository } from 'typeorm';
 import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from '../database/postgres-client.js';
+import { COMMIT_A_PAGE } from '../database/sqlite.js';
 import type { WritePath } from '../database/engine.js';
 import { Plant, type PlantContent } from './plant.entity.js';
 
@@ -16,8 +17,7 @@ interface Statements {
 
 /**
  * Ids travel as text both ways, since a double cannot hold them, and a group as one JSON text of
- * `[id, name, tag, created_by, created_at]` rows. The probe writes a number of the file's header again, which
- * nothing of ours reads, and so commits a page.
+ * `[id, name, tag, created_by, created_at]` rows.
  */
 const SQLITE: Statements = {
   insert: `
@@ -28,7 +28,7 @@ const SQLITE: Statements = {
   find: `
     SELECT CAST(id AS TEXT) AS id, name, tag FROM plants
     WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
-  probe: 'PRAGMA user_version = 0',
+  probe: COMMIT_A_PAGE,
   rows: (plants) => [
     JSON.stringify(
       plants.map(({ id, name, tag, createdBy, createdAt }) => [
@@ -99,7 +99,7 @@ export class PlantsRepository extends Repository<Plant> {
    * Inserts the plants whose id is free, in one statement and one commit, and returns the ids of those once they
    * are on stable storage. No two plants of a group have one id.
    *
-   * @throws QueryFailedError; where its driverError is StoreUnavailable, it is not known what was inserted
+   * @throws the store's error; where toStoreError() finds it StoreUnavailable, it is not known what was inserted
    */
   async insertAbsent(plants: readonly Plant[]): Promise<string[]> {
     const { insert, rows } = this.statements;
@@ -110,7 +110,7 @@ export class PlantsRepository extends Repository<Plant> {
   /**
    * What is stored under these ids, each plant on stable storage.
    *
-   * @throws QueryFailedError
+   * @throws the store's error
    */
   findContents(ids: readonly string[]): Promise<PlantContent[]> {
     const { find, ids: parameters } = this.statements;
@@ -120,7 +120,7 @@ export class PlantsRepository extends Repository<Plant> {
   /**
    * Resolves where a plant would be taken now: does all that an insert does, with no plant.
    *
-   * @throws QueryFailedError
+   * @throws the store's error
    */
   async probe(): Promise<void> {
     await this.query(this.statements.probe);

@@ -1,12 +1,11 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Config } from '../config/config.js';
 import { tokenLookups, type TokenLookupEvent } from '../auth/channels.js';
+import { VERSION, type Config } from '../config/config.js';
 import { engineOf } from '../database/open-store.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, type Exchange } from '../http/exchange.js';
 import { commits, type Commit } from '../plants/channels.js';
 import { MAX_QUEUED } from '../plants/plant-queue.js';
-import { VERSION } from '../config/config.js';
 import { METRICS, type MetricKind } from './metric-kinds.js';
 
 /** Plants; a group has at most 512. */
@@ -18,7 +17,7 @@ const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
 
 /** What is looked at only when it is asked for. */
-export interface Gauges {
+interface Gauges {
   /** How many plants wait for a commit. */
   queued(): number;
   /** Whether the store takes writes. */

@@ -4,8 +4,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
-import { exchangeEnd, type Exchange } from '../http/exchange.js';
-import { pathOf } from '../http/exchange.js';
+import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
 
 /** Characters of what a client or its identity provider has chosen. */
 const MAX_LENGTH = 256;

@@ -18,10 +18,9 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base';
-import type { Config } from '../config/config.js';
+import { VERSION, type Config } from '../config/config.js';
 import { Outage } from '../errors/outage.js';
 import { MAX_GROUP_SIZE } from '../plants/plant-queue.js';
-import { VERSION } from '../config/config.js';
 
 /** Milliseconds that the last spans have to reach the collector. */
 const CLOSE_TIMEOUT_MS = 2_000;

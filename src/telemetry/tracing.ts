@@ -48,7 +48,7 @@ export class Tracing implements OnApplicationShutdown {
     commits.subscribe(this.commitSubscribers);
   }
 
-  /** Every commit has come to its end: Nest shuts dependencies down after their dependents, and this is global. */
+  /** Every commit has come to its end: Nest shuts global modules down after those that serve. */
   async onApplicationShutdown(): Promise<void> {
     exchangeStart.unbindStore(this.current);
     exchangeEnd.unsubscribe(this.onEnd);
@@ -112,15 +112,16 @@ export class Tracing implements OnApplicationShutdown {
   }
 }
 
-/** An error's code or class. Not its message: a store repeats in it what it could not store. */
+/** An error's code, or that of what is behind it, or its class. Not its message: a store repeats in it what it could not store. */
 function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return '_OTHER';
-  return codeOf(error) ?? codeOf(error.cause) ?? error.constructor.name;
-}
-
-function codeOf(error: unknown): string | undefined {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : undefined;
+  const {
+    code,
+    cause,
+    driverError = cause,
+  } = error as { code?: unknown; driverError?: unknown } & Error;
+  if (typeof code === 'string') return code;
+  return driverError instanceof Error ? typeOf(driverError) : error.constructor.name;
 }
 
 /** Methods that name a span; each other is `_OTHER`, since a client may send what it likes. */

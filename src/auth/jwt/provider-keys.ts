@@ -30,7 +30,7 @@ const TIMES = {
 const MAX_LENGTH = 2 ** 19;
 
 /** What of the configuration tells where the keys are. */
-export type KeySource = Pick<Config, 'authIssuer' | 'authJwksUrl'>;
+type KeySource = Pick<Config, 'authIssuer' | 'authJwksUrl'>;
 
 /**
  * The identity provider's keys: jose's remote key set, reloaded in the background. Known keys never

@@ -28,7 +28,7 @@ export async function refusePlantConflicts(stores: Stores, advance: Advance): Pr
     await addConflicts(conflicts, page, stores.target);
     advance(page.length);
   }
-  conflicts.demandNone(WHAT, 'nothing was copied');
+  conflicts.assertNone(WHAT, 'nothing was copied');
 }
 
 /**
@@ -43,7 +43,7 @@ export async function copyPlants(stores: Stores, advance: Advance): Promise<void
     const others = page.filter(({ id }) => !inserted.has(id));
     const conflicts = new Conflicts();
     await addConflicts(conflicts, others, stores.target);
-    conflicts.demandNone(WHAT, 'the copy stopped there');
+    conflicts.assertNone(WHAT, 'the copy stopped there');
     advance(page.length);
   }
 }

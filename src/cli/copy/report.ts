@@ -17,7 +17,7 @@ export class Conflicts {
   }
 
   /** @throws CopyError where there are any; it names the first few behind `what` they are */
-  demandNone(what: string, outcome: string): void {
+  assertNone(what: string, outcome: string): void {
     if (this.count === 0) return;
     const more = this.count > MAX_NAMED ? ', …' : '';
     throw new CopyError(`${what}: ${this.count} (${this.first.join(', ')}${more}); ${outcome}`);

@@ -3,7 +3,13 @@ import { ConfigError } from '../../config/read-secret.js';
 import { Token } from '../../auth/token.entity.js';
 import type { Config } from '../../config/config.js';
 import { readConfig } from '../../config/read-config.js';
-import { engineOf, isMigrated, openStore, StoreUnusableError } from '../../database/open-store.js';
+import {
+  engineOf,
+  isMigrated,
+  openStore,
+  StoreUnusableError,
+  type Store,
+} from '../../database/open-store.js';
 import { describeError } from '../../errors/describe.js';
 import { Plant } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
@@ -65,12 +71,9 @@ export async function withStores<Result>(
   const source = await openSource(from);
   try {
     const target = await openTarget(to);
-    const writePath = engineOf(to.databaseUrl).openWritePath(target, to);
     try {
-      const plants = PlantsRepository.of(writePath);
-      return await work({ source, target, plants });
+      return await work({ source, target, plants: PlantsRepository.of(target.writePath) });
     } finally {
-      await writePath.close();
       await target.destroy();
     }
   } finally {
@@ -98,7 +101,7 @@ async function openSource(config: Config): Promise<DataSource> {
   }
 }
 
-async function openTarget(config: Config): Promise<DataSource> {
+async function openTarget(config: Config): Promise<Store> {
   try {
     return await openStore(config, ENTITIES);
   } catch (error) {

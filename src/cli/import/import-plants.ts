@@ -126,7 +126,7 @@ export class PlantsImport {
 }
 
 /** `1 plant is stored`, `2 plants are stored`. */
-export function areStored(plants: number): string {
+function areStored(plants: number): string {
   return plants === 1 ? '1 plant is stored' : `${plants} plants are stored`;
 }
 

@@ -34,18 +34,21 @@ export async function* readLines(
 ): AsyncGenerator<Line> {
   let number = 1;
   let rest: Buffer = Buffer.alloc(0);
-  const demandLength = ({ length }: Buffer): void => {
+  const assertLength = ({ length }: Buffer): void => {
     if (length > maxLength) throw new Error(`line ${number} is longer than ${maxLength} bytes`);
   };
   for await (const chunk of source) {
+    // The line's earlier chunks have no line feed.
+    let from = rest.length;
     rest = Buffer.concat([rest, chunk]);
-    for (let end; (end = rest.indexOf(LINE_FEED)) !== -1; number += 1) {
+    for (let end; (end = rest.indexOf(LINE_FEED, from)) !== -1; number += 1) {
       const line = rest.subarray(0, end);
-      demandLength(line);
+      assertLength(line);
       yield* lineOf(number, line);
       rest = rest.subarray(end + 1);
+      from = 0;
     }
-    demandLength(rest);
+    assertLength(rest);
   }
   yield* lineOf(number, rest);
 }
