@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../errors/describe.js';
 import { StoreUnavailable } from '../errors/errors.js';
-import { isUnavailableCode } from './store-errors.js';
 
 /** A file that the service has open. */
 export interface OpenedFile {
@@ -71,8 +70,7 @@ export class SqliteThread {
   /**
    * Runs a statement.
    *
-   * @throws StoreUnavailable where the store is unavailable; Error where the statement is at fault; either with
-   *   SQLite's code
+   * @throws Error with SQLite's code, which toStoreError() tells apart; StoreUnavailable where the thread has ended
    */
   run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteThreadResult> {
     if (this.isClosed) return Promise.reject(new StoreUnavailable('the store is closed'));
@@ -113,8 +111,7 @@ export class SqliteThread {
     const task = this.pending.shift();
     if ('changes' in answer) return task?.resolve(answer);
     const { message, code } = answer;
-    const error = isUnavailableCode(code) ? new StoreUnavailable(message) : new Error(message);
-    task?.reject(Object.assign(error, { code }));
+    task?.reject(Object.assign(new Error(message), { code }));
   }
 
   /** The thread is gone, and what was in flight may be stored or not; the next task starts another. */

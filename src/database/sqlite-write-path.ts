@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
+import { describeError } from '../errors/describe.js';
 import { WritePath } from './engine.js';
 import {
   SqliteThread,
@@ -97,15 +98,18 @@ export class SqliteWritePath extends WritePath {
       await this.writer.run(CHECKPOINT);
     } catch (error) {
       if (WRITE_BACK_FAILED.test(codeOf(error))) await this.end('writing the log back', error);
-      this.logger.warn(`the log was not written back, and is tried again later: ${String(error)}`);
+      this.logger.warn(
+        `the log was not written back, and is tried again later: ${describeError(error)}`,
+      );
     }
     this.checkpoint = undefined;
   }
 
   /**
-   * Ends the process, since nobody knows what of the file is on the disk; nobody is told a 200 any more. The log has what the file may lack, and the next start writes all of it back. The last close
-   * of the file would write back what SQLite still takes for missing, and then remove the log: there is
-   * none, as exit() ends the threads but leaves the main thread's connection open.
+   * Ends the process, since nobody knows what of the file is on the disk; nobody is told a 200 any more. The
+   * log has what the file may lack, and the next start writes all of it back. The last close of the file would
+   * write back what SQLite still takes for missing, and then remove the log: there is none, as exit() ends the
+   * threads but leaves the main thread's connection open.
    */
   private end(what: string, error: unknown): Promise<never> {
     if (!this.ending) {
