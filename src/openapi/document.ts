@@ -3,8 +3,8 @@ import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
 
 const DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
-other operation. Every answer other than 200 has an Error body with a number that stays the same for
-ever.`;
+other operation. Every answer other than 200 has an Error body with a number that stays the same
+forever.`;
 
 const TOKENS = `A token, sent in the header \`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that
 header alone, never from a query or a body. It is one of two kinds: a token that the operator of the
