@@ -37,7 +37,7 @@ describe('headers of a JSON answer', () => {
       'x-request-id': id,
       ...headers
     } = answer.headers;
-    expect(id).toMatch(/^[\da-f]{24}$/);
+    expect(id).toMatch(/^[\da-f-]{36}$/);
     const length = `${Buffer.byteLength(answer.text)}`;
     expect(headers).toEqual({ ...EVERY, 'content-length': length, ...more });
     expect(new Date(date ?? '').getTime()).not.toBeNaN();

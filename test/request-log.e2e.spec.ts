@@ -11,7 +11,7 @@ let service: Service;
 afterEach(() => service.stop());
 
 const PLANT = '{"id":1,"name":"oak"}';
-const MADE = /^[\da-f]{24}$/;
+const MADE = /^[\da-f-]{36}$/;
 
 async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
   service = await Service.start({ NODE_ENV: 'production', ...env });

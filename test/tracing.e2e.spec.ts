@@ -158,7 +158,7 @@ describe('the span of a request', () => {
   it('has an id of its own where the client took its token for one', async () => {
     const { headers } = await service.client().send(withHeaders({ 'x-request-id': service.token }));
     const id = headers['x-request-id'];
-    expect(id).toMatch(/^[\da-f]{24}$/);
+    expect(id).toMatch(/^[\da-f-]{36}$/);
     await collector.received(1, attribute('plant_store.request_id', id));
   });
 

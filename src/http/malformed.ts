@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { answerDueOn } from './connection.js';
 import { toAnswer } from './error.filter.js';
-import { newRequestId } from './request-id.js';
 import { JSON_HEADERS, tlsHeadersOf } from './send-json.js';
 
 /**
@@ -78,7 +78,7 @@ export function reject(socket: Duplex, why = 'unknown'): void {
   }
   const { body } = toAnswer(new Fault(ERRORS.BAD_REQUEST));
   const text = JSON.stringify(body);
-  const requestId = newRequestId();
+  const requestId = randomUUID();
   const own = ['x-request-id', requestId, 'content-length', `${text.length}`];
   const headers = [...JSON_HEADERS, ...tlsHeadersOf(socket), ...own, 'connection', 'close'];
   const lines = headers.flatMap((name, i) =>

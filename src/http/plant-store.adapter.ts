@@ -90,12 +90,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     clearTimeout(cutOff);
   }
 
-  /** Express's res.status() would check what is a constant of ours. */
-  override status(response: Response, statusCode: number): Response {
-    response.statusCode = statusCode;
-    return response;
-  }
-
   override reply(response: Response, body: unknown, status?: number): void {
     const isJson = typeof body === 'object' && body !== null && !(body instanceof StreamableFile);
     if (isJson) this.send(response, { status: status ?? response.statusCode, body });

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { requestIdOf } from './request-id.js';
 
-const MADE = /^[\da-f]{24}$/;
+const MADE = /^[\da-f-]{36}$/;
 
 it.each(['a', 'nursery/7:a', 'x'.repeat(128), '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb', 'plant_7'])(
   "the client's own id: %j",
