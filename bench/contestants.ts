@@ -4,29 +4,16 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { CORES, residentMb, start, startFlags } from './machine.js';
+import { residentMb, SERVER_CORE, start, startFlags } from './machine.js';
 import { options } from './options.js';
 
-/** A server to be measured, and how it is started: arguments for Node, and its environment. */
-export interface Contestant {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** The bearer token that it takes. */
-  readonly token: string;
-  readonly store: TemporaryStore;
-  /** Whether its plants are in the store. */
-  readonly isStoring: boolean;
-  /** The first process of the database server that it writes to. */
-  readonly database?: number | undefined;
-  /** How many times its creates/s the service is meant to reach. */
-  readonly least?: number;
-}
+/** A server to be measured, and how many times its creates/s the service is meant to reach. */
+type Contestant = ReturnType<typeof service> & { readonly least?: number };
 
 /** A server that listens. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Those that do less than the service, and how many times their creates/s it is meant to reach. */
+/** Those that do less than the service. */
 const OTHERS = {
   SQLite: [
     { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false, least: 1.6 },
@@ -43,37 +30,40 @@ const OTHERS = {
 export async function contestantsOn(
   engine: keyof typeof OTHERS,
   newStore: () => Promise<TemporaryStore>,
-  database?: number,
 ): Promise<Contestant[]> {
-  const own = service(`this service on ${engine}`, await newStore(), database);
+  const own = service(`this service on ${engine}`, await newStore());
   const contestants: Contestant[] = [own];
   for (const { script, ...other } of OTHERS[engine]) {
     const [store, { token }] = [await newStore(), own];
     const args = [resolve('dist/bench/servers', script)];
     const env = { DATABASE_URL: store.url, TOKEN: token };
-    contestants.push({ ...other, args, env, token, store, database });
+    contestants.push({ ...other, args, env, token, store });
   }
   const { beside } = options;
   if (beside === undefined) return contestants;
   const commit = execFileSync('git', ['-C', beside, 'rev-parse', '--short', 'HEAD']);
   const name = `commit ${commit.toString().trim()}`;
-  return [...contestants, { ...service(name, await newStore(), database, beside), least: 1 }];
+  return [...contestants, { ...service(name, await newStore(), beside), least: 1 }];
 }
 
-/** The service over a store, as `npm start` runs it in a built tree; its command makes the store. */
-export function service(name: string, store: TemporaryStore, database?: number, tree = '.') {
+/**
+ * The service over a store, as `npm start` runs it in a built tree; its command makes the store.
+ *
+ * @returns arguments for Node, the environment, a bearer token; and that all plants are to be in the store
+ */
+export function service(name: string, store: TemporaryStore, tree = '.') {
   const built = (file: string) => resolve(tree, 'dist/src', file);
   const printed = execFileSync(options.node, [built('cli.js'), 'token', 'create', 'bench'], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, DATABASE_URL: store.url },
   });
   const [args, token] = [[...startFlags(tree), built('main.js')], printed.toString().trim()];
-  const env = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
-  return { name, args, env, token, store, isStoring: true, database };
+  const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
+  return { name, args, env, token, store, isStoring: true };
 }
 
 /**
- * Starts a server on its cores, and waits until it has printed its address.
+ * Starts a server on its core, and waits until it has printed its address.
  *
  * @throws Error where it ends before that
  */
@@ -81,28 +71,31 @@ export async function startServer(contestant: Contestant) {
   const { name, args, env, store } = contestant;
   const began = performance.now();
   // Nothing of our own environment and no `.env`, so a BODY_LIMIT of the shell, say, changes nothing.
-  const child = start(CORES?.server, [options.node, ...args], {
+  const child = start(SERVER_CORE, [options.node, ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
-  const url = await addressIn(child.stdout as Readable);
-  if (url === undefined || child.pid === undefined) throw new Error(`${name} did not start`);
+  const output = child.stdout as Readable;
+  let url: string | undefined;
+  for await (const line of createInterface(output)) {
+    // The service tells where its management is, too.
+    if (!line.includes('Management')) [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (url !== undefined) break;
+  }
+  const { pid } = child;
+  if (url === undefined || pid === undefined) throw new Error(`${name} did not start`);
+  output.resume();
   const stop = async (): Promise<void> => {
     const ended = once(child, 'close');
     child.kill('SIGTERM');
     await ended;
   };
-  const started = { startMs: performance.now() - began, idleMb: residentMb(child.pid) };
-  return { ...contestant, ...started, url, pid: child.pid, stop };
-}
-
-async function addressIn(output: Readable): Promise<string | undefined> {
-  for await (const line of createInterface(output)) {
-    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-    // The service tells where its management is, too.
-    if (url === undefined || line.includes('Management')) continue;
-    output.resume();
-    return url;
-  }
-  return undefined;
+  return {
+    ...contestant,
+    startMs: performance.now() - began,
+    idleMb: residentMb(pid),
+    url,
+    pid,
+    stop,
+  };
 }

@@ -18,58 +18,49 @@ const SETTINGS = ['shared_buffers=1GB', 'max_wal_size=4GB'];
 const FILL = `INSERT INTO plants (id, name, tag, created_by, created_at)
   SELECT random_id, 'Black alder', 'Alnus glutinosa', 'token:1', 1763700000000 FROM series
   WHERE true ON CONFLICT DO NOTHING`;
+const FILL_SQLITE = [
+  `PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000;
+  WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers LIMIT ${options.plants}),
+    series AS (SELECT random() AS random_id FROM numbers) ${FILL}`,
+  'PRAGMA wal_checkpoint(TRUNCATE)',
+];
+const FILL_POSTGRES = [
+  `WITH series AS (SELECT random(-9223372036854775808, 9223372036854775807) AS random_id
+    FROM generate_series(1, ${options.plants})) ${FILL}`,
+  'VACUUM (ANALYZE) plants',
+  'CHECKPOINT',
+];
 
 /** `npm run bench:growth`: the service over a large store and over an empty one, with random ids. */
 useDisk();
 const postgres = await PostgresServer.start(SETTINGS);
-process.prependOnceListener('exit', () => postgres.process?.kill('SIGQUIT'));
 stepAside();
-const engines = [
-  {
-    engine: 'SQLite',
-    newStore: (): Promise<TemporaryStore> => Promise.resolve(new SqliteStore()),
-    statements: [
-      `PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000;
-      WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers LIMIT ${options.plants}),
-        series AS (SELECT random() AS random_id FROM numbers) ${FILL}`,
-      'PRAGMA wal_checkpoint(TRUNCATE)',
-    ],
-  },
-  {
-    engine: 'PostgreSQL',
-    newStore: (): Promise<TemporaryStore> => PostgresStore.create(postgres.url()),
-    database: postgres.process?.pid,
-    statements: [
-      `WITH series AS (SELECT random(-9223372036854775808, 9223372036854775807) AS random_id
-        FROM generate_series(1, ${options.plants})) ${FILL}`,
-      'VACUUM (ANALYZE) plants',
-      'CHECKPOINT',
-    ],
-  },
+const sections = [
+  ...(await compare('SQLite', () => Promise.resolve(new SqliteStore()), FILL_SQLITE)),
+  ...(await compare('PostgreSQL', () => PostgresStore.create(postgres.url()), FILL_POSTGRES)),
 ];
-const size = `${number(options.plants)} plants`;
-const contestants = [];
-for (const { engine, newStore, database, statements } of engines) {
-  const create = async () => service(engine, await newStore(), database);
-  const large = await create();
-  console.log(`filling ${engine} with ${size}`);
-  for (const statement of statements) await large.store.execute(statement);
-  contestants.push(
-    { name: `${engine}, ${size}`, create: () => large },
-    // Each round makes the store again, since an empty store is empty only once.
-    { name: `${engine}, empty`, create },
-  );
-}
-const rows: Row[] = await inRounds(contestants, async ({ create }) => {
-  const server = await startServer(await create());
-  const sample = await measure(server, 'wide');
-  await server.stop();
-  return sample;
-});
 await postgres.remove();
-const sections = engines.flatMap(({ engine }, i) => {
-  const [large, empty] = rows.slice(2 * i) as [Row, Row];
-  return sectionOf(engine, [large, empty], [atLeast(0.9, large, empty)]);
-});
-const report = [describeBench('bench:growth', ...SETTINGS), ...sections];
+const report = [describeBench(`- PostgreSQL with ${SETTINGS.join(' and ')}`), ...sections];
 publish(report, [], options.quick ? undefined : ['performance.md', 'growth']);
+
+async function compare(
+  engine: string,
+  newStore: () => Promise<TemporaryStore>,
+  fill: readonly string[],
+): Promise<string[]> {
+  const large = service(engine, await newStore());
+  for (const statement of fill) await large.store.execute(statement);
+  const contestants = [
+    { name: `${engine}, ${number(options.plants)} plants`, create: () => large },
+    // Each round makes the store again, since an empty store is empty only once.
+    { name: `${engine}, empty`, create: async () => service(engine, await newStore()) },
+  ];
+  const rows = await inRounds(contestants, async ({ create }) => {
+    const server = await startServer(await create());
+    const sample = await measure(server, { ids: 'wide' });
+    await server.stop();
+    return sample;
+  });
+  const [own, empty] = rows as [Row, Row];
+  return sectionOf(engine, [own, empty], [atLeast(0.9, own, empty)]);
+}

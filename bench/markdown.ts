@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describeMachine } from './machine.js';
+import { cpus, release, totalmem, type } from 'node:os';
 
 /** The middle of some values, and how far they lie apart. */
 export interface Spread {
@@ -40,16 +40,21 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /** What a reader must know to repeat a run, as a list. @param items further items of it */
-export function describeRun(script: string, node: string, ...items: string[]): string {
+export function describeRun(node: string, ...items: string[]): string {
+  const { npm_lifecycle_event: script = '' } = process.env;
   const args = process.argv.slice(2);
   const command = ['npm', 'run', script, ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
-  const run = `- ${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${node}`;
-  return [run, describeMachine(), ...items].join('\n');
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB of memory`;
+  return [
+    `- ${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${node}`,
+    `- ${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory}, ${type()} ${release()}`,
+    ...items,
+  ].join('\n');
 }
 
 /**
  * Ends a run: prints its report and what is wrong. Where nothing is, the report goes between its two
- * markers on a page of docs, or to the page's end where it has none.
+ * markers on a page of docs.
  *
  * @param place undefined for a quick run, which writes nothing
  */
@@ -66,12 +71,12 @@ export function publish(
   process.exit(wrong.length > 0 ? 1 : 0);
 }
 
+/** @throws Error where the page does not have the markers */
 function writeBlock(file: string, name: string, markdown: string): void {
   const text = readFileSync(file, 'utf8');
-  const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
-  const block = `${begin}\n\n${markdown}\n\n${end}`;
-  const place = new RegExp(`${begin}[^]*?${end}`);
-  const isThere = place.test(text);
-  const written = isThere ? text.replace(place, () => block) : `${text.trimEnd()}\n\n${block}\n`;
-  writeFileSync(file, written);
+  const [before, rest] = text.split(`<!-- begin ${name} -->`);
+  const [, after] = rest?.split(`<!-- end ${name} -->`) ?? [];
+  if (after === undefined) throw new Error(`${file} has no place for ${name}`);
+  const block = `<!-- begin ${name} -->\n\n${markdown}\n\n<!-- end ${name} -->`;
+  writeFileSync(file, `${before}${block}${after}`);
 }

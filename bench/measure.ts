@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Server } from './contestants.js';
-import { CORES, cpuSeconds, residentMb, start } from './machine.js';
+import { LOAD_CORE, cpuSeconds, residentMb, restartPeak, start } from './machine.js';
 import { options } from './options.js';
 
 /** One server in one round. */
@@ -18,14 +17,15 @@ export interface Row<C = unknown> {
   readonly samples: Sample[];
 }
 
-/** Ids from a random start upwards, below 2^53; or random ones from the whole of int64. */
-export type Ids = 'sequential' | 'wide';
-
-/** The generator's name and version. */
-export function generator(): string {
-  const { stdout, error } = spawnSync('wrk', ['-v'], { encoding: 'utf8' });
-  if (error) throw new Error('the benchmark needs wrk (Debian: apt-get install wrk)');
-  return stdout.split(' ', 2).join(' ');
+/** What a load does otherwise than by default. */
+export interface Load {
+  readonly connections?: number;
+  /** Ids from a random start upwards, below 2^53; or random ones from the whole of int64. */
+  readonly ids?: 'sequential' | 'wide';
+  /** Seconds of load before the one that counts. */
+  readonly warmUp?: number;
+  /** Whether answers but 200, and connections that break, are counted and no error. */
+  readonly isOverload?: boolean;
 }
 
 /**
@@ -33,50 +33,53 @@ export function generator(): string {
  *
  * @throws Error where any answer is not 200, or any connection breaks
  */
-export async function measure(server: Server, ids: Ids) {
-  const { pid, database, startMs, idleMb } = server;
-  const warm = await load(server, options.warmUp, ids);
-  let memoryMb = 0;
-  const watch = setInterval(() => (memoryMb = Math.max(memoryMb, residentMb(pid))), 100);
-  const before = { server: cpuSeconds(pid), database: cpuSeconds(database ?? NaN) };
-  const { requests, seconds, p99, cpu } = await load(server, options.seconds, ids);
-  const used = cpuSeconds(pid) - before.server;
-  const usedByDatabase = cpuSeconds(database ?? NaN) - before.database;
-  clearInterval(watch);
+export async function measure(server: Server, load: Load = {}) {
+  const { pid, startMs, idleMb } = server;
+  const { warmUp = options.warmUp } = load;
+  const warm = warmUp > 0 ? await run(server, warmUp, load) : undefined;
+  restartPeak(pid);
+  const before = cpuSeconds(pid);
+  const { requests, seconds, refused, wrong, p99, cpu } = await run(server, options.seconds, load);
+  const used = cpuSeconds(pid) - before;
   return {
+    /** Answers a second, and those of them that were a 503. */
     rate: requests / seconds,
+    refused: refused / seconds,
+    /** Other answers, and connections that broke. */
+    wrong,
     /** Milliseconds within which 99 of 100 answers came. */
     p99,
     /** Microseconds of CPU time for each create. */
     cpuPerCreate: (used / requests) * 1e6,
-    databaseCpuPerCreate: database && (usedByDatabase / requests) * 1e6,
     /** In cores. */
     serverCpu: used / seconds,
     loadCpu: cpu / seconds,
     /** The most that was resident. */
-    memoryMb,
+    memoryMb: residentMb(pid, 'VmHWM'),
     idleMb,
     startMs,
     /** Plants that were answered with 200, in the warm-up too. */
-    accepted: warm.requests + requests,
+    accepted: (warm?.requests ?? 0) + requests - refused,
   };
 }
 
-/** Runs the generator on its core, to its end. */
-async function load({ name, url, token }: Server, seconds: number, ids: Ids) {
-  const wrk = ['wrk', '-t1', `-c${options.connections}`, `-d${seconds}s`, '--timeout', '10s'];
-  const plants = [token, String(randomInt(2 ** 47)), ids];
-  const command = [...wrk, '-s', resolve('bench/post.lua'), url, '--', ...plants];
-  const child = start(CORES?.load, command);
+/** Runs wrk (Debian: apt-get install wrk) on its core, to its end. */
+async function run(server: Server, seconds: number, load: Load) {
+  const { connections = options.connections, ids = 'sequential', isOverload } = load;
+  const wrk = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s'];
+  const plants = [server.token, String(randomInt(2 ** 47)), ids];
+  const command = [...wrk, '-s', resolve('bench/post.lua'), server.url, '--', ...plants];
+  const child = start(LOAD_CORE, command);
   const [printed] = await Promise.all([text(child.stdout as Readable), once(child, 'close')]);
   const [json] = /^\{.*\}$/m.exec(printed) ?? [];
   if (json === undefined) throw new Error(`no result from wrk: ${printed}`);
   const result = JSON.parse(json) as Record<
-    'requests' | 'seconds' | 'p99' | 'cpu' | 'not200' | 'errors',
+    'requests' | 'seconds' | 'refused' | 'wrong' | 'p99' | 'cpu',
     number
   >;
-  if (result.requests > 0 && result.not200 === 0 && result.errors === 0) return result;
-  throw new Error(`${name}: ${json}`);
+  const { requests, refused, wrong } = result;
+  if (requests > 0 && (isOverload || refused + wrong === 0)) return result;
+  throw new Error(`${server.name}: ${json}`);
 }
 
 /** Takes a sample of every contestant in each round; each round begins with another one. */

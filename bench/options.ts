@@ -2,10 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-/** Rounds, seconds of measured load in each and of warm-up before, and plants of a large store. */
-const FULL = { rounds: '7', seconds: '10', 'warm-up': '3', plants: '5000000' };
-const QUICK = { rounds: '2', seconds: '2', 'warm-up': '1', plants: '100000' };
-
 const text = { type: 'string' } as const;
 const { values } = parseArgs({
   options: {
@@ -18,26 +14,20 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
   },
 });
-const {
-  rounds,
-  seconds,
-  'warm-up': warmUp,
-  plants,
-} = { ...(values.quick ? QUICK : FULL), ...values };
+const { quick, beside } = values;
 const node = resolve(values.node);
 
 /** What a run of the benchmark is asked for on its command line. */
 export const options = {
-  rounds: Number(rounds),
-  seconds: Number(seconds),
-  warmUp: Number(warmUp),
-  plants: Number(plants),
+  rounds: Number(values.rounds ?? (quick ? 2 : 7)),
+  /** Of measured load in each round, and of load before it that does not count. */
+  seconds: Number(values.seconds ?? (quick ? 2 : 10)),
+  warmUp: Number(values['warm-up'] ?? (quick ? 1 : 3)),
+  /** Plants of a large store. */
+  plants: Number(values.plants ?? (quick ? 100_000 : 5_000_000)),
   connections: Number(values.connections),
   node,
   version: execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim(),
-  beside: values.beside,
-  quick: values.quick,
+  beside,
+  quick,
 };
-for (const [name, value] of Object.entries(options)) {
-  if (Number.isNaN(value)) throw new Error(`--${name} is not a number`);
-}

@@ -1,6 +1,6 @@
 -- wrk's side of the load: POST /plants with an id of its own in every request.
 -- Arguments: a bearer token, a whole number to start from, and `sequential` or `wide` for the ids.
--- The last line that it prints is a JSON object: see load() in measure.ts.
+-- The last line that it prints is a JSON object: see run() in measure.ts.
 
 local last_id, next_id, thread_of_run
 
@@ -20,7 +20,7 @@ local function sequential_id()
 end
 
 function init(args)
-  not_200 = 0
+  refused, wrong = 0, 0
   last_id = tonumber(args[2])
   math.randomseed(last_id)
   next_id = args[3] == "wide" and wide_id or sequential_id
@@ -36,17 +36,19 @@ function request()
 end
 
 function response(status)
-  if status ~= 200 then not_200 = not_200 + 1 end
+  if status == 503 then refused = refused + 1
+  elseif status ~= 200 then wrong = wrong + 1 end
 end
 
 function done(summary, latency)
   local errors = summary.errors
-  io.write(('{"requests":%d,"seconds":%f,"p99":%f,"cpu":%f,"not200":%d,"errors":%d}\n'):format(
+  local broken = errors.connect + errors.read + errors.write + errors.timeout
+  io.write(('{"requests":%d,"seconds":%f,"refused":%d,"wrong":%d,"p99":%f,"cpu":%f}\n'):format(
     summary.requests,
     summary.duration / 1e6,
+    thread_of_run:get("refused"),
+    thread_of_run:get("wrong") + broken,
     latency:percentile(99) / 1e3,
-    os.clock(),
-    thread_of_run:get("not_200"),
-    errors.connect + errors.read + errors.write + errors.timeout
+    os.clock()
   ))
 end

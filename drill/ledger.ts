@@ -1,23 +1,16 @@
-import type { StoredPlant, TemporaryStore } from '../test/support/temporary-store.js';
+import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { plantOf, type Answer } from './load.js';
 
 /** Milliseconds without trouble after which the service counts as back. */
 const QUIET_MS = 700;
 /** DATABASE_TIMEOUT, and what a busy machine may add, in milliseconds. */
-const LONGEST_MS = 5_000 + 500;
-
-/** How a plant can be left without a 200. */
-type Untold = 'refused' | 'unknown' | 'unreachable';
+export const LONGEST_MS = 5_000 + 500;
 
 /** What is done to the service or its store, time and again, and what came of it. */
 export class Scenario {
-  /** Of each time: the milliseconds until what it struck was back, the longest without a 200, and from the first other answer to the last. */
-  readonly rounds: { repair: number; without200: number; span: number }[] = [];
+  /** Of each time: the milliseconds until what it struck was back, and the longest without a 200. */
+  readonly rounds: { repair: number; without200: number }[] = [];
   readonly answers = { acknowledged: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
-  /** Of the plants that got no 200 at first: those that were stored all the same. */
-  readonly stored = { refused: 0, unknown: 0, unreachable: 0 };
-  /** The numbers of the errors that came with 503. */
-  readonly errors = new Set<number>();
   /** Plants that were told 200 and are not there, or are not what was sent. */
   lost = 0;
   /** The longest that a request took, in milliseconds. */
@@ -31,13 +24,12 @@ export class Ledger {
   /** Every plant that was told 200, and when first: nanoseconds of CLOCK_MONOTONIC. */
   readonly acknowledged = new Map<bigint, { scenario: Scenario; at: bigint }>();
   /** Plants that must be sent again. */
-  readonly open = new Map<bigint, Untold>();
+  readonly open = new Set<bigint>();
   readonly wrong: string[] = [];
   /** Of `performance.now()`, since the last disturbance began. */
   private last200 = 0;
-  private gap = 0;
-  private firstOther: number | undefined;
   private lastOther = 0;
+  private gap = 0;
 
   /** @param scenario what the answers count for, until another takes its place */
   constructor(private scenario: Scenario) {}
@@ -45,51 +37,37 @@ export class Ledger {
   /** A disturbance begins. */
   begin(scenario: Scenario): void {
     this.scenario = scenario;
-    [this.last200, this.gap, this.firstOther, this.lastOther] = [
-      performance.now(),
-      0,
-      undefined,
-      0,
-    ];
+    [this.last200, this.lastOther, this.gap] = [performance.now(), 0, 0];
+  }
+
+  /** The disturbance is over. @param repair milliseconds until what it struck was back */
+  end(repair: number): void {
+    this.scenario.rounds.push({ repair, without200: this.gap });
   }
 
   /** @param took milliseconds */
-  note(id: bigint, { kind, error, text }: Answer, took: number): void {
+  note(id: bigint, { kind, text }: Answer, took: number): void {
     const now = performance.now();
-    this.scenario.answers[kind] += 1;
-    this.scenario.longest = Math.max(this.scenario.longest, took);
+    const { scenario } = this;
+    scenario.answers[kind] += 1;
+    scenario.longest = Math.max(scenario.longest, took);
     if (kind === 'acknowledged') {
       const at = process.hrtime.bigint();
-      if (!this.acknowledged.has(id)) this.acknowledged.set(id, { scenario: this.scenario, at });
+      if (!this.acknowledged.has(id)) this.acknowledged.set(id, { scenario, at });
       this.open.delete(id);
       this.gap = Math.max(this.gap, now - this.last200);
       this.last200 = now;
       return;
     }
-    this.firstOther ??= now;
     this.lastOther = now;
-    if (error !== undefined) this.scenario.errors.add(error);
-    if (kind === 'wrong') this.wrong.push(`${this.scenario.name}: ${text}`);
-    else if (!this.acknowledged.has(id)) this.open.set(id, kind);
+    if (kind === 'wrong') this.wrong.push(`${scenario.name}: ${text}`);
+    if (!this.acknowledged.has(id)) this.open.add(id);
   }
 
   /** Whether a 200 came since a time, and nothing else for a while. */
   isQuiet(since: number): boolean {
     const quiet = performance.now() - Math.max(since, this.lastOther);
     return this.last200 > since && quiet > QUIET_MS;
-  }
-
-  /** The disturbance is over, and its plants are not sent again yet. */
-  async end(repair: number, store: TemporaryStore): Promise<void> {
-    const span = this.lastOther - (this.firstOther ?? this.lastOther);
-    this.scenario.rounds.push({ repair, without200: this.gap, span });
-    const open = new Map(this.open);
-    if (open.size === 0) return;
-    const ids = [...open.keys()].join();
-    const sql = `SELECT id FROM plants WHERE id IN (${ids})`;
-    for (const { id } of await store.rows<{ id: bigint }>(sql)) {
-      this.scenario.stored[open.get(id) ?? 'unknown'] += 1;
-    }
   }
 
   /** Looks for every plant that was told 200, with all it consists of; and whether there are others. */
@@ -99,7 +77,8 @@ export class Ledger {
     const scenarios = new Set<Scenario>();
     for (const [id, { scenario }] of this.acknowledged) {
       scenarios.add(scenario);
-      if (isSame(stored.get(id), plantOf(id))) continue;
+      const [found, { name, tag }] = [stored.get(id), plantOf(id)];
+      if (found?.name === name && found.tag === tag) continue;
       scenario.lost += 1;
       wrong.push(`${scenario.name}: plant ${id} is lost`);
     }
@@ -111,8 +90,4 @@ export class Ledger {
     const others = [...stored.keys()].filter((id) => !isSent(id));
     return others.length > 0 ? [...wrong, `${others.length} plants that nobody sent`] : wrong;
   }
-}
-
-function isSame(found: StoredPlant | undefined, { name, tag }: StoredPlant): boolean {
-  return found?.name === name && found.tag === tag;
 }

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { ERRORS } from '../src/errors/errors.js';
 import type { Client } from '../test/support/client.js';
 import type { StoredPlant } from '../test/support/temporary-store.js';
 import type { Ledger } from './ledger.js';
@@ -16,10 +17,9 @@ const STEP = 2_862_933_555_777_941_757n;
 const LONG = 64n;
 const LONG_NAME = 700;
 
-/** What came of a request: acknowledged, refused by 503 with an error, broken off, never connected, or what must never come. */
+/** What came of a request: acknowledged, refused since the store is unavailable, broken off, never connected, or what must never come. */
 export interface Answer {
   readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
-  readonly error?: number;
   readonly text?: string;
 }
 
@@ -38,9 +38,9 @@ export async function send(client: Client, id: bigint): Promise<Answer> {
     const received = await Promise.race([client.create({ id, ...content }), hang(HUNG_MS)]);
     const { status, body, text, headers } = received;
     if (status === 200 && isDeepStrictEqual(body, content)) return { kind: 'acknowledged' };
-    if (status !== 503 || !headers['retry-after'])
-      return { kind: 'wrong', text: `${status} ${text}` };
-    return { kind: 'refused', error: (body as { error: number }).error };
+    const { error } = (body ?? {}) as { error?: number };
+    const isRefused = error === ERRORS.STORE_UNAVAILABLE.error && headers['retry-after'];
+    return isRefused ? { kind: 'refused' } : { kind: 'wrong', text: `${status} ${text}` };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) return { kind: 'wrong', text: String(error) };
@@ -52,21 +52,6 @@ export async function send(client: Client, id: bigint): Promise<Answer> {
 export async function hang(ms: number): Promise<never> {
   await sleep(ms, undefined, { ref: false });
   throw new Error(`no answer in ${ms} ms`);
-}
-
-/** Does tasks side by side, so many at a time; resolves with what came of each, in their order. */
-export async function inLanes<T, R>(
-  lanes: number,
-  tasks: readonly T[],
-  work: (task: T) => Promise<R>,
-): Promise<R[]> {
-  const left = tasks.entries();
-  const results: R[] = [];
-  const lane = async (): Promise<void> => {
-    for (const [i, task] of left) results[i] = await work(task);
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
-  return results;
 }
 
 /** What the clients of a load do otherwise than by default. */
@@ -82,9 +67,6 @@ export interface LoadOptions {
 
 /** Clients that send one plant after the other, each on a connection of its own. */
 export class Load {
-  private readonly pause: number;
-  private readonly repeats: number;
-  private readonly step: bigint;
   private isRunning = true;
   /** Ids are from the whole of int64 and look random, each once. */
   private last = randomFillSync(new BigInt64Array(1))[0] ?? 0n;
@@ -95,18 +77,26 @@ export class Load {
     private readonly ledger: Ledger,
     { clients = CLIENTS, pause = 20, repeats = 1 / 8, areLong = false }: LoadOptions = {},
   ) {
-    [this.pause, this.repeats] = [pause, repeats];
-    this.step = areLong ? LONG * STEP : STEP;
-    if (areLong) this.last *= LONG;
-    this.clients = Promise.all(Array.from({ length: clients }, () => this.run()));
+    const factor = areLong ? LONG : 1n;
+    this.last *= factor;
+    const next = () => (this.last = BigInt.asIntN(64, this.last + factor * STEP));
+    const run = async (): Promise<void> => {
+      let id = next();
+      while (this.isRunning) {
+        const isAcknowledged = await this.send(id);
+        if (Math.random() > repeats) id = next();
+        await sleep(isAcknowledged ? Math.random() * pause : PAUSE_AFTER_TROUBLE);
+      }
+    };
+    this.clients = Promise.all(Array.from({ length: clients }, run));
   }
 
   /** Sends the plants once more that have no 200 yet; there is no reason left for another answer. */
   async repeat(): Promise<void> {
-    await inLanes(CLIENTS, [...this.ledger.open.keys()], async (id) => {
-      if (await this.send(id)) return;
-      this.ledger.wrong.push(`plant ${id}, sent again: ${this.ledger.open.get(id)}`);
-    });
+    const again = async (id: bigint): Promise<void> => {
+      if (!(await this.send(id))) this.ledger.wrong.push(`plant ${id}, sent again: no 200`);
+    };
+    await Promise.all([...this.ledger.open].map(again));
   }
 
   /** Ends the clients, each when it has its answer. */
@@ -114,20 +104,6 @@ export class Load {
     this.isRunning = false;
     await this.clients;
     this.client.close();
-  }
-
-  private async run(): Promise<void> {
-    let id = this.next();
-    while (this.isRunning) {
-      const isAcknowledged = await this.send(id);
-      if (Math.random() > this.repeats) id = this.next();
-      await sleep(isAcknowledged ? Math.random() * this.pause : PAUSE_AFTER_TROUBLE);
-    }
-  }
-
-  private next(): bigint {
-    this.last = BigInt.asIntN(64, this.last + this.step);
-    return this.last;
   }
 
   private async send(id: bigint): Promise<boolean> {

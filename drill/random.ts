@@ -38,13 +38,8 @@ export class Random {
       .map(({ item }) => item);
   }
 
-  /** So many of the results of a function, in the order in which they were made. */
-  several<Item>(count: number, make: (i: number) => Item): Item[] {
-    return Array.from({ length: count }, (_, i) => make(i));
-  }
-
   /** So many random bytes, as a text of Latin-1. */
   bytes(length: number): string {
-    return this.several(length, () => String.fromCharCode(this.below(256))).join('');
+    return Array.from({ length }, () => String.fromCharCode(this.below(256))).join('');
   }
 }

@@ -9,11 +9,6 @@ import { CLIENTS, Load, type LoadOptions } from './load.js';
 
 const RECOVERY_MS = 60_000;
 
-const running = new Set<Service>();
-process.on('exit', () => {
-  for (const service of running) service.signal('SIGKILL');
-});
-
 /** What came of scenarios over one store, and what went wrong in them. */
 export interface Played {
   readonly scenarios: readonly Scenario[];
@@ -49,7 +44,6 @@ export class Service {
     const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.env };
     const { store, token } = this;
     const started = await ServiceProcess.start({ store, token, env });
-    running.add(this);
     this.exitCode = undefined;
     void started.exited.then(({ code }) => (this.exitCode = code));
     this.process = started;
@@ -60,15 +54,10 @@ export class Service {
     return this.process !== undefined && this.exitCode === undefined;
   }
 
-  signal(signal: NodeJS.Signals): void {
-    this.process?.signal(signal);
-  }
-
   /** Ends it, and resolves when it is gone. */
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    this.signal(signal);
+    this.process?.signal(signal);
     await this.process?.exited;
-    running.delete(this);
   }
 
   async restart(): Promise<void> {
@@ -101,16 +90,15 @@ export class Stage {
    * more that got no 200.
    *
    * @param strike resolves when what it struck is back
-   * @param store looked into afterwards, past the service
    */
-  async round(scenario: Scenario, strike: () => Promise<void>, store = this.service.store) {
+  async round(scenario: Scenario, strike: () => Promise<void>): Promise<void> {
     await sleep(300 + Math.random() * 700);
     const began = performance.now();
     this.ledger.begin(scenario);
     await strike();
     const struck = performance.now();
     await this.until('the service recovers', () => this.ledger.isQuiet(struck));
-    await this.ledger.end(struck - began, store);
+    this.ledger.end(struck - began);
     await this.load.repeat();
     console.log(`${scenario.name}: ${scenario.rounds.length}`);
   }

@@ -1,12 +1,13 @@
 import { ERRORS } from '../../src/errors/errors.js';
 import { conforms } from '../../test/support/answers.js';
+import { parseHead } from '../../test/support/raw-connection.js';
 import type { Script } from './script.js';
 
 const OVERLOADED: number = ERRORS.OVERLOADED.error;
 
 interface Answer {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: Readonly<Record<string, string>>;
   /** The body; that of an answer to HEAD is not sent. */
   readonly text: string | undefined;
 }
@@ -47,7 +48,7 @@ function check({ status, headers, text }: Answer): void {
   // Paths that the document does not have answer 404 and 405.
   const path = status === 404 || status === 405 ? '/' : '/plants';
   if (text === undefined) return;
-  conforms({ method: 'POST', path, status, headers, text });
+  conforms({ method: 'POST', path, status, headers: new Headers(headers), text });
   const { error } = JSON.parse(text) as { error: number };
   if (!EXPECTED.has(`${status} ${error}`)) throw new Error(`the answer is ${status} ${text}`);
 }
@@ -61,16 +62,9 @@ function parse(received: Buffer): Answer[] {
     if (!'HTTP/1.1 '.startsWith(head.slice(0, 9)))
       throw new Error(`not HTTP: ${head.slice(0, 200)}`);
     if (end < 0) break;
-    const [statusLine = '', ...lines] = head.split('\r\n');
-    const status = Number(statusLine.split(' ')[1]);
-    const headers = new Headers(
-      lines.map((line): [string, string] => {
-        const colon = line.indexOf(':');
-        return [line.slice(0, colon), line.slice(colon + 1).trim()];
-      }),
-    );
+    const { status, headers } = parseHead(head);
     const usual = status < 200 || status === 304 ? 0 : NaN;
-    const length = Number(headers.get('content-length') ?? usual);
+    const length = Number(headers['content-length'] ?? usual);
     if (Number.isNaN(length)) throw new Error(`no length: ${head}`);
     const start = end + 4;
     const isBare = length > 0 && received.toString('latin1', start, start + 9) === 'HTTP/1.1 ';

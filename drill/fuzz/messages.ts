@@ -51,7 +51,7 @@ export function wildRequest(random: Random, token: string): string {
     'Content-Type: application/json',
     chunks.includes(body) ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`,
   ].filter(() => !random.once(8));
-  const lines = [...usual, ...random.several(random.below(3), () => random.pick(LINES))];
+  const lines = [...usual, ...random.sample(LINES, random.below(3))];
   const start = `${random.pick(methods)} ${random.pick(targets)} ${random.pick(versions)}`;
   return `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
 }

@@ -54,7 +54,7 @@ export function scriptOf(random: Random, target: Target, index: number): Script 
   }
   if (random.once(150)) return { ...way, steps: [flood(random)], isRead: false, idle: FLOOD_IDLE };
   if (random.once(3)) return { ...way, ...known(random, target.token, index, isTls) };
-  const requests = random.several(1 + random.below(random.pick([1, 1, 1, 8])), () =>
+  const requests = Array.from({ length: 1 + random.below(random.pick([1, 1, 1, 8])) }, () =>
     random.once(2)
       ? wildRequest(random, target.token)
       : knownRequest(random, target.token, '9').text,
@@ -73,7 +73,7 @@ type Changes = Pick<Script, 'steps'> & Partial<Script>;
  */
 function known(random: Random, token: string, index: number, isTls: boolean): Changes {
   const count = 1 + random.below(random.once(40) ? PIPELINE : random.pick([1, 1, 1, 6]));
-  const requests = random.several(count, (i) =>
+  const requests = Array.from({ length: count }, (_, i) =>
     knownRequest(random, token, `-1${index}${i + 1_000}`),
   );
   const text = requests.map((request) => request.text).join('');

@@ -1,7 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { resolve } from 'node:path';
+import { duplexPair } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { residentMb } from '../../bench/machine.js';
@@ -21,12 +21,10 @@ const COLLECTION = 1_000;
 const CHECKPOINTER = 7;
 /** Lines of the log that must not be. A client may bring more plants than may wait, though. */
 const FAULT = /^\S+ (?:ERROR|FATAL) (?!.*error=5002\b).*$/gm;
-/** States of a TCP connection in /proc/net/tcp: of one that is over, and of a port that is listened on. */
-const NOT_OPEN = new Set(['06', '0A']);
-
 /** The service under attack, in a process of its own. */
 export class Subject {
-  private descriptors = 0;
+  /** Files that may be open when no client is connected, and sockets among them. */
+  private most = { files: Infinity, sockets: Infinity };
   private created = 0n;
   hasEnded = false;
 
@@ -35,7 +33,6 @@ export class Subject {
     /** A TLS client's first bytes, where the service speaks TLS. */
     readonly clientHello: string | undefined,
   ) {
-    process.once('exit', () => service.signal('SIGKILL'));
     void service.exited.then(() => (this.hasEnded = true));
   }
 
@@ -47,10 +44,9 @@ export class Subject {
     const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS, ...tls };
     const service = await ServiceProcess.start({ store, env });
     const subject = new Subject(service, isTls ? await recordClientHello() : undefined);
+    const { files, sockets } = subject.countOpen();
+    subject.most = { files: files + CHECKPOINTER, sockets };
     await subject.create();
-    subject.descriptors = Infinity;
-    await subject.settle();
-    subject.descriptors = subject.countDescriptors() + CHECKPOINTER;
     return subject;
   }
 
@@ -76,11 +72,10 @@ export class Subject {
   async settle(): Promise<void> {
     const until = performance.now() + GRACE;
     for (;;) {
-      const [sockets, descriptors] = [this.countSockets(), this.countDescriptors()];
-      if (this.hasEnded || (sockets === 0 && descriptors <= this.descriptors)) return;
+      const { files, sockets } = this.countOpen();
+      if (files <= this.most.files && sockets <= this.most.sockets) return;
       if (performance.now() > until) {
-        const left = `${sockets} connections and ${descriptors} descriptors`;
-        throw new Error(`${left} are left after ${GRACE} ms; at most ${this.descriptors} may be`);
+        throw new Error(`${sockets} sockets and ${files} files are left after ${GRACE} ms`);
       }
       await sleep(50);
     }
@@ -100,29 +95,17 @@ export class Subject {
     return this.service.output.match(FAULT) ?? [];
   }
 
-  private countDescriptors(): number {
-    return this.hasEnded ? 0 : readdirSync(`/proc/${this.service.pid}/fd`).length;
-  }
-
-  private countSockets(): number {
-    const port = this.service.port.toString(16).toUpperCase().padStart(4, '0');
-    const sockets = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1, -1);
-    return sockets.filter((line) => {
-      const [, local = '', , state = ''] = line.trim().split(/\s+/);
-      return local.endsWith(`:${port}`) && !NOT_OPEN.has(state);
-    }).length;
+  private countOpen(): { files: number; sockets: number } {
+    if (this.hasEnded) return { files: 0, sockets: 0 };
+    const links = execFileSync('ls', ['-l', `/proc/${this.service.pid}/fd`], { encoding: 'utf8' });
+    return { files: links.split('\n').length, sockets: links.split(' -> socket:').length };
   }
 }
 
 async function recordClientHello(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = connectTls({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });
-  client.on('error', () => undefined);
-  const [accepted] = (await once(server, 'connection')) as [Socket];
-  const [hello] = (await once(accepted, 'data')) as [Buffer];
-  accepted.destroy();
+  const [inside, outside] = duplexPair();
+  const client = connectTls({ socket: inside });
+  const [hello] = (await once(outside, 'data')) as [Buffer];
   client.destroy();
-  server.close();
   return hello.toString('latin1');
 }

@@ -1,17 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { describePostgres, useDisk } from '../../bench/machine.js';
+import { useDisk } from '../../bench/machine.js';
 import { publish } from '../../bench/markdown.js';
+import { PostgresStore } from '../../test/support/postgres-store.js';
+import { Proxy } from '../../test/support/proxy.js';
 import { Scenario } from '../ledger.js';
 import { describeDrill, reportOn } from '../report.js';
 import { killService, Service, Stage, type Played } from '../stage.js';
-import { failOver } from './failovers.js';
-import { newServer, storeOf } from './pair.js';
+import { newServer, Pair, storeOf } from './pair.js';
 
 /** Milliseconds for which a server stands still: longer than any request may wait for it. */
 const STILL_MS = 8_000;
 /** For each so many kills it stands still once: that takes longer. */
 const KILLS = 5;
+
+/** Milliseconds for which the proxy leads to the old primary: long enough for a commit to hang. */
+const ASTRAY_MS = 4_000;
+/** Milliseconds for which it leads to a standby that is not promoted yet. */
+const AHEAD_MS = 1_000;
 
 /** `npm run drill:postgres`: strikes the service and its servers down under load. */
 const { quick } = parseArgs({ options: { quick: { type: 'boolean', default: false } } }).values;
@@ -20,8 +26,7 @@ useDisk();
 
 const played = [await killServices(kills), await killServer(kills), await failOver(failovers)];
 const description = describeDrill(
-  'drill:postgres',
-  `- ${describePostgres()}; \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
+  `- \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
 );
 const report = [description, ...reportOn(played.flatMap(({ scenarios }) => scenarios))];
 const wrong = played.flatMap((each) => each.wrong);
@@ -55,4 +60,54 @@ async function killServer(times: number): Promise<Played> {
   const wrong = await stage.finish();
   await server.remove();
   return { scenarios: [killed, still], wrong };
+}
+
+/** Failovers from a primary to its synchronous standby, and what can go wrong beside them. */
+async function failOver(times: number): Promise<Played> {
+  const orderly = new Scenario('failover, proxy follows');
+  const hasty = new Scenario('failover, proxy ahead');
+  const split = new Scenario('proxy to the old primary, still one');
+  const readOnly = new Scenario('proxy to the old primary, read-only');
+  const pair = await Pair.start();
+  const proxy = await Proxy.start(pair.primary.port);
+  const url = new URL(pair.primary.url());
+  url.port = String(proxy.port);
+  const service = await Service.over(new PostgresStore(url.href, 'postgres'));
+  const stage = await Stage.start(service, orderly);
+  const astray = () => stray(pair, proxy);
+
+  for (let i = 0; i < times; i++) {
+    if (i % 2 === 0) await stage.round(orderly, () => follow(pair, proxy));
+    else await stage.round(hasty, () => runAhead(pair, proxy));
+    await pair.other.start();
+    await stage.round(split, astray);
+    await pair.raiseReadOnly();
+    await stage.round(readOnly, astray);
+    await pair.renew();
+  }
+  const wrong = await stage.finish(storeOf(pair.primary));
+  await proxy.stop();
+  await pair.remove();
+  return { scenarios: [orderly, hasty, split, readOnly], wrong };
+}
+
+async function follow(pair: Pair, proxy: Proxy): Promise<void> {
+  // What is left of the old primary is not waited for.
+  const gone = pair.primary.kill();
+  await pair.promote();
+  proxy.pointAt(pair.primary.port);
+  await gone;
+}
+
+async function runAhead(pair: Pair, proxy: Proxy): Promise<void> {
+  proxy.pointAt(pair.other.port);
+  await pair.primary.kill();
+  await sleep(AHEAD_MS);
+  await pair.promote();
+}
+
+async function stray(pair: Pair, proxy: Proxy): Promise<void> {
+  proxy.pointAt(pair.other.port);
+  await sleep(ASTRAY_MS);
+  proxy.pointAt(pair.primary.port);
 }

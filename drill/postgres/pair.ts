@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { freePort } from '../../test/support/postgres-programs.js';
@@ -12,8 +12,8 @@ const SETTINGS = ['wal_keep_size=4096'];
 /** The name by which a standby is known to its primary. */
 const STANDBY = 'standby';
 /** What a base backup leaves out (postgresql.org/docs/current/continuous-archiving.html). */
-const LEFT_OUT = /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|.*\.signal)$/;
-const EMPTIED = /^(pg_wal|pg_replslot|pg_stat_tmp|pg_subtrans|pg_notify|pg_serial|pg_snapshots)$/;
+const LEFT_OUT =
+  /postmaster\.(pid|opts)|pgsql_tmp|pg_internal\.init|\.signal$|pg_(wal|replslot|stat_tmp|subtrans|notify|serial|snapshots)\//;
 
 /** The store in a server's own database. */
 export function storeOf(server: PostgresServer): PostgresStore {
@@ -23,7 +23,6 @@ export function storeOf(server: PostgresServer): PostgresStore {
 /** A new server, which ends when the drill does, and whose 200 means stable storage. */
 export async function newServer(): Promise<PostgresServer> {
   const server = await PostgresServer.start(SETTINGS);
-  process.prependOnceListener('exit', () => server.process?.kill('SIGKILL'));
   const settings = `SELECT name, setting FROM pg_settings
     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting <> 'on'`;
   const off = await storeOf(server).rows<{ name: string }>(settings);
@@ -40,7 +39,6 @@ export class Pair {
 
   static async start(): Promise<Pair> {
     const standby = new PostgresServer(await freePort(), SETTINGS);
-    process.prependOnceListener('exit', () => standby.process?.kill('SIGKILL'));
     const pair = new Pair(await newServer(), standby);
     await pair.join();
     return pair;
@@ -95,8 +93,7 @@ export class Pair {
     const client = new Client({ connectionString: primary.url() });
     await client.connect();
     await client.query("SELECT pg_backup_start('drill', fast => true)");
-    const filter = (path: string): boolean =>
-      !LEFT_OUT.test(basename(path)) && !EMPTIED.test(basename(dirname(path)));
+    const filter = (path: string): boolean => !LEFT_OUT.test(path);
     cpSync(primary.data, other.data, { recursive: true, filter });
     mkdirSync(join(other.data, 'pg_wal'), { recursive: true, mode: 0o700 });
     const stop = 'SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)';

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import type { File, Operation } from './recording.js';
 
 /** What the kernel writes as a whole, in bytes. */
@@ -25,11 +25,8 @@ export class DiskFile {
   /** Was unsynced when a sync failed: the kernel takes it for written, and writes it no more. */
   private forsaken: Change[] = [];
   private readonly fd: number;
-  /** What a cut has overwritten, and the size of the file before. */
-  private readonly undo: Change[] = [];
-  private size = 0;
 
-  constructor(path: string) {
+  constructor(private readonly path: string) {
     this.fd = openSync(path, 'r+');
   }
 
@@ -42,22 +39,12 @@ export class DiskFile {
     else this.unsynced.push({ file, offset, isUnlink: kind === 'unlink', end });
   }
 
-  /** Makes the file what it is after a cut until which these changes had reached the disk. */
-  cut(changes: readonly Change[]): void {
-    this.size = fstatSync(this.fd).size;
-    for (const change of changes) {
-      const { offset, data } = change;
-      const before = Buffer.allocUnsafe(data?.length ?? Math.max(0, this.size - offset));
-      const length = readSync(this.fd, before, 0, before.length, offset);
-      this.undo.push({ ...change, data: before.subarray(0, length) });
-      this.write(change);
-    }
-  }
-
-  /** Makes the file again what is on the disk for sure. */
-  restore(): void {
-    for (const change of this.undo.splice(0).reverse()) this.write(change);
-    if (fstatSync(this.fd).size !== this.size) ftruncateSync(this.fd, this.size);
+  /** Copies the file as it is after a cut until which these changes had reached the disk. */
+  copyTo(path: string, changes: readonly Change[]): void {
+    copyFileSync(this.path, path);
+    const fd = openSync(path, 'r+');
+    for (const change of changes) write(fd, change);
+    closeSync(fd);
   }
 
   close(): void {
@@ -84,11 +71,11 @@ export class DiskFile {
     const covered = this.unsynced.filter(({ end }) => end <= start);
     this.unsynced = this.unsynced.filter(({ end }) => end > start);
     if (outcome === 'failed') this.forsaken.push(...covered);
-    else for (const change of covered) this.write(change);
+    else for (const change of covered) write(this.fd, change);
   }
+}
 
-  private write({ offset, data }: Change): void {
-    if (data) writeSync(this.fd, data, 0, data.length, offset);
-    else ftruncateSync(this.fd, offset);
-  }
+function write(fd: number, { offset, data }: Change): void {
+  if (data) writeSync(fd, data, 0, data.length, offset);
+  else ftruncateSync(fd, offset);
 }

@@ -1,14 +1,12 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { number, table } from '../../bench/markdown.js';
-import { SqliteStore } from '../../test/support/sqlite-store.js';
+import type { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario, type Ledger } from '../ledger.js';
 import { send } from '../load.js';
 import { Random } from '../random.js';
 import { Service, Stage } from '../stage.js';
-import { FILES, MEMORY, OPERATIONS, Recording, type Fault } from './recording.js';
-import { faultsIn, Replay, writeSent } from './replay.js';
+import { FILES, OPERATIONS, Recording, type Fault } from './recording.js';
+import { faultsIn, Replay, sentOf } from './replay.js';
 
 /** Milliseconds for which a lasting fault lasts; and in which a service may end. */
 const LASTING_MS = 1_000;
@@ -60,14 +58,13 @@ export async function failDisk(fault: Fault, points: number, seed: number) {
     return exit === undefined || exit === IO_ERROR ? [] : [`the service ended with ${exit}`];
   });
   wrong.push(...(await problemsOf(() => stage.finish())), ...integrityOf(store));
-  writeSent(stage.ledger, store.folder);
-  const other = new SqliteStore(MEMORY);
-  mkdirSync(dirname(other.path));
-  const cuts = new Replay({ folder: store.folder, seed, points, after, image: other.path });
+  const sent = sentOf(stage.ledger);
+  const cuts = new Replay({ folder: store.folder, sent, seed, points, after });
   wrong.push(...cuts.wrong.slice(0, 1));
-  wrong.push(...(await problemsOf(() => resend(new Service(other, service.token), stage.ledger))));
+  const left = new Service(cuts.image, service.token);
+  wrong.push(...(await problemsOf(() => resend(left, stage.ledger))));
   await store.remove();
-  await other.remove();
+  await cuts.image.remove();
   return { scenario, exit, cuts, wrong: wrong.map((each) => `${scenario.name}: ${each}`) };
 }
 

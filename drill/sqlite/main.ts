@@ -7,7 +7,6 @@ import { useDisk } from '../../bench/machine.js';
 import { publish } from '../../bench/markdown.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../ledger.js';
-import { inLanes } from '../load.js';
 import { describeDrill, reportOn } from '../report.js';
 import { killService, Service, Stage, type Played } from '../stage.js';
 import { failDisk, FAULTS, integrityOf, reportOnErrors, type IoError } from './io-errors.js';
@@ -63,7 +62,7 @@ for (const [i, fault] of faults.entries())
   errors.push(await failDisk(fault, faultPoints, seed + i));
 const played = [await fillDisk(fills), await killServices(kills)];
 const report = [
-  describeDrill('drill:sqlite', `- seed ${seed}`),
+  describeDrill(`- seed ${seed}`),
   ...cuts.report,
   reportOnErrors(errors),
   ...reportOn(played.flatMap(({ scenarios }) => scenarios)),
@@ -98,12 +97,14 @@ async function fillDisk(times: number): Promise<Played> {
 /** `kill -9` of services under load, which start again on their files. */
 async function killServices(times: number): Promise<Played> {
   const scenario = new Scenario('`kill -9` of the service');
-  const shares = Array.from({ length: LANES }, (_, i) => Math.floor((times + i) / LANES));
-  const wrong = await inLanes(LANES, shares, (share) => {
-    const store = new SqliteStore();
-    let looks = 0;
-    const inspect = () => (looks++ % INTERVAL === 0 || looks > share ? integrityOf(store) : []);
-    return killService(share, scenario, store, inspect, { clients: CLIENTS });
-  });
+  const wrong = await Promise.all(
+    Array.from({ length: LANES }, (_, i) => {
+      const share = Math.floor((times + i) / LANES);
+      const store = new SqliteStore();
+      let looks = 0;
+      const inspect = () => (looks++ % INTERVAL === 0 || looks > share ? integrityOf(store) : []);
+      return killService(share, scenario, store, inspect, { clients: CLIENTS });
+    }),
+  );
   return { scenarios: [scenario], wrong: wrong.flat() };
 }

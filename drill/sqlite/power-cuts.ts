@@ -1,19 +1,20 @@
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { number, table } from '../../bench/markdown.js';
 import { Ledger, Scenario } from '../ledger.js';
 import { Load, send } from '../load.js';
 import type { Service } from '../stage.js';
-import { KINDS, type Kind } from './cuts.js';
-import { FILES, MEMORY, Recording } from './recording.js';
-import { Replay, writeSent } from './replay.js';
+import { FILES, Recording, restartsLog } from './recording.js';
+import { Replay, sentOf, type Sent } from './replay.js';
 
 /** Cuts with a disk that lies, for each of the files: the drill must notice. */
 const LIES = 10;
 /** Kills under load before each long life, and the plants that are stored before each. */
 const KILLS = 3;
 const PLANTS = 300;
+/** What clients have sent, in the folder of a recording that is kept. */
+const SENT = 'sent.txt';
 
 /** How much is recorded, and how often the power is cut in it. */
 export interface Extent {
@@ -33,18 +34,32 @@ export async function cutPower(extent: Extent, seed: number) {
   const { store, service } = await Recording.of({ MIGRATE: 'off' });
   const { folder } = store;
   const ledger = await record(service, extent);
-  writeSent(ledger, folder);
-  const image = join(MEMORY, 'image.sqlite');
-  const cuts = new Replay({ folder, seed, points: extent.points, image, left: store.path });
-  const lies = FILES.map((lying) => new Replay({ folder, seed, points: LIES, image, lying }));
+  const sent = sentOf(ledger);
+  const cuts = new Replay({ folder, sent, seed, points: extent.points, left: store.path });
+  const lies = FILES.map((lying) => new Replay({ folder, sent, seed, points: LIES, lying }));
   const wrong = [...ledger.wrong, ...cuts.wrong, ...doubts(cuts, lies, extent)];
-  if (wrong.length > 0) {
-    const kept = resolve('drill/.work', `recording-${Date.now()}`);
-    cpSync(folder, kept, { recursive: true });
-    wrong.push(`the recording is kept in ${kept}`);
-  }
+  if (wrong.length > 0) wrong.push(`the recording is kept in ${keep(folder, sent)}`);
   await store.remove();
   return { report: reportOn(cuts, lies), wrong };
+}
+
+function keep(folder: string, sent: Sent): string {
+  const kept = resolve('drill/.work', `recording-${Date.now()}`);
+  cpSync(folder, kept, { recursive: true });
+  writeFileSync(join(kept, SENT), [...sent].map(([id, at]) => `${id} ${at ?? ''}`).join('\n'));
+  return kept;
+}
+
+/** Cuts the power again in a recording that was kept. */
+export function cutAgain(folder: string, points: number, seed: number): Replay {
+  const lines = readFileSync(join(folder, SENT), 'utf8').split('\n');
+  const sent = new Map(
+    lines.map((line) => {
+      const [id = '', at = ''] = line.split(' ');
+      return [BigInt(id), at === '' ? undefined : BigInt(at)];
+    }),
+  );
+  return new Replay({ folder, sent, seed, points, left: join(folder, 'data/store.sqlite') });
 }
 
 /** Starts the service again and again, and kills it or ends it, under load. */
@@ -69,7 +84,7 @@ async function live(service: Service, ledger: Ledger, plants: number): Promise<L
   await service.start();
   const client = service.client();
   // First those that have no 200, and nothing else: no other plant brings a sync.
-  for (const id of ledger.open.keys()) ledger.note(id, await send(client, id), 0);
+  for (const id of ledger.open) ledger.note(id, await send(client, id), 0);
   const enough = ledger.acknowledged.size + plants;
   const load = new Load(client, ledger, { pause: 0 });
   while (ledger.acknowledged.size < enough && service.lives) await sleep(20);
@@ -81,34 +96,33 @@ function doubts(cuts: Replay, lies: readonly Replay[], { cycles, images }: Exten
   const blind = lies.flatMap(({ lost }, i) =>
     lost === 0 ? [`no plant is missed with syncs of the ${FILES[i]} that do nothing`] : [],
   );
+  const restarts = cuts.operations.filter(restartsLog).length;
   return [
     ...(cuts.total < images ? [`${cuts.total} images, not ${images}`] : []),
-    ...(cuts.checkpoints < cycles ? ['too few checkpoints'] : []),
+    ...(checkpointsOf(cuts) < cycles ? ['too few checkpoints'] : []),
     // Where there is no log, one begins too.
-    ...(cuts.restarts < 2 * cycles ? ['too few logs that began again'] : []),
+    ...(restarts < 2 * cycles ? ['too few logs that began again'] : []),
     ...blind,
   ];
 }
 
+function checkpointsOf({ operations }: Replay): number {
+  const isOne = ({ kind, file, outcome }: (typeof operations)[number]) =>
+    kind === 'sync' && file === 'database' && outcome === 'done';
+  return operations.filter(isOne).length;
+}
+
 /** Images by the kind of cut, and what was found in them. */
 function reportOn(cuts: Replay, lies: readonly Replay[]): string[] {
-  const kinds = Object.keys(KINDS) as Kind[];
-  const rows = kinds.map((kind) => [kind, number(cuts.images[kind] ?? 0)]);
+  const rows = Object.entries(cuts.images).map(([kind, n]) => [kind, number(n)]);
   const seen = lies.map(
-    ({ lost, checked }, i) =>
-      `with syncs of the ${FILES[i]} that do nothing ${number(lost)} of ${number(checked)} were lost`,
+    ({ lost, checked }, i) => `of the ${FILES[i]} ${number(lost)} of ${number(checked)}`,
   );
   return [
     table(['power cuts', 'images'], [...rows, ['**all**', `**${number(cuts.total)}**`]]),
-    `Of ${number(cuts.operations.length)} operations with ${number(cuts.checkpoints)} checkpoints. ` +
+    `Of ${number(cuts.operations.length)} operations with ${number(checkpointsOf(cuts))} checkpoints. ` +
       `Acknowledged plants looked for in the images: ${number(cuts.checked)}; lost: ` +
-      `${number(cuts.lost)}; damaged images: ${number(cuts.damaged)}. That the drill can see: ` +
+      `${number(cuts.lost)}; damaged images: ${number(cuts.damaged)}. Lost where syncs do nothing: ` +
       `${seen.join(', ')}.`,
   ];
-}
-
-/** Cuts the power again in a recording that was kept. */
-export function cutAgain(folder: string, points: number, seed: number): Replay {
-  const [image, left] = [join(MEMORY, 'image.sqlite'), join(folder, 'data/store.sqlite')];
-  return new Replay({ folder, seed, points, image, left });
 }

@@ -34,6 +34,11 @@ export class PostgresServer {
     this.settings = settings;
     // The server runs as another user where we are root.
     chmodSync(this.folder, 0o711);
+    // It ends at the latest when this process does, before the folder of a benchmark is removed.
+    process.prependOnceListener('exit', () => {
+      this.process?.kill('SIGQUIT');
+      this.resume();
+    });
   }
 
   /**

@@ -41,14 +41,7 @@ export class RawConnection {
    */
   async read(request = { method: 'POST', path: '/plants' }): Promise<Received> {
     const end = await this.until(() => this.bytes.indexOf('\r\n\r\n'));
-    const [statusLine = '', ...lines] = this.bytes.toString('latin1', 0, end).split('\r\n');
-    const status = Number(statusLine.split(' ')[1]);
-    const headers = Object.fromEntries(
-      lines.map((line) => [
-        line.slice(0, line.indexOf(':')).toLowerCase(),
-        line.slice(line.indexOf(':') + 1).trim(),
-      ]),
-    );
+    const { status, headers } = parseHead(this.bytes.toString('latin1', 0, end));
     const start = end + 4;
     const length = Number(headers['content-length'] ?? 0);
     await this.until(() => (this.bytes.length >= start + length ? 0 : -1));
@@ -75,6 +68,17 @@ export class RawConnection {
       await new Promise<void>((resolve) => (this.wake = resolve));
     }
   }
+}
+
+/** The status and the headers of an answer, by name in lower case, of all lines before its body. */
+export function parseHead(head: string): { status: number; headers: Record<string, string> } {
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const pairs = lines.map((line) => [
+    line.slice(0, line.indexOf(':')).toLowerCase(),
+    line.slice(line.indexOf(':') + 1).trim(),
+  ]);
+  const headers = Object.fromEntries(pairs) as Record<string, string>;
+  return { status: Number(statusLine.split(' ')[1]), headers };
 }
 
 /** The bytes of a request. `content-length` is that of the body unless the headers say otherwise. */

@@ -12,6 +12,9 @@ import type { TemporaryStore } from './temporary-store.js';
 /** As it was built; npm starts its scripts at the top of the project. */
 const MAIN = resolve('dist/src/main.js');
 
+const ending = new AbortController();
+process.once('exit', () => ending.abort());
+
 /** How a process ended. */
 export interface Exit {
   readonly code: number | null;
@@ -39,8 +42,14 @@ export function spawnMain(
   const own = { PORT: '0', MANAGEMENT_PORT: 'off', DATABASE_URL: store.url, ...LOG_ALL };
   const variables = { PATH: process.env.PATH, ...own, ...env };
   noteSecrets(Object.values(variables).join('\n'));
-  // No file `.env` of a developer is there.
-  const child = spawn(command, args, { cwd: store.folder, env: variables });
+  const child = spawn(command, args, {
+    // No file `.env` of a developer is there.
+    cwd: store.folder,
+    env: variables,
+    // It ends at the latest when this process does.
+    signal: ending.signal,
+    killSignal: 'SIGKILL',
+  });
   for (const stream of [child.stdout, child.stderr]) {
     const log = new Log();
     stream.on('data', (chunk: Buffer) => log.write(chunk));
