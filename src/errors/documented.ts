@@ -7,8 +7,8 @@ type Decorator = PropertyDecorator & MethodDecorator & ClassDecorator;
 const pending: ((swagger: Swagger) => void)[] = [];
 
 /**
- * Applies a decorator of @nestjs/swagger once someone asks for the document. A service that no one asks for it
- * never loads the library: 560 modules, a fifth of the time of a start.
+ * Applies a decorator of @nestjs/swagger once someone asks for the document. The library and what it imports are
+ * over 500 modules, which a service that no one asks for the document never loads (docs/performance.md).
  */
 export function Documented(choose: (swagger: Swagger) => (...target: never[]) => void): Decorator {
   return (...target: unknown[]) => {
