@@ -7,9 +7,9 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
-import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
+import { Documented } from '../errors/documented.js';
 import { ApiError } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -107,7 +107,7 @@ class BearerGuard implements CanActivate {
 export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard),
-    ApiBearerAuth('bearerAuth'),
+    Documented(({ ApiBearerAuth }) => ApiBearerAuth('bearerAuth')),
     ApiError(401, 'no bearer token, or an invalid or expired one', {
       'WWW-Authenticate': {
         description:

@@ -1,19 +1,26 @@
-import { ApiProperty, ApiResponse, ApiSchema } from '@nestjs/swagger';
+import type { ApiResponseOptions } from '@nestjs/swagger';
+import { Documented } from './documented.js';
 import { ERRORS } from './errors.js';
 
 /** The body of every answer other than 200 (interface, "Error"). */
-@ApiSchema({ name: 'Error', description: 'What is wrong with a request, or with the service' })
+@Documented(({ ApiSchema }) =>
+  ApiSchema({ name: 'Error', description: 'What is wrong with a request, or with the service' }),
+)
 export class ErrorDto {
   /** A number from the table of errors. */
-  @ApiProperty({ type: 'integer', format: 'int32', description: 'Numeric error value' })
+  @Documented(({ ApiProperty }) =>
+    ApiProperty({ type: 'integer', format: 'int32', description: 'Numeric error value' }),
+  )
   readonly error!: number;
 
   /** What is wrong, for a person to read. */
-  @ApiProperty({ type: 'string', description: 'Error message text' })
+  @Documented(({ ApiProperty }) =>
+    ApiProperty({ type: 'string', description: 'Error message text' }),
+  )
   readonly message!: string;
 }
 
-type Headers = NonNullable<Parameters<typeof ApiResponse>[0]['headers']>;
+type Headers = NonNullable<ApiResponseOptions['headers']>;
 
 /**
  * Documents an answer with an Error body, the headers that only this answer carries, and an example
@@ -29,13 +36,9 @@ export function ApiError(
       .filter(([, kind]) => kind.status === status)
       .map(([name, { error, message }]) => [name, example(error, message)]),
   );
-  return ApiResponse({
-    status,
-    description,
-    type: ErrorDto,
-    examples,
-    ...(headers && { headers }),
-  });
+  return Documented(({ ApiResponse }) =>
+    ApiResponse({ status, description, type: ErrorDto, examples, ...(headers && { headers }) }),
+  );
 }
 
 function example(error: number, message: string) {

@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
-import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
+import { loadSwagger } from '../errors/documented.js';
 
 const DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
 other operation. Every answer other than 200 has an Error body with a number that stays the same
@@ -13,7 +14,11 @@ has set an identity provider, a JSON Web Token from there, which must have the s
 demands: the answer is 403 if it has not, and never for the other kind.`;
 
 /** Builds the OpenAPI 3.1.0 document from the decorators: the interface, version 1.0.0. */
-export function buildDocument(app: INestApplication, { publicUrl = '/' }: Config): OpenAPIObject {
+export async function buildDocument(
+  app: INestApplication,
+  { publicUrl = '/' }: Config,
+): Promise<OpenAPIObject> {
+  const { SwaggerModule } = await loadSwagger();
   return SwaggerModule.createDocument(app, {
     openapi: '3.1.0',
     info: {

@@ -37,9 +37,12 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
   const pages: Record<string, Page> = {
     '/openapi.json': {
       type: 'application/json',
-      make: () => JSON.stringify(buildDocument(app, config)),
+      make: async () => JSON.stringify(await buildDocument(app, config)),
     },
-    '/openapi.yaml': { type: 'application/yaml', make: () => yamlOf(buildDocument(app, config)) },
+    '/openapi.yaml': {
+      type: 'application/yaml',
+      make: async () => yamlOf(await buildDocument(app, config)),
+    },
     ...swaggerUi(),
   };
   const express = app.getHttpAdapter().getInstance();

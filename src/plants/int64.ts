@@ -1,4 +1,4 @@
-import { ValidateBy } from 'class-validator';
+import { ValidateBy } from 'class-validator/cjs/decorator/common/ValidateBy.js';
 
 const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const MAX_DIGITS = 19;

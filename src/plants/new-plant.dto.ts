@@ -1,17 +1,21 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { getMetadataStorage } from 'class-validator';
+import { getMetadataStorage } from 'class-validator/cjs/metadata/MetadataStorage.js';
+import { Documented } from '../errors/documented.js';
 import { IsInt64 } from './int64.js';
 import { PlantDto } from './plant.dto.js';
 
 /** A plant as a client sends it (interface, "NewPlant"): every field of a Plant, and its id. */
-@ApiSchema({ name: 'NewPlant', description: 'A plant as a client sends it' })
+@Documented(({ ApiSchema }) =>
+  ApiSchema({ name: 'NewPlant', description: 'A plant as a client sends it' }),
+)
 export class NewPlantDto extends PlantDto {
-  @ApiProperty({
-    type: 'integer',
-    format: 'int64',
-    description: 'Identification number of the plant',
-    examples: [3],
-  })
+  @Documented(({ ApiProperty }) =>
+    ApiProperty({
+      type: 'integer',
+      format: 'int64',
+      description: 'Identification number of the plant',
+      examples: [3],
+    }),
+  )
   @IsInt64()
   readonly id!: bigint;
 }

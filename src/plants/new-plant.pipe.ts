@@ -1,5 +1,5 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
-import { validateSync } from 'class-validator';
+import { Validator } from 'class-validator/cjs/validation/Validator.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { parseInt64 } from './int64.js';
 import { isNewPlant, NewPlantDto } from './new-plant.dto.js';
@@ -15,13 +15,15 @@ const FRACTION_OR_EXPONENT = /\d[.eE]/;
  */
 @Injectable()
 export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
+  private readonly validator = new Validator();
+
   transform(text: string): NewPlantDto {
     const body = readObject(text);
     const { name, tag } = body;
     const id = typeof body.id === 'number' ? (exactId(body.id, text) ?? body.id) : body.id;
     const fields = tag === undefined ? { id, name } : { id, name, tag };
     if (isNewPlant(fields)) return fields;
-    const errors = validateSync(Object.assign(new NewPlantDto(), fields));
+    const errors = this.validator.validateSync(Object.assign(new NewPlantDto(), fields));
     const reasons = errors.flatMap((error) => Object.values(error.constraints ?? {}));
     throw new Fault(ERRORS.INVALID_PLANT, reasons.join('; '));
   }

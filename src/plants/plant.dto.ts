@@ -1,5 +1,6 @@
-import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { ValidateBy, type ValidationOptions } from 'class-validator';
+import type { ValidationOptions } from 'class-validator';
+import { ValidateBy } from 'class-validator/cjs/decorator/common/ValidateBy.js';
+import { Documented } from '../errors/documented.js';
 
 /**
  * Whether a value is a string that every store keeps exactly: one without U+0000 (PostgreSQL has no
@@ -27,21 +28,27 @@ export function IsStorableText(options?: ValidationOptions): PropertyDecorator {
 }
 
 /** A plant as the service answers it (interface, "Plant"): without the id. */
-@ApiSchema({ name: 'Plant', description: 'A plant as the service answers it' })
+@Documented(({ ApiSchema }) =>
+  ApiSchema({ name: 'Plant', description: 'A plant as the service answers it' }),
+)
 export class PlantDto {
-  @ApiProperty({
-    type: 'string',
-    description: 'The name of the plant',
-    examples: ['Common alder'],
-  })
+  @Documented(({ ApiProperty }) =>
+    ApiProperty({
+      type: 'string',
+      description: 'The name of the plant',
+      examples: ['Common alder'],
+    }),
+  )
   @IsStorableText()
   readonly name!: string;
 
-  @ApiPropertyOptional({
-    type: 'string',
-    description: 'Tag that specifies the type of the plant',
-    examples: ['Alnus glutinosa'],
-  })
+  @Documented(({ ApiPropertyOptional }) =>
+    ApiPropertyOptional({
+      type: 'string',
+      description: 'Tag that specifies the type of the plant',
+      examples: ['Alnus glutinosa'],
+    }),
+  )
   // Not @IsOptional(), which lets null pass: null is no string.
   @IsStorableText({ validateIf: (_plant, tag) => tag !== undefined })
   readonly tag?: string;

@@ -1,7 +1,7 @@
 import { All, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { Authenticated } from '../auth/authenticated.js';
 import type { AuthenticatedRequest } from '../auth/principal.js';
+import { Documented } from '../errors/documented.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { Incoming, JsonTextPipe } from '../http/json-text.pipe.js';
 import { ApiCreatePlant } from './api-create-plant.decorator.js';
@@ -28,7 +28,7 @@ export class PlantsController {
 
   /** The interface has no other method here (RFC 9110, section 15.5.6). */
   @All()
-  @ApiExcludeEndpoint()
+  @Documented(({ ApiExcludeEndpoint }) => ApiExcludeEndpoint())
   refuse(): never {
     throw new Fault(ERRORS.NO_SUCH_METHOD);
   }
