@@ -5,8 +5,8 @@ import { redact } from './redact.js';
 const SANE = /^[\w.:@/+=-]{1,128}$/;
 
 /** Random bytes of an id, and of those that are fetched at once. */
-const LENGTH = 12;
-const pool = Buffer.allocUnsafe(LENGTH * 256);
+const ID_BYTES = 12;
+const pool = Buffer.allocUnsafe(ID_BYTES * 256);
 let used = pool.length;
 
 /** The request's id: that of its `X-Request-Id` where it is sane, else a new one. */
@@ -23,7 +23,7 @@ export function newRequestId(): string {
     randomFillSync(pool);
     used = 0;
   }
-  return pool.toString('hex', used, (used += LENGTH));
+  return pool.toString('hex', used, (used += ID_BYTES));
 }
 
 /** A token that was taken for an id would go to the collector of traces, and back in the answer. */

@@ -7,7 +7,7 @@ import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
 
 /** Characters of what a client or its identity provider has chosen. */
-const MAX_LENGTH = 256;
+const MAX_VALUE_LENGTH = 256;
 
 /** Writes lines for requests: for each, or only for those that were not answered with success. */
 export class RequestLog implements OnApplicationShutdown {
@@ -52,15 +52,15 @@ function requestLine({ request, requestId, status, error, startedAt }: Exchange)
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-    tokenId: principal?.id.slice(0, MAX_LENGTH),
-    tokenName: principal?.name.slice(0, MAX_LENGTH),
+    tokenId: principal?.id.slice(0, MAX_VALUE_LENGTH),
+    tokenName: principal?.name.slice(0, MAX_VALUE_LENGTH),
     client: clientOf(request),
   };
 }
 
 /** The client's address, as the proxies that are trusted tell it. */
 function clientOf({ socket, ip = socket.remoteAddress }: Request): string | undefined {
-  return ip?.slice(0, MAX_LENGTH);
+  return ip?.slice(0, MAX_VALUE_LENGTH);
 }
 
 /** Lines for each error number. */
