@@ -49,6 +49,14 @@ function isDecodable(path: string): boolean {
   }
 }
 
+/**
+ * Whether a request's target (RFC 9112, section 3.2) is a path or a whole URL. Any other would have Node's
+ * url.parse(), which Express asks, print a warning (DEP0170).
+ */
+export function isTarget(target = ''): boolean {
+  return target.startsWith('/') || URL.canParse(target);
+}
+
 /** Milliseconds that a client has to read the answer and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 

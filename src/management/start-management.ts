@@ -4,6 +4,7 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import type { Express } from 'express';
 import type { Config } from '../config/config.js';
 import { toOperatorMessage } from '../errors/describe.js';
+import { isTarget } from '../http/malformed.js';
 import { ServiceLogger } from '../telemetry/logger.js';
 import { ManagementModule } from './management.module.js';
 import type { ThisProcess } from './this-process.js';
@@ -24,7 +25,12 @@ class ManagementAdapter extends ExpressAdapter {
       keepAliveTimeout: TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
     };
-    const server = createServer(limits, this.getInstance<Express>());
+    const app = this.getInstance<Express>();
+    const server = createServer(limits, (request, response) => {
+      // Express would have its target parsed, too.
+      if (!isTarget(request.url)) request.url = '/';
+      app(request, response);
+    });
     server.maxConnections = MAX_CONNECTIONS;
     // Pipelined scrapes would hold up everything else, for as many as came in at once.
     server.maxRequestsPerSocket = 1;
