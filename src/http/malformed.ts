@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { answerDueOn } from './connection.js';
 import { toAnswer } from './error.filter.js';
-import { newRequestId } from './request-id.js';
+import { newRequestId } from './exchange.js';
 import { JSON_HEADERS, tlsHeadersOf } from './send-json.js';
 
 /**
