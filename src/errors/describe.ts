@@ -1,4 +1,4 @@
-import { ConfigError } from '../config/read-secret.js';
+import { ConfigError } from '../config/variable.js';
 import { StoreUnavailable } from './errors.js';
 
 /**
