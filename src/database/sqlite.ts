@@ -87,7 +87,14 @@ function makeFolder(config: StoreConfig): void {
   ) {
     missing.unshift(folder);
   }
-  for (const folder of missing) mkdirSync(folder);
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder);
+    } catch (error) {
+      // Another process that starts now has made it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }
 
 /** The log and its index are beside the file that a link leads to. */
