@@ -1,7 +1,7 @@
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const OLDEST = 24;
+const MIN_NODE_MAJOR = 24;
 
 /** Beside what npm installs, so that whoever could change it could change the code as well. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url));
@@ -11,12 +11,12 @@ const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/plant-store', 
  * next; else has it keep what it compiles for the next start, where it may write there.
  */
 export function prepareNode(): void {
-  if (Number.parseInt(process.versions.node) >= OLDEST) {
+  if (Number.parseInt(process.versions.node) >= MIN_NODE_MAJOR) {
     module.enableCompileCache(COMPILED);
     return;
   }
   process.stderr.write(
-    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${OLDEST} or newer. ` +
+    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${MIN_NODE_MAJOR} or newer. ` +
       'npm has installed one: use `npm start`, `npx plant-store` or node_modules/.bin/node.\n',
   );
   process.exit(1);

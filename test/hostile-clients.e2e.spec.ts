@@ -1,16 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MAX_UNANSWERED } from '../src/http/connection.js';
 import type { PlantStoreAdapter } from '../src/http/plant-store.adapter.js';
 import type { Client } from './support/client.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
-import { tally } from './support/tally.js';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -147,104 +145,4 @@ it('without file descriptors left it survives, says so once, and goes on when th
   const send = () => client.create({ id: -2n, name: 'oak' });
   while (status !== 200) ({ status } = await send().catch(() => ({ status })));
   expect(service.output.split('was not accepted').length - 1).toBeLessThanOrEqual(1);
-});
-
-describe('slow clients', () => {
-  const THOUSAND = 1_000;
-  let cleanUp: (() => Promise<void>) | undefined;
-  afterEach(() => cleanUp?.());
-
-  it('a thousand slow headers and a thousand half-sent bodies keep nobody from being served', async () => {
-    const service = await ServiceProcess.start();
-    cleanUp = () => service.remove();
-    const client = service.client();
-    const connect = () => Promise.all(range(THOUSAND).map(() => service.connect()));
-    const [slow, half] = [await connect(), await connect()];
-    for (const connection of slow) connection.write('POST /plants HTTP/1.1\r\nHost: x\r\nX: ');
-    const drip = setInterval(() => slow.map((connection) => connection.write('x')), 500);
-    for (const connection of half) {
-      const headers = { ...client.headers, 'content-length': '60000' };
-      connection.write(requestText(headers, '{"id":7,"name":"'));
-    }
-    const create = (id: number) => client.create({ id: BigInt(id), name: 'n' });
-    const answers = await Promise.all(range(THOUSAND).map(create));
-    expect(tally(answers)).toEqual({ '200 {"name":"n"}': THOUSAND });
-    // Headers that take more than 10 seconds are cut off; a body has 30.
-    await Promise.all(slow.map((connection) => connection.closed()));
-    clearInterval(drip);
-    expect(half.filter(({ socket }) => socket.destroyed)).toEqual([]);
-    expect((await create(THOUSAND)).status).toBe(200);
-    for (const connection of half) connection.close();
-    expect(await service.store.count()).toBe(THOUSAND + 1);
-  });
-
-  /** A service whose clients have a second, and not their usual time. */
-  async function hurried(): Promise<[Service, RawConnection]> {
-    const service = await Service.start();
-    cleanUp = () => service.stop();
-    const server = service.app.getHttpServer();
-    server.requestTimeout = server.headersTimeout = server.keepAliveTimeout = 1_000;
-    return [service, await service.connect()];
-  }
-
-  const NOT_HTTP = { status: 400, body: { error: 3002, message: 'the request is not valid HTTP' } };
-
-  it('headers that come too late are answered with 400, and the connection is closed', async () => {
-    const [, connection] = await hurried();
-    connection.write('POST /plants HTTP/1.1\r\nHost: x\r\n');
-    expect(await connection.read()).toMatchObject(NOT_HTTP);
-    await connection.closed();
-  });
-
-  it('a body that comes too late is answered with 400, and stores nothing', async () => {
-    const [service, connection] = await hurried();
-    const headers = { ...service.client.headers, 'content-length': '60' };
-    connection.write(requestText(headers, '{"id":7,"name":"n"}'));
-    expect(await connection.read()).toMatchObject(NOT_HTTP);
-    await connection.closed();
-    expect(await service.store.count()).toBe(0);
-  });
-
-  it('an idle connection is closed in the end', async () => {
-    const [service, connection] = await hurried();
-    const answer = await connection.write(requestText(service.client.headers, '{}')).read();
-    expect(answer.headers['keep-alive']).toBe('timeout=1');
-    await once(connection.socket, 'close');
-  });
-
-  it('a client that is refused and never closes its side is cut off', async () => {
-    const service = await Service.start();
-    cleanUp = () => service.stop();
-    const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
-    socket.on('error', () => undefined);
-    socket.write('no HTTP\r\n\r\n');
-    const ended = once(socket, 'end');
-    socket.resume();
-    await ended;
-    const closed = new Promise((resolve) => socket.on('close', resolve));
-    // Only what is sent to a connection that is gone tells a client so.
-    const sending = setInterval(() => socket.write('x'), 50);
-    await closed;
-    clearInterval(sending);
-  });
-
-  it('connections beyond the most are closed, and their place can be taken again', async () => {
-    const MOST = 1_024;
-    const service = await Service.start({ BODY_LIMIT: '1mb' });
-    cleanUp = () => service.stop();
-    const open = await Promise.all(range(MOST).map(() => service.connect()));
-    const send = (connection: RawConnection) =>
-      connection.write(requestText(service.client.headers, '{"id":1,"name":"n"}')).read();
-    // The service takes connections one by one; an answer shows that it has them all.
-    await Promise.all(open.map(send));
-    const beyond = await service.connect();
-    await beyond.closed();
-    const [first, second] = open;
-    first?.close();
-    let status = 0;
-    while (status !== 200)
-      ({ status } = await send(await service.connect()).catch(() => ({ status })));
-    if (second) expect(await send(second)).toMatchObject({ status: 200 });
-    for (const connection of open) connection.close();
-  });
 });

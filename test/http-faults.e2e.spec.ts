@@ -124,18 +124,21 @@ it.each([
   connection.close();
 });
 
-it.each(['GET http:// HTTP/1.1', 'POST http:// HTTP/1.0', 'OPTIONS * HTTP/1.1'])(
-  '%s has no path of ours: 404',
-  async (start) => {
-    const connection = await service.connect();
-    connection.write(`${start}\r\n${HOST}\r\n`);
-    expect(await connection.read({ method: 'GET', path: '*' })).toMatchObject({
-      status: 404,
-      body: { error: 3000, message: 'no such path' },
-    });
-    connection.close();
-  },
-);
+it.each([
+  'GET http:// HTTP/1.1',
+  'POST http:// HTTP/1.0',
+  'OPTIONS * HTTP/1.1',
+  'GET http://[::1 HTTP/1.1',
+  'GET http://a:99999/plants HTTP/1.1',
+])('%s has no path of ours: 404', async (start) => {
+  const connection = await service.connect();
+  connection.write(`${start}\r\n${HOST}\r\n`);
+  expect(await connection.read({ method: 'GET', path: '*' })).toMatchObject({
+    status: 404,
+    body: { error: 3000, message: 'no such path' },
+  });
+  connection.close();
+});
 
 it('requests sent at once on one connection are answered in turn', async () => {
   const connection = await service.connect();

@@ -39,6 +39,7 @@ describe('the management port', () => {
     ['GET', '/'],
     ['GET', '/%zz'],
     ['GET', '/docs'],
+    ['GET', 'http://a:99999/livez'],
     ['POST', '/plants'],
   ])('has nothing else: %s %s is 404, in JSON', async (method, path) => {
     const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { ConfigError } from '../config/read-secret.js';
+import { ConfigError } from '../config/variable.js';
 import { parseDuration } from '../config/env-parsers.js';
 
 const DAY = /^\d{4}-\d\d-\d\d$/;

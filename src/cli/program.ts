@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { readSecret } from '../config/read-secret.js';
+import { readSecret } from '../config/variable.js';
 import { toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
 import { addImportCommand } from './import-command.js';

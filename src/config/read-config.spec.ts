@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError } from './read-secret.js';
 import { readConfig } from './read-config.js';
-import { VARIABLES } from './variable.js';
+import { ConfigError, VARIABLES } from './variable.js';
 
 const DEFAULTS = {
   port: 3000,

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Config } from './config.js';
-import { ConfigError, readSecret } from './read-secret.js';
-import { VARIABLES } from './variable.js';
+import { ConfigError, readSecret, VARIABLES } from './variable.js';
 
 /**
  * Reads the configuration from the environment, and from a file `.env` where there is one; the

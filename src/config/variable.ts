@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { EnvParser } from './env-parsers.js';
 
 interface Variable {
@@ -22,4 +23,37 @@ export function Variable(name: string, parser: EnvParser<unknown>): PropertyDeco
 export function SecretVariable(name: string, parser: EnvParser<unknown>): PropertyDecorator {
   return (_target, field) =>
     void VARIABLES.push({ name, field: String(field), parser, isSecret: true });
+}
+
+/** Invalid configuration; the message lists every variable at fault, and never a value. */
+export class ConfigError extends Error {}
+
+/**
+ * Reads the text of the file that a variable names.
+ *
+ * @throws ConfigError where it cannot be read; the message has the variable, and not the path
+ */
+export function readFileOf(variable: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`${variable} must name a file that can be read (${code})`);
+  }
+}
+
+/**
+ * Reads a secret from its variable, or from the file that `NAME_FILE` names; a line break at the
+ * file's end is not the secret's.
+ *
+ * @throws ConfigError where both are set, or the file cannot be read or is empty
+ */
+export function readSecret(name: string, env = process.env): string | undefined {
+  const file = env[`${name}_FILE`];
+  if (!file) return env[name];
+  if (env[name]) throw new ConfigError(`${name} and ${name}_FILE must not both be set`);
+  const secret = readFileOf(`${name}_FILE`, file).replace(/\r?\n$/, '');
+  // Not as a variable that is not set: the default would take its place unseen.
+  if (secret === '') throw new ConfigError(`${name}_FILE must not name an empty file`);
+  return secret;
 }

@@ -1,6 +1,6 @@
 import { Client, DatabaseError, type ClientConfig, type QueryResult } from 'pg';
 import { StoreUnavailable } from '../errors/errors.js';
-import { isUnavailableCode, toStoreUnavailable } from './store-errors.js';
+import { toStoreUnavailable } from './store-errors.js';
 
 /**
  * Name of the last column of a statement that writes, by which each of its rows tells the level that it is
@@ -59,8 +59,8 @@ CheckedClient.prototype.query = function (this: CheckedClient, ...args: unknown[
  * warning (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). One that does not
  * wait for stable storage either, since the server was reconfigured, is told by its rows' last column.
  *
- * @throws StoreUnavailable where the commit could be lost, or the server cannot do it now; DatabaseError where the
- *   statement is at fault
+ * @throws StoreUnavailable where the commit could be lost, or the connection failed; DatabaseError where the server
+ *   says so, which toStoreError() tells apart
  */
 async function checked(client: CheckedClient, result: Promise<QueryResult>): Promise<QueryResult> {
   try {
@@ -71,12 +71,8 @@ async function checked(client: CheckedClient, result: Promise<QueryResult>): Pro
     return answer;
   } catch (error) {
     void client.end();
-    throw isStatementAtFault(error) ? error : toStoreUnavailable(error);
+    throw error instanceof DatabaseError ? error : toStoreUnavailable(error);
   }
-}
-
-function isStatementAtFault(error: unknown): boolean {
-  return error instanceof DatabaseError && !isUnavailableCode(error.code);
 }
 
 /** Of several statements at once, as a migration may send them, the driver gives an array of results. */

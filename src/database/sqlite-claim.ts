@@ -1,5 +1,4 @@
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { realpathSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describeError } from '../errors/describe.js';
 
@@ -7,6 +6,7 @@ import { describeError } from '../errors/describe.js';
  * Claims a SQLite file for one service. The claim is SQLite's lock on a small file beside it, so the
  * operating system ends it with the process, however that ends. Commands claim nothing.
  *
+ * @param file in a folder that is there
  * @returns a function that ends the claim
  * @throws Error where another service has the file
  */
@@ -38,7 +38,6 @@ function realPathOf(file: string): string {
     return realpathSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    mkdirSync(dirname(file), { recursive: true });
     // Never where SQLite may have it open: closing a file drops all locks of the process on it.
     writeFileSync(file, '', { flag: 'a' });
     return realpathSync(file);

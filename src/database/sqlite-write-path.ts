@@ -13,8 +13,8 @@ import { ThreadQueryRunner } from './thread-query-runner.js';
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 
 /** Pages in the log after which it is written back: 32 MB. */
-const CHECKPOINT_AFTER = 8_000;
-const PAGE = 4_096;
+const CHECKPOINT_AFTER_PAGES = 8_000;
+const PAGE_BYTES = 4_096;
 
 /** The exit code of an I/O error (sysexits.h). */
 const EX_IOERR = 74;
@@ -82,8 +82,8 @@ export class SqliteWritePath extends WritePath {
   /** A row of a random id is on a page of its own, and a long one on more. */
   private addWritten(rows: number, parameters: readonly unknown[]): void {
     const length = parameters.reduce<number>((sum, one) => sum + String(one).length, 0);
-    this.pages += 1 + rows + length / PAGE;
-    if (this.pages >= CHECKPOINT_AFTER) this.checkpoint ??= this.writeBack();
+    this.pages += 1 + rows + length / PAGE_BYTES;
+    if (this.pages >= CHECKPOINT_AFTER_PAGES) this.checkpoint ??= this.writeBack();
   }
 
   /**

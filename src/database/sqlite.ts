@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Database } from 'better-sqlite3';
@@ -41,7 +41,10 @@ export const sqlite: Engine = {
   migrate,
   // The pragmas ensure it.
   assertDurable: () => Promise.resolve(),
-  claim: (config) => (isInMemory(config) ? () => undefined : claimFile(fileOf(config))),
+  claim: (config) => {
+    makeFolder(config);
+    return isInMemory(config) ? () => undefined : claimFile(fileOf(config));
+  },
   recover,
   // A file that cannot be opened needs an operator, not another try.
   isUnavailableAtStart: () => false,
@@ -55,6 +58,7 @@ export const sqlite: Engine = {
 };
 
 function connect(config: StoreConfig) {
+  makeFolder(config);
   return {
     ...SCHEMA,
     type: 'better-sqlite3',
@@ -68,6 +72,29 @@ function connect(config: StoreConfig) {
 
 function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
   return databaseUrl.slice('sqlite:'.length);
+}
+
+/**
+ * Makes the folder of the file, and those above it that are missing. Each by itself: Node's `recursive`, which TypeORM
+ * would use, never returns where the system refuses a folder as if the one above were missing, as /proc does.
+ */
+function makeFolder(config: StoreConfig): void {
+  const missing: string[] = [];
+  for (
+    let folder = dirname(resolve(fileOf(config)));
+    !existsSync(folder);
+    folder = dirname(folder)
+  ) {
+    missing.unshift(folder);
+  }
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder);
+    } catch (error) {
+      // Another process that starts now has made it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }
 
 /** The log and its index are beside the file that a link leads to. */

@@ -26,19 +26,13 @@ const DRIVER =
 /** Whether a driver's error says that the store is unavailable, so that a later try may do. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, syscall } = error as NodeJS.ErrnoException;
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if ([SQLITE, POSTGRES, NETWORK].some((codes) => codes.test(code))) return true;
   // A socket that is a file may not be there: ENOENT.
-  return isUnavailableCode(code) || syscall === 'connect' || DRIVER.test(error.message);
+  return syscall === 'connect' || DRIVER.test(error.message);
 }
 
-/** Whether a driver's error code is one of those. */
-export function isUnavailableCode(code: unknown): boolean {
-  return (
-    typeof code === 'string' && (SQLITE.test(code) || POSTGRES.test(code) || NETWORK.test(code))
-  );
-}
-
-/** What failed in the store: StoreUnavailable where a later try may do, else the error as it is. */
+/** What failed in the store: StoreUnavailable where a later try may do, else the error as it is. The one place that decides. */
 export function toStoreError(error: unknown): unknown {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
   if (cause instanceof StoreUnavailable) return cause;

@@ -1,4 +1,4 @@
-import { ConfigError } from '../config/read-secret.js';
+import { ConfigError } from '../config/variable.js';
 import { StoreUnavailable } from './errors.js';
 
 /**
@@ -11,15 +11,15 @@ export function describeError(error: unknown): string {
   }
   if (error instanceof StoreUnavailable) return error.reason;
   // TypeORM's error says what its driver's does, in other words; not by its class, which loads all of TypeORM.
-  if (error instanceof Error && 'driverError' in error) return describeError(error.driverError);
-  const text = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
+  if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
+  const text = (Error.isError(error) ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
   const isFetch = error instanceof TypeError && error.cause !== undefined;
   return isFetch ? `${text}: ${describeError(error.cause)}` : text;
 }
 
 /** The stack of an error and of what caused it. Not util.inspect(), which shows a query's plants. */
 export function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!Error.isError(error)) return String(error);
   const stack = error.stack ?? error.message;
   return error.cause === undefined ? stack : `${stack}\ncaused by ${stackOf(error.cause)}`;
 }
@@ -31,7 +31,7 @@ export function stackOf(error: unknown): string {
  */
 export function toOperatorMessage(error: unknown, listener = ''): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
-  if (!(error instanceof Error)) return String(error);
+  if (!Error.isError(error)) return String(error);
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `${listener}PORT: another process listens on it already.`;
   if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) {

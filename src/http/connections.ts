@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answerDueOn, Connection } from './connection.js';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
-const LINGER_MS = 250;
+const DRAIN_MS = 250;
 
 /** The open connections of a server, and how they come to their end. */
 export class Connections {
@@ -38,7 +38,7 @@ export class Connections {
   async linger(): Promise<void> {
     // http.Server's own close() ends idle connections at once, and with them requests in transit.
     net.Server.prototype.close.call(this.server);
-    await sleep(LINGER_MS);
+    await sleep(DRAIN_MS);
     for (const socket of this.handshaking.values()) socket.destroy();
   }
 

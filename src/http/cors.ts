@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 export type Cors = (request: Request, response: Response, next: () => void) => void;
 
 /** Seconds that a browser need not ask again. */
-const MAX_AGE = 600;
+const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
  * What pages of other origins may do: the one operation, with its headers, and no cookies; undefined
@@ -26,7 +26,7 @@ export function corsFor({ corsOrigins }: Config): Cors | undefined {
       'RateLimit',
       'RateLimit-Policy',
     ],
-    maxAge: MAX_AGE,
+    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
   });
   return (request, response, next) => {
     // The library takes every OPTIONS for a preflight.

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { connectionOf } from './connection.js';
-import { requestIdOf } from './request-id.js';
+import { redact } from './redact.js';
 
 const NONE: readonly string[] = [];
 
@@ -100,4 +101,17 @@ type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 /** The first 256 characters of the path, without its query, which may hold what is not for the log. */
 export function pathOf({ url, originalUrl = url }: Sent): string {
   return (originalUrl.split('?', 1)[0] ?? '').slice(0, MAX_PATH_LENGTH);
+}
+
+/** What a client may name its request: nothing that could pass for more than a word in a log. */
+const SANE = /^[\w.:@/+=-]{1,128}$/;
+
+/** The request's id: that of its `X-Request-Id` where it is sane, else a new one. */
+export function requestIdOf(header: string | string[] | undefined): string {
+  return typeof header === 'string' && isSane(header) ? header : randomUUID();
+}
+
+/** A token that was taken for an id would go to the collector of traces, and back in the answer. */
+function isSane(id: string): boolean {
+  return SANE.test(id) && redact(id) === id;
 }

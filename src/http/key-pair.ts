@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { ConfigError, readFileOf } from '../config/read-secret.js';
+import { ConfigError, readFileOf } from '../config/variable.js';
 import { toOperatorMessage } from '../errors/describe.js';
 
 /** A certificate with its chain, and its private key, both in PEM. */

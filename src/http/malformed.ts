@@ -49,8 +49,16 @@ function isDecodable(path: string): boolean {
   }
 }
 
+/**
+ * Whether a request's target (RFC 9112, section 3.2) is a path or a whole URL. Any other would have Node's
+ * url.parse(), which Express asks, print a warning (DEP0170).
+ */
+export function isTarget(target = ''): boolean {
+  return target.startsWith('/') || URL.canParse(target);
+}
+
 /** Milliseconds that a client has to read the answer and to close its side of the connection. */
-const LINGER_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
  * Ends a connection whose next bytes are no HTTP. A whole request before them may be on its way to
@@ -86,7 +94,7 @@ export function reject(socket: Duplex, why = 'unknown'): void {
   );
   socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${text}`);
   // A client that never closes its side would keep the connection open forever.
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   // Anyone can cause this without a token, so it has no line in the log by default.
   new Logger('Http').debug(`400 to what is no request: ${why}`, { requestId });
 }

@@ -9,7 +9,7 @@ import { Connections, maxConnections } from './connections.js';
 import { corsFor, type Cors } from './cors.js';
 import { toAnswer, type Answer } from './error.filter.js';
 import { Exchanges, exchangeStart } from './exchange.js';
-import { findRequestError } from './malformed.js';
+import { findRequestError, isTarget } from './malformed.js';
 import { sendJson } from './send-json.js';
 import { createServer } from './server.js';
 
@@ -125,6 +125,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     if (this.refusing) return SHUTTING_DOWN;
     if (this.isOverloaded()) return OVERLOADED;
     const fault = findRequestError(request);
-    return fault && toAnswer(fault);
+    if (fault) return toAnswer(fault);
+    return isTarget(request.url) ? undefined : NO_PATH;
   }
 }

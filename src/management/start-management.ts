@@ -1,12 +1,15 @@
 import { createServer } from 'node:http';
+import { Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import { TerminusModule } from '@nestjs/terminus';
 import type { Express } from 'express';
 import type { Config } from '../config/config.js';
 import { toOperatorMessage } from '../errors/describe.js';
+import { isTarget } from '../http/malformed.js';
 import { ServiceLogger } from '../telemetry/logger.js';
-import { ManagementModule } from './management.module.js';
-import type { ThisProcess } from './this-process.js';
+import { ManagementController } from './management.controller.js';
+import { ThisProcess } from './this-process.js';
 
 /** Milliseconds for a request to come in, and for a connection to stand idle. */
 const TIMEOUT_MS = 10_000;
@@ -24,11 +27,30 @@ class ManagementAdapter extends ExpressAdapter {
       keepAliveTimeout: TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
     };
-    const server = createServer(limits, this.getInstance<Express>());
+    const app = this.getInstance<Express>();
+    const server = createServer(limits, (request, response) => {
+      // Express would have its target parsed, too.
+      if (!isTarget(request.url)) request.url = '/';
+      app(request, response);
+    });
     server.maxConnections = MAX_CONNECTIONS;
     // Pipelined scrapes would hold up everything else, for as many as came in at once.
     server.maxRequestsPerSocket = 1;
     this.httpServer = server;
+  }
+}
+
+/** Health and metrics, in an application of its own: never on the public port. */
+@Module({})
+class ManagementModule {
+  static forRoot(thisProcess: ThisProcess): DynamicModule {
+    return {
+      module: ManagementModule,
+      // A check that fails is told to those who ask, and the log has the store's transitions.
+      imports: [TerminusModule.forRoot({ logger: false })],
+      controllers: [ManagementController],
+      providers: [{ provide: ThisProcess, useValue: thisProcess }],
+    };
   }
 }
 

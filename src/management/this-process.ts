@@ -1,4 +1,4 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import type { INestApplicationContext, OnApplicationShutdown } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
@@ -14,7 +14,7 @@ export class Lifecycle {
 }
 
 /** The process that serves. It is asked from its start on, when there is no store and no app yet. */
-export class ThisProcess {
+export class ThisProcess implements OnApplicationShutdown {
   private readonly indicators = new HealthIndicatorService();
   private readonly counted: Metrics;
   private app: INestApplicationContext | undefined;
@@ -44,6 +44,10 @@ export class ThisProcess {
   /** All metrics, in Prometheus's text format, version 0.0.4. */
   metrics(): Promise<string> {
     return this.counted.registry.metrics();
+  }
+
+  onApplicationShutdown(): void {
+    this.counted.close();
   }
 
   private async isStoreUp(): Promise<boolean> {

@@ -1,8 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Documented } from '../errors/documented.js';
 import { ApiError } from '../errors/error.dto.js';
-import { NewPlantDto } from './new-plant.dto.js';
-import { PlantDto } from './plant.dto.js';
+import { NewPlantDto, PlantDto } from './plant.dto.js';
 
 const DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
 

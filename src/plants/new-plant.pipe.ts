@@ -2,7 +2,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { Validator } from 'class-validator/cjs/validation/Validator.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { parseInt64 } from './int64.js';
-import { isNewPlant, NewPlantDto } from './new-plant.dto.js';
+import { isNewPlant, NewPlantDto } from './plant.dto.js';
 
 const QUOTE_ESCAPE_OR_NUMBER = /"|\\.|-?\d[\d.eE+-]*/g;
 const FRACTION_OR_EXPONENT = /\d[.eE]/;

@@ -5,9 +5,8 @@ import { Documented } from '../errors/documented.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { Incoming, JsonTextPipe } from '../http/json-text.pipe.js';
 import { ApiCreatePlant } from './api-create-plant.decorator.js';
-import { NewPlantDto } from './new-plant.dto.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
-import { PlantDto } from './plant.dto.js';
+import { NewPlantDto, PlantDto } from './plant.dto.js';
 import { PlantsService } from './plants.service.js';
 
 @Controller('plants')

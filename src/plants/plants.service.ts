@@ -6,8 +6,7 @@ import { StoreHealth } from '../database/store-health.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { plantQueued } from './channels.js';
 import { GroupCommitter } from './group-committer.js';
-import type { NewPlantDto } from './new-plant.dto.js';
-import type { PlantDto } from './plant.dto.js';
+import type { NewPlantDto, PlantDto } from './plant.dto.js';
 import { MAX_GROUP_SIZE, PlantQueue } from './plant-queue.js';
 
 /**

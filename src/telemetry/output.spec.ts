@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from '@jest/globals';
 import { Config } from '../config/config.js';
-import { MOST_WAITING, Output } from './output.js';
+import { MAX_WAITING_CHARACTERS, Output } from './output.js';
 import { ServiceLogger } from './logger.js';
 
 const LINE = 'x'.repeat(1_000);
@@ -11,10 +11,10 @@ it('drops lines while their reader does not read, and says how many once it has 
   const pipe = new PassThrough();
   const config = Object.assign(new Config(), { production: true });
   const logger = new ServiceLogger(config, new Output(pipe));
-  const count = Math.ceil((2 * MOST_WAITING) / LINE.length);
+  const count = Math.ceil((2 * MAX_WAITING_CHARACTERS) / LINE.length);
   for (let i = 0; i < count; i++) logger.log(LINE, 'C');
   // Some have gone on to the reading side.
-  expect(pipe.writableLength).toBeLessThan(1.1 * MOST_WAITING);
+  expect(pipe.writableLength).toBeLessThan(1.1 * MAX_WAITING_CHARACTERS);
 
   let text = '';
   pipe.on('data', (chunk: Buffer) => (text += chunk.toString()));

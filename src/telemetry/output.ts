@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 
 /** Characters that may wait for a slow reader; what comes beyond them is dropped. */
-export const MOST_WAITING = 1024 * 1024;
+export const MAX_WAITING_CHARACTERS = 1024 * 1024;
 
 /**
  * Where the lines of the log go: a stream that takes each line at once where it can, as
@@ -27,7 +27,7 @@ export class Output {
 
   /** @param line with the line break at its end */
   write(line: string): void {
-    if (this.stream.writableLength < MOST_WAITING) this.stream.write(line);
+    if (this.stream.writableLength < MAX_WAITING_CHARACTERS) this.stream.write(line);
     else this.dropped += 1;
   }
 }

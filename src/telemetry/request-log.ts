@@ -5,30 +5,31 @@ import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
+import { subscribe } from './subscribe.js';
 
 /** Characters of what a client or its identity provider has chosen. */
-const MAX_LENGTH = 256;
+const MAX_VALUE_LENGTH = 256;
 
 /** Writes lines for requests: for each, or only for those that were not answered with success. */
 export class RequestLog implements OnApplicationShutdown {
   private readonly failures: FailureLimit;
+  private readonly unsubscribe: (() => void) | undefined;
 
   constructor(
     private readonly logger: Logger,
-    private readonly config: Config,
+    config: Config,
   ) {
     this.failures = new FailureLimit(logger);
-    if (config.logRequests !== 'none') exchangeEnd.subscribe(this.onEnd);
+    if (config.logRequests === 'none') return;
+    this.unsubscribe = subscribe(exchangeEnd, config, (exchange) => this.onEnd(exchange));
   }
 
   onApplicationShutdown(): void {
-    exchangeEnd.unsubscribe(this.onEnd);
+    this.unsubscribe?.();
   }
 
-  private readonly onEnd = (message: unknown): void => {
-    const exchange = message as Exchange;
+  private onEnd(exchange: Exchange): void {
     const { config, status, error } = exchange;
-    if (config !== this.config) return;
     const hasFailed = status === undefined || status >= 400;
     if (!hasFailed && config.logRequests !== 'all') return;
     const level = status !== undefined && status >= 500 ? 'error' : 'info';
@@ -38,7 +39,7 @@ export class RequestLog implements OnApplicationShutdown {
     if (isBounded && !this.failures.admits(level, error)) return;
     const line = requestLine(exchange);
     this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
-  };
+  }
 }
 
 /** The members of a request's line, as docs/logging.md has them; those that are undefined are left out. */
@@ -52,15 +53,15 @@ function requestLine({ request, requestId, status, error, startedAt }: Exchange)
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-    tokenId: principal?.id.slice(0, MAX_LENGTH),
-    tokenName: principal?.name.slice(0, MAX_LENGTH),
+    tokenId: principal?.id.slice(0, MAX_VALUE_LENGTH),
+    tokenName: principal?.name.slice(0, MAX_VALUE_LENGTH),
     client: clientOf(request),
   };
 }
 
 /** The client's address, as the proxies that are trusted tell it. */
 function clientOf({ socket, ip = socket.remoteAddress }: Request): string | undefined {
-  return ip?.slice(0, MAX_LENGTH);
+  return ip?.slice(0, MAX_VALUE_LENGTH);
 }
 
 /** Lines for each error number. */

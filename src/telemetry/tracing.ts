@@ -16,6 +16,7 @@ import { engineOf } from '../database/open-store.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
 import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/channels.js';
 import type { Plant } from '../plants/plant.entity.js';
+import { subscribe } from './subscribe.js';
 import { Tracers } from './tracers.js';
 
 /**
@@ -31,6 +32,7 @@ export class Tracing implements OnApplicationShutdown {
   private readonly byExchange = new WeakMap<Exchange, Span>();
   private readonly byPlant = new WeakMap<Plant, Span>();
   private readonly byCommit = new WeakMap<Commit, Span>();
+  private readonly subscriptions: readonly (() => void)[];
 
   constructor(
     private readonly config: Config,
@@ -43,17 +45,19 @@ export class Tracing implements OnApplicationShutdown {
       'db.collection.name': 'plants',
     };
     exchangeStart.bindStore(this.current, this.onStart);
-    exchangeEnd.subscribe(this.onEnd);
-    plantQueued.subscribe(this.onQueued);
-    commits.subscribe(this.commitSubscribers);
+    this.subscriptions = [
+      subscribe(exchangeEnd, config, this.onEnd),
+      subscribe(plantQueued, config, this.onQueued),
+      subscribe(commits.start, config, this.onCommit),
+      subscribe(commits.error, config, this.onCommitFailure),
+      subscribe(commits.asyncEnd, config, (commit) => this.byCommit.get(commit)?.end()),
+    ];
   }
 
   /** Every commit has come to its end: Nest shuts global modules down after those that serve. */
   async onApplicationShutdown(): Promise<void> {
     exchangeStart.unbindStore(this.current);
-    exchangeEnd.unsubscribe(this.onEnd);
-    plantQueued.unsubscribe(this.onQueued);
-    commits.unsubscribe(this.commitSubscribers);
+    for (const unsubscribe of this.subscriptions) unsubscribe();
     await this.tracers.close();
   }
 
@@ -70,32 +74,24 @@ export class Tracing implements OnApplicationShutdown {
     return span;
   };
 
-  private readonly onEnd = (message: unknown): void => {
-    const exchange = message as Exchange;
+  private readonly onEnd = (exchange: Exchange): void => {
     const span = this.byExchange.get(exchange);
     if (span) endRequestSpan(span, exchange);
   };
 
-  private readonly onQueued = (message: unknown): void => {
-    const { config, plant } = message as PlantQueued;
+  private readonly onQueued = ({ plant }: PlantQueued): void => {
     const span = this.current.getStore();
-    if (span && config === this.config) this.byPlant.set(plant, span);
+    if (span) this.byPlant.set(plant, span);
   };
 
-  private readonly commitSubscribers = {
-    start: (commit: Commit) => this.onCommit(commit),
-    end: () => undefined,
-    asyncStart: () => undefined,
-    asyncEnd: (commit: Commit) => this.byCommit.get(commit)?.end(),
-    error: (commit: Commit) => {
-      this.byCommit
-        .get(commit)
-        ?.setAttribute('error.type', typeOf(commit.error))
-        .setStatus({ code: SpanStatusCode.ERROR });
-    },
+  private readonly onCommitFailure = (commit: Commit): void => {
+    this.byCommit
+      .get(commit)
+      ?.setAttribute('error.type', typeOf(commit.error))
+      .setStatus({ code: SpanStatusCode.ERROR });
   };
 
-  private onCommit(commit: Commit): void {
+  private readonly onCommit = (commit: Commit): void => {
     const { plants } = commit;
     const spans = plants
       .map((plant) => this.byPlant.get(plant))
@@ -109,7 +105,7 @@ export class Tracing implements OnApplicationShutdown {
     // The client of one that has ended is gone; its plant is committed all the same.
     for (const request of spans) if (request.isRecording()) request.addLink(link);
     this.byCommit.set(commit, span);
-  }
+  };
 }
 
 /** An error's code, or that of what is behind it, or its class. Not its message: a store repeats in it what it could not store. */
@@ -125,17 +121,7 @@ function typeOf(error: unknown): string {
 }
 
 /** Methods that name a span; each other is `_OTHER`, since a client may send what it likes. */
-const METHODS = new Set([
-  'CONNECT',
-  'DELETE',
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'PATCH',
-  'POST',
-  'PUT',
-  'TRACE',
-]);
+const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));
 
 /** A request's `http.request.method` (opentelemetry.io/docs/specs/semconv/http/http-spans). */
 function methodOf({ method = '' }: IncomingMessage): string {

@@ -5,9 +5,6 @@ import { keepSecrets, type Ran, type Surroundings } from './cli.js';
 /** What a command shows of its progress where it takes longer than 5 seconds. */
 const PROGRESS = /^(\w+ )?\[[= ]{24}\] .*\n/gm;
 
-/** Jest gives tests an Error of their own: Node's are no instances of it, and are shown with their name. */
-const FOREIGN_ERROR = /Error: (?=E[A-Z]+:|connect )/g;
-
 /**
  * Runs a command in this process, in a fraction of the time that starting one takes. One at a time: what
  * a process has only once, such as its folder and its output, is the command's meanwhile.
@@ -29,7 +26,7 @@ export async function runHere(
   try {
     await run(args);
     const { stdout } = written;
-    const stderr = written.stderr.replaceAll(PROGRESS, '').replaceAll(FOREIGN_ERROR, '');
+    const stderr = written.stderr.replaceAll(PROGRESS, '');
     return keepSecrets({ code: Number(process.exitCode ?? 0), stdout, stderr }, args, env);
   } finally {
     process.exitCode = undefined;

@@ -11,7 +11,7 @@ import { ProviderKeys } from './provider-keys.js';
 const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
 const ALGORITHMS = [...RSA, 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /** Seconds by which the provider's clock may be off ours. */
-const CLOCK_TOLERANCE = 30;
+const CLOCK_TOLERANCE_SECONDS = 30;
 /** Printable ASCII, as OpenID Connect Core 1.0 bounds it (section 2): it goes to logs and the store. */
 const SUBJECT = /^[\x20-\x7E]{1,255}$/;
 /**
@@ -133,7 +133,7 @@ async function verifyAccessToken(
     algorithms: ALGORITHMS,
     issuer: authIssuer,
     audience: authAudience,
-    clockTolerance: CLOCK_TOLERANCE,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
     requiredClaims: ['exp', 'sub'],
   });
   const { sub = '', cnf, exp = 0, scope, scp } = payload;
@@ -146,7 +146,7 @@ async function verifyAccessToken(
     principal: { id: `jwt:${sub}`, name: sub },
     // In `scope` (RFC 8693, section 4.2), or in `scp`, as some providers call it.
     hasScope: [scope, scp].some((claim) => wordsOf(claim).includes(authScope)),
-    endsAt: (exp + CLOCK_TOLERANCE) * 1000,
+    endsAt: (exp + CLOCK_TOLERANCE_SECONDS) * 1000,
   };
 }
 

@@ -1,18 +1,14 @@
-import { gzipSync } from 'node:zlib';
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { errors } from 'jose';
-import { KeyServer, type KeyAnswer } from '../../../test/support/key-server.js';
+import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
 import { Fault } from '../../errors/errors.js';
-import { fetchKeys, ProviderKeys } from './provider-keys.js';
+import { ProviderKeys } from './provider-keys.js';
 
 const NEVER = 3_600_000;
-const NO_LIMIT = new AbortController().signal;
-const DISCOVERY = '/.well-known/openid-configuration';
 const one = await SigningKey.create('one');
 const two = await SigningKey.create('two');
-const KEYS: KeyAnswer = { body: { keys: [one.publicJwk] } };
 
 let server: KeyServer;
 let keys: ProviderKeys | undefined;
@@ -26,87 +22,6 @@ beforeEach(async () => {
 afterEach(async () => {
   keys?.stop();
   await server.stop();
-});
-
-/** A discovery document that names the keys at `/jwks`, but for these members. */
-function discovery(over: object = {}): KeyAnswer {
-  return { body: { issuer: server.url, jwks_uri: `${server.url}/jwks`, ...over } };
-}
-
-describe('the keys are found', () => {
-  it.each([
-    ['by discovery', '', DISCOVERY, '/jwks'],
-    ['behind an issuer that ends in a slash', '/', DISCOVERY, '/jwks'],
-    ['behind an issuer with a path', '/realms/plants', `/realms/plants${DISCOVERY}`, '/jwks'],
-    ['behind an issuer with both', '/plants/', `/plants${DISCOVERY}`, '/jwks'],
-    ['at an address with a query', '', DISCOVERY, '/jwks?p=plants'],
-  ])('%s', async (_name, issuer, document, keys) => {
-    const authIssuer = `${server.url}${issuer}`;
-    const jwks_uri = `${server.url}${keys}`;
-    server.answers = { [document]: discovery({ issuer: authIssuer, jwks_uri }), [keys]: KEYS };
-    expect(await fetchKeys({ authIssuer }, NO_LIMIT)).toEqual(KEYS.body);
-    expect(server.asked).toEqual([document, keys]);
-  });
-
-  it('at the address that the operator has set, without discovery', async () => {
-    server.answers = { '/own': KEYS };
-    const source = { authIssuer: 'https://id.example', authJwksUrl: `${server.url}/own` };
-    expect(await fetchKeys(source, NO_LIMIT)).toEqual(KEYS.body);
-    expect(server.asked).toEqual(['/own']);
-  });
-
-  it('even if there is none', async () => {
-    server.answers = { [DISCOVERY]: discovery(), '/jwks': { body: { keys: [] } } };
-    expect(await fetchKeys({ authIssuer: server.url }, NO_LIMIT)).toEqual({ keys: [] });
-  });
-});
-
-const BIG = 'x'.repeat(2 ** 20);
-const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
-
-describe('the answer is not used where the discovery document', () => {
-  it.each<[string, () => KeyAnswer, RegExp]>([
-    ['is missing', () => ({ status: 404, body: {} }), /answered 404$/],
-    ['is elsewhere', () => REDIRECT, /answered 302$/],
-    ['is no JSON', () => ({ body: '<html>' }), /answered no JSON$/],
-    ['is too large', () => discovery({ BIG }), /answered more than \d+ bytes$/],
-    ['is null', () => ({ body: null }), /is that of another issuer, none$/],
-    ['is a list', () => ({ body: [] }), /another issuer, none$/],
-    ['is of an issuer with a slash', () => discovery({ issuer: `${server.url}/` }), /\/"$/],
-    ['is of an issuer that is long', () => discovery({ issuer: BIG.slice(9e5) }), /, "x{199}$/],
-    ['names no keys', () => discovery({ jwks_uri: undefined }), /jwks_uri, but none$/],
-    ['names keys without TLS', () => discovery({ jwks_uri: 'http://id.example/' }), /no https URL/],
-    ['names keys nowhere', () => discovery({ jwks_uri: 'jwks' }), /no https URL/],
-    ['names keys in a file', () => discovery({ jwks_uri: 'file:///jwks' }), /no https URL/],
-    ['names keys in itself', () => discovery({ jwks_uri: 'data:,{"keys":[]}' }), /no https URL/],
-  ])('%s', async (_name, answer, problem) => {
-    server.answers = { [DISCOVERY]: answer(), '/jwks': KEYS, '/elsewhere': discovery() };
-    await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
-    expect(server.asked).toEqual([DISCOVERY]);
-  });
-});
-
-describe('the answer is not used where the key set', () => {
-  it.each<[string, KeyAnswer, RegExp]>([
-    ['is missing', { status: 500, body: {} }, /answered 500$/],
-    ['is elsewhere', REDIRECT, /answered 302$/],
-    ['is no JSON', { body: '' }, /answered no JSON$/],
-    ['is none', { body: {} }, /answered no key set$/],
-    ['has what is no key', { body: { keys: [1] } }, /answered no key set$/],
-    ['is too large', { body: { keys: [], BIG } }, /answered more than/],
-    [
-      'is too large once it is unpacked',
-      {
-        body: gzipSync(JSON.stringify({ keys: [], BIG })),
-        headers: { 'content-encoding': 'gzip' },
-      },
-      /answered more than/,
-    ],
-  ])('%s', async (_name, answer, problem) => {
-    server.answers = { [DISCOVERY]: discovery(), '/jwks': answer, '/elsewhere': KEYS };
-    await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
-    expect(server.asked).toEqual([DISCOVERY, '/jwks']);
-  });
 });
 
 /** What the provider shows from now on. */

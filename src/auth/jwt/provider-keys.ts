@@ -27,7 +27,7 @@ const TIMES = {
 };
 
 /** Characters of a document, bytes where it is ASCII: some hundred keys with their certificates. */
-const MAX_LENGTH = 2 ** 19;
+const MAX_DOCUMENT_LENGTH = 2 ** 19;
 
 /** What of the configuration tells where the keys are. */
 type KeySource = Pick<Config, 'authIssuer' | 'authJwksUrl'>;
@@ -176,7 +176,8 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   let text = '';
   for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
     text += part;
-    if (text.length > MAX_LENGTH) throw new Error(`${url} answered more than ${MAX_LENGTH} bytes`);
+    if (text.length > MAX_DOCUMENT_LENGTH)
+      throw new Error(`${url} answered more than ${MAX_DOCUMENT_LENGTH} bytes`);
   }
   try {
     return JSON.parse(text);

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { ConfigError } from '../../config/read-secret.js';
+import { ConfigError } from '../../config/variable.js';
 import { Token } from '../../auth/token.entity.js';
 import type { Config } from '../../config/config.js';
 import { readConfig } from '../../config/read-config.js';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { requestIdOf } from './request-id.js';
+import { requestIdOf } from './exchange.js';
 
 const MADE = /^[\da-f-]{36}$/;
 
