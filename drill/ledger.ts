@@ -1,10 +1,25 @@
-import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { plantOf, type Answer } from './load.js';
+import type { StoredPlant, TemporaryStore } from '../test/support/temporary-store.js';
 
 /** Milliseconds without trouble after which the service counts as back. */
 const QUIET_MS = 700;
 /** DATABASE_TIMEOUT, and what a busy machine may add, in milliseconds. */
 export const LONGEST_MS = 5_000 + 500;
+/** One of so many plants has a name of some 9 kB, which lies on pages of its own in SQLite. */
+export const LONG = 64n;
+const LONG_NAME = 700;
+
+/** What came of a request: acknowledged, refused since the store is unavailable, broken off, never connected, or what must never come. */
+export interface Answer {
+  readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
+  readonly text?: string;
+}
+
+/** The plant of an id. All of it follows from the id, so that no more than the id need be kept. */
+export function plantOf(id: bigint): StoredPlant {
+  const digits = BigInt.asUintN(64, id).toString(36);
+  const name = id % LONG === 0n ? digits.repeat(LONG_NAME) : `n ${digits} 🌵`;
+  return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
+}
 
 /** What is done to the service or its store, time and again, and what came of it. */
 export class Scenario {

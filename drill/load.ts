@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { ERRORS } from '../src/errors/errors.js';
 import type { Client } from '../test/support/client.js';
-import type { StoredPlant } from '../test/support/temporary-store.js';
-import type { Ledger } from './ledger.js';
+import { LONG, plantOf, type Answer, type Ledger } from './ledger.js';
 
 export const CLIENTS = 24;
 /** Milliseconds after anything but a 200: sooner than Retry-After asks, to see when the service is back. */
@@ -13,22 +12,6 @@ const PAUSE_AFTER_TROUBLE = 50;
 const HUNG_MS = 20_000;
 /** An odd factor: no two multiples of it are the same modulo 2^64. */
 const STEP = 2_862_933_555_777_941_757n;
-/** One of so many plants has a name of some 9 kB, which lies on pages of its own in SQLite. */
-const LONG = 64n;
-const LONG_NAME = 700;
-
-/** What came of a request: acknowledged, refused since the store is unavailable, broken off, never connected, or what must never come. */
-export interface Answer {
-  readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
-  readonly text?: string;
-}
-
-/** The plant of an id. All of it follows from the id, so that no more than the id need be kept. */
-export function plantOf(id: bigint): StoredPlant {
-  const digits = BigInt.asUintN(64, id).toString(36);
-  const name = id % LONG === 0n ? digits.repeat(LONG_NAME) : `n ${digits} 🌵`;
-  return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
-}
 
 /** Sends the plant of an id. */
 export async function send(client: Client, id: bigint): Promise<Answer> {

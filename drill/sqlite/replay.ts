@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { StoredPlant } from '../../test/support/temporary-store.js';
 import type { Ledger } from '../ledger.js';
-import { plantOf } from '../load.js';
+import { plantOf } from '../ledger.js';
 import { Random } from '../random.js';
 import { choose, kindsFor, pointsIn, type Kind } from './cuts.js';
 import { DiskFile, type Change } from './disk.js';

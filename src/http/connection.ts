@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Exchange } from './exchange.js';
 
 /** Requests of one connection that are served at once; beyond them it is not read. */
 export const MAX_UNANSWERED = 16;
@@ -15,12 +14,18 @@ let waiting = 0;
 const CONNECTION = Symbol('connection');
 type Held = Socket & { [CONNECTION]: Connection };
 
+/** A request that has no whole answer yet. */
+interface Unanswered {
+  /** It will have none. */
+  end(): void;
+}
+
 /**
  * A client's connection, and its requests that have no whole answer yet. Node itself reads requests for
  * as long as answers are small, however many wait for theirs (RFC 9112, section 9.3.2, pipelining).
  */
 export class Connection {
-  private readonly unanswered = new Set<Exchange>();
+  private readonly unanswered = new Set<Unanswered>();
   private queue: (readonly [IncomingMessage, ServerResponse])[] = [];
 
   /** @param serve is handed the requests, in their order */
@@ -48,12 +53,12 @@ export class Connection {
   }
 
   /** A request is served from now on. */
-  begin(exchange: Exchange): void {
+  begin(exchange: Unanswered): void {
     this.unanswered.add(exchange);
   }
 
   /** A request has its whole answer, or will never have it. */
-  end(exchange: Exchange): void {
+  end(exchange: Unanswered): void {
     const wasFull = this.isFull;
     this.unanswered.delete(exchange);
     if (!wasFull || this.socket.destroyed) return;
