@@ -86,7 +86,7 @@ describe('its drop-in for several processes', () => {
   const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
 
   it('shares the port, and gives each process its own for health and metrics', () => {
-    expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '909%i' });
+    expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '946%i' });
   });
 
   it('is not overruled by the file, which wins over Environment= (systemd.exec)', () => {
