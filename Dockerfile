@@ -47,8 +47,8 @@ RUN install --directory --owner=1000 --group=1000 --mode=700 data
 VOLUME /app/data
 
 # Everything of a container is reached from outside it or not at all.
-ENV NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9090
-EXPOSE 3000 9090
+ENV NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9464
+EXPOSE 3000 9464
 
 # The image's user `node`, by number: Kubernetes cannot tell of a name that it is not root's.
 USER 1000:1000

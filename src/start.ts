@@ -8,6 +8,7 @@ import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
 import { startManagement } from './management/start-management.js';
 import { Lifecycle, ThisProcess } from './management/this-process.js';
 import { toOperatorMessage } from './errors/describe.js';
+import { notifySystemd } from './notify-systemd.js';
 import { Shutdown, SIGNALS } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
@@ -30,9 +31,12 @@ async function start(): Promise<void> {
   for (const signal of SIGNALS) process.off(signal, exit);
   if (speaksTls(config)) reloadKeyPairOnHangup(app.getHttpServer() as Server, config);
   await announce(app, config);
+  notifySystemd('READY=1');
 }
 
-function exit(): void {
+/** Nobody is served yet. */
+function exit(signal: NodeJS.Signals): void {
+  new Logger('Shutdown').log(`${signal}: stopped before the service listened`);
   process.exit(0);
 }
 

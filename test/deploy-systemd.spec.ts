@@ -21,7 +21,8 @@ const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FI
 describe('the systemd unit', () => {
   it('starts the service as npm start does', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
-    const start = scripts.start.replace('node ', '/opt/plant-store/node_modules/.bin/node ');
+    // npm's shell makes room for the service; systemd needs none.
+    const start = scripts.start.replace('exec node ', '/opt/plant-store/node_modules/.bin/node ');
     expect(UNIT['ExecStart']).toBe(start.replace(' dist/', ' /opt/plant-store/dist/'));
     expect(CONFIG.production).toBe(true);
   });
@@ -29,6 +30,12 @@ describe('the systemd unit', () => {
   it('gives it the time that it may take to stop', () => {
     expect(parseDuration(UNIT['TimeoutStopSec'] ?? '')).toBeGreaterThan(longestStop(CONFIG));
     expect(UNIT).toMatchObject({ KillSignal: 'SIGTERM', KillMode: 'mixed' });
+  });
+
+  it('is started once the service says so, and not again on a bad configuration', () => {
+    // systemd-notify is a process of its own, which NotifyAccess=main would not listen to.
+    expect(UNIT).toMatchObject({ Type: 'notify', NotifyAccess: 'all' });
+    expect(UNIT).toMatchObject({ Restart: 'on-failure', RestartPreventExitStatus: '78' });
   });
 
   it('keeps the default store in its folder, as a user that sysusers makes', () => {
@@ -86,7 +93,7 @@ describe('its drop-in for several processes', () => {
   const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
 
   it('shares the port, and gives each process its own for health and metrics', () => {
-    expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '909%i' });
+    expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '946%i' });
   });
 
   it('is not overruled by the file, which wins over Environment= (systemd.exec)', () => {

@@ -86,6 +86,20 @@ describe('the document and its UI', () => {
     },
   );
 
+  it('the bare address is a 404 that leads to them', async () => {
+    const { status, body } = await get('/');
+    expect({ status, body }).toEqual({
+      status: 404,
+      body: { error: 3000, message: 'no such path; the documentation is at /docs' },
+    });
+    const proxied = await Service.start({ PUBLIC_URL: 'https://plants.example/v1/' });
+    const { body: of } = await proxied.client.send({ method: 'GET', path: '/' });
+    expect(of).toMatchObject({
+      message: expect.stringMatching(/ https:\/\/plants.example\/v1\/docs$/),
+    });
+    await proxied.stop();
+  });
+
   it('what is not there under them is a 404 like any other', async () => {
     const { status, body } = await service.client.send({ method: 'GET', path: '/docs/x' });
     expect({ status, body }).toEqual({
@@ -100,7 +114,7 @@ describe('DOCS=off', () => {
   beforeAll(async () => void (off = await Service.start({ DOCS: 'off' })));
   afterAll(() => off.stop());
 
-  it.each(['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml'])(
+  it.each(['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml'])(
     'there is no %s',
     async (path) => {
       const { status, body } = await off.client.send({ method: 'GET', path });

@@ -35,16 +35,29 @@ describe('the management port', () => {
   it.each([
     ['POST', '/livez'],
     ['PUT', '/readyz'],
-    ['DELETE', '/metrics'],
+    ['PATCH', '/metrics'],
+  ])('takes GET alone: %s %s is 405, with an Error body', async (method, path) => {
+    const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
+    expect({ status, allow: headers.allow, body: JSON.parse(text) as unknown }).toEqual({
+      status: 405,
+      allow: 'GET, HEAD',
+      body: { error: 3001, message: 'no such method on this path' },
+    });
+  });
+
+  it.each([
     ['GET', '/'],
     ['GET', '/%zz'],
     ['GET', '/docs'],
     ['GET', 'http://a:99999/livez'],
     ['POST', '/plants'],
-  ])('has nothing else: %s %s is 404, in JSON', async (method, path) => {
+  ])('has nothing else: %s %s is 404, with an Error body', async (method, path) => {
     const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
-    const body: unknown = JSON.parse(text);
-    expect({ status, body }).toMatchObject({ status: 404, body: { statusCode: 404 } });
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect({ status, body: JSON.parse(text) as unknown }).toEqual({
+      status: 404,
+      body: { error: 3000, message: 'no such path' },
+    });
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
@@ -122,14 +135,16 @@ describe('MANAGEMENT_PORT', () => {
     expect(off.printed).not.toContain('Management');
   });
 
-  it('that another process has: exit 1, and the reason', async () => {
+  it('that another process has: exit 1, and what to do', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'fatal' };
     const { code, stdout, stderr } = await runMain(service.store, env);
     other.close();
-    const reason = 'MANAGEMENT_PORT: another process listens on it already.\n';
+    const reason =
+      `Port ${port} is in use by another process: stop that one, ` +
+      'or set MANAGEMENT_PORT to another port.\n';
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: reason });
   });
 

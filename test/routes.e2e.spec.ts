@@ -8,6 +8,7 @@ const PUBLIC: Readonly<Record<string, RegExp>> = {
   'another method on /plants: 405': /^(?!POST)[A-Z-]+ \/plants$/,
   'the document': /^GET \/openapi\.(json|yaml)$/,
   'Swagger UI': /^GET \/docs(\/|$)/,
+  'the way to Swagger UI: 404': /^GET \/$/,
 };
 
 let service: Service;
@@ -47,6 +48,8 @@ it.each(Object.entries(PUBLIC))('the public routes are there: %s', (_name, route
   expect(routes().some((one) => route.test(one))).toBe(true);
 });
 
+const TO_DOCS = 'no such path; the documentation is at /docs';
+
 describe('another path: 404', () => {
   const paths = [
     '/',
@@ -76,7 +79,7 @@ describe('another path: 404', () => {
       const answer = await service.client.send({ method, path, headers, body });
       expect({ status: answer.status, body: answer.body }).toEqual({
         status: 404,
-        body: { error: 3000, message: 'no such path' },
+        body: { error: 3000, message: method === 'GET' && path === '/' ? TO_DOCS : 'no such path' },
       });
     }
     expect(await service.store.count()).toBe(0);

@@ -56,6 +56,26 @@ describe('a signal to end', () => {
   });
 });
 
+describe('the log of a stop', () => {
+  it('says why it began, once, and how it ended', async () => {
+    await start();
+    const connection = await service.connect();
+    connection.write(plant().slice(0, -5));
+    await service.client().create({ id: 0n, name: 'oak' });
+    service.signal('SIGTERM');
+    await refused();
+    service.signal('SIGINT');
+    connection.write(plant().slice(-5));
+    await connection.read();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
+    expect(lines).toEqual([
+      expect.stringMatching(/SIGTERM: stopping$/),
+      expect.stringMatching(/stopped after \d+\.\d s; requests answered: 1$/),
+    ]);
+  });
+});
+
 describe('SHUTDOWN_DELAY', () => {
   it('goes by with requests still served, while /readyz is 503', async () => {
     await start({ SHUTDOWN_DELAY: '60s' });

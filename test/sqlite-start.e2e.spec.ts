@@ -94,7 +94,7 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
     other.close();
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'PORT: another process listens on it already.\n',
+      stderr: `Port ${port} is in use by another process: stop that one, or set PORT to another port.\n`,
     });
   });
 });

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createStore } from './support/engine.js';
-import { ServiceProcess } from './support/service-process.js';
+import { ServiceProcess, spawnMain } from './support/service-process.js';
 import type { TemporaryStore } from './support/temporary-store.js';
 
 let store: TemporaryStore;
@@ -50,4 +52,20 @@ describe('the first start', () => {
     expect(service.printed).not.toContain('/docs');
     expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
   });
+});
+
+it('a signal while the start waits for the store ends it, and the log says so', async () => {
+  // It takes connections, and never answers.
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const child = spawnMain(store, { DATABASE_URL: `postgres://plants@127.0.0.1:${port}/plants` });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const closed = once(child, 'close');
+  await once(silent, 'connection');
+  child.kill('SIGTERM');
+  expect(await closed).toEqual([0, null]);
+  expect(output).toMatch(/SIGTERM: stopped before the service listened\n$/);
+  silent.close();
 });

@@ -38,7 +38,7 @@ export class Config {
 
   /** TCP port of health and metrics; 0 takes a free one, `off` leaves them out. */
   @Variable('MANAGEMENT_PORT', portOrOff)
-  readonly managementPort: number | 'off' = 9090;
+  readonly managementPort: number | 'off' = 9464;
 
   /** Address that health and metrics are at. */
   @Variable('MANAGEMENT_HOST', text)

@@ -9,7 +9,7 @@ const DEFAULTS = {
   databaseTimeout: 5_000,
   migrate: true,
   reusePort: false,
-  managementPort: 9090,
+  managementPort: 9464,
   managementHost: '127.0.0.1',
   bodyLimit: 65_536,
   docs: true,

@@ -32,8 +32,10 @@ export function stackOf(error: unknown): string {
 export function toOperatorMessage(error: unknown, listener = ''): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (!Error.isError(error)) return String(error);
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return `${listener}PORT: another process listens on it already.`;
+  const { code, syscall, port } = error as NodeJS.ErrnoException & { readonly port?: number };
+  if (code === 'EADDRINUSE') {
+    return `Port ${port} is in use by another process: stop that one, or set ${listener}PORT to another port.`;
+  }
   if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) {
     return `${listener}HOST and ${listener}PORT: ${error.message}`;
   }

@@ -1,6 +1,7 @@
-import { Controller, Get, Header } from '@nestjs/common';
+import { All, Controller, Get, Header } from '@nestjs/common';
 import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
 import { Registry } from 'prom-client';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { ThisProcess } from './this-process.js';
 
 /** For those who decide whether to restart this service or to send it requests, and for Prometheus. */
@@ -29,5 +30,12 @@ export class ManagementController {
   @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
   metrics(): Promise<string> {
     return this.thisProcess.metrics();
+  }
+
+  /** @throws Fault, 405: GET alone, and with it HEAD, has a route above */
+  @All(['livez', 'readyz', 'metrics'])
+  @Header('allow', 'GET, HEAD')
+  refuse(): never {
+    throw new Fault(ERRORS.NO_SUCH_METHOD);
   }
 }

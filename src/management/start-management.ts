@@ -1,11 +1,20 @@
 import { createServer } from 'node:http';
-import { Module, type DynamicModule } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import {
+  Catch,
+  Module,
+  NotFoundException,
+  type ArgumentsHost,
+  type DynamicModule,
+  type ExceptionFilter,
+} from '@nestjs/common';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { TerminusModule } from '@nestjs/terminus';
-import type { Express } from 'express';
+import type { Express, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { toOperatorMessage } from '../errors/describe.js';
+import { Fault } from '../errors/errors.js';
+import { toAnswer } from '../http/error.filter.js';
 import { isTarget } from '../http/malformed.js';
 import { ServiceLogger } from '../telemetry/logger.js';
 import { ManagementController } from './management.controller.js';
@@ -40,6 +49,15 @@ class ManagementAdapter extends ExpressAdapter {
   }
 }
 
+/** Gives what is not there the service's Error body; a check that failed keeps its own. */
+@Catch(NotFoundException, Fault)
+class NotThereFilter implements ExceptionFilter {
+  catch(fault: unknown, context: ArgumentsHost): void {
+    const { status, body } = toAnswer(fault);
+    context.switchToHttp().getResponse<Response>().status(status).json(body);
+  }
+}
+
 /** Health and metrics, in an application of its own: never on the public port. */
 @Module({})
 class ManagementModule {
@@ -49,7 +67,10 @@ class ManagementModule {
       // A check that fails is told to those who ask, and the log has the store's transitions.
       imports: [TerminusModule.forRoot({ logger: false })],
       controllers: [ManagementController],
-      providers: [{ provide: ThisProcess, useValue: thisProcess }],
+      providers: [
+        { provide: ThisProcess, useValue: thisProcess },
+        { provide: APP_FILTER, useClass: NotThereFilter },
+      ],
     };
   }
 }

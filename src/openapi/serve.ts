@@ -2,6 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import helmet from 'helmet';
 import type { Config } from '../config/config.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { speaksTls } from '../http/key-pair.js';
 import { HSTS_MAX_AGE_SECONDS } from '../http/send-json.js';
 import { buildDocument } from './document.js';
@@ -47,6 +48,11 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
   };
   const express = app.getHttpAdapter().getInstance();
   for (const [path, page] of Object.entries(pages)) express.get(path, pageSender(page));
+  // Who opens the bare address in a browser is looking for these pages.
+  express.get('/', () => {
+    const docs = `${config.publicUrl ?? ''}/docs`;
+    throw new Fault(ERRORS.NO_SUCH_PATH, `no such path; the documentation is at ${docs}`);
+  });
 }
 
 /** Loads the library for it now: at the start it would take a tenth of the time. */

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Runs commands on a systemd of their own: process 1 of new namespaces, over this machine's files, whose changes
+# go to memory. The service is installed there as docs/operating.md says. By root, in the checkout:
+#   unshare --mount --pid --fork --cgroup --ipc --uts --kill-child sh test/support/systemd-machine.sh FOLDER
+# FOLDER/commands are run; what they print is in FOLDER/output, what the service logs in FOLDER/log.
+set -eu
+folder=$1
+root=$folder/root
+units=$root/etc/systemd/system
+
+mount --make-rprivate /
+mkdir "$root" "$folder/memory"
+mount -t tmpfs tmpfs "$folder/memory"
+mkdir "$folder/memory/upper" "$folder/memory/work"
+mount -t overlay overlay "$root" \
+  -o "lowerdir=/,upperdir=$folder/memory/upper,workdir=$folder/memory/work"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs tmpfs "$root/run"
+mount -t sysfs sysfs "$root/sys"
+mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+mount --bind "$folder" "$root$folder"
+
+mkdir -p "$root/opt/plant-store/node_modules" "$root/opt/plant-store/dist"
+mount --bind node_modules "$root/opt/plant-store/node_modules"
+cp -r dist/src "$root/opt/plant-store/dist/"
+cp package.json "$root/opt/plant-store/"
+install -D -m 644 deploy/systemd/plant-store.sysusers "$root/etc/sysusers.d/plant-store.conf"
+install -D -m 644 deploy/systemd/plant-store.env "$root/etc/plant-store/plant-store.env"
+install -m 644 deploy/systemd/plant-store.service "$units/"
+mkdir "$units/plant-store.service.d"
+cat >"$units/plant-store.service.d/test.conf" <<UNIT
+[Unit]
+DefaultDependencies=no
+[Service]
+StandardOutput=append:$folder/log
+StandardError=append:$folder/log
+UNIT
+
+# Nothing else of this machine is started there.
+rm -f "$units/default.target"
+cat >"$units/default.target" <<UNIT
+[Unit]
+DefaultDependencies=no
+Wants=commands.service
+UNIT
+cat >"$units/commands.service" <<UNIT
+[Unit]
+DefaultDependencies=no
+[Service]
+ExecStart=/bin/sh -c 'systemd-sysusers 2>/dev/null; . $folder/commands; systemctl exit 0'
+StandardOutput=append:$folder/output
+StandardError=append:$folder/output
+UNIT
+
+cd "$root"
+mkdir old
+pivot_root . old
+umount -l old
+exec env -i PATH="$PATH" container=other /lib/systemd/systemd --system --log-target=null
