@@ -127,9 +127,10 @@ describe('MANAGEMENT_PORT', () => {
     const { port } = other.address() as AddressInfo;
     const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'fatal' };
     const { code, stdout, stderr } = await runMain(service.store, env);
+    expect(stdout).not.toContain('Management');
     other.close();
     const reason = 'MANAGEMENT_PORT: another process listens on it already.\n';
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: reason });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: reason });
   });
 
   it('at an address that is not of this machine: exit 1, and the reason', async () => {

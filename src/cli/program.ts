@@ -1,12 +1,12 @@
 import { Command, CommanderError } from 'commander';
+import { loadEnvironment } from '../config/environment.js';
 import { readSecret } from '../config/read-secret.js';
-import { toOperatorMessage } from '../errors/describe.js';
+import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
 import { addImportCommand } from './import-command.js';
 import { addCopyCommand, addMigrateCommand } from './store-commands.js';
 import { addTokenCommands } from './token-commands.js';
 
-const FAILED = 1;
 const BAD_USAGE = 2;
 
 const HELP = `
@@ -14,6 +14,7 @@ Exit codes:
   0  success
   1  the work failed, or the service refused some of the plants
   2  bad usage: nothing was done
+  78 invalid configuration: nothing was done
 
 token and migrate work on the store that DATABASE_URL names; import is a client
 of a running service; copy goes from one store to another. Results go to stdout,
@@ -53,7 +54,10 @@ function createProgram(): Command {
   addMigrateCommand(program);
   addImportCommand(program);
   addCopyCommand(program);
-  return program.hook('preSubcommand', readSecretFiles);
+  return program.hook('preSubcommand', (_program, command) => {
+    for (const warning of loadEnvironment().warnings) process.stderr.write(`warning: ${warning}\n`);
+    readSecretFiles(program, command);
+  });
 }
 
 /**
@@ -74,5 +78,5 @@ function readSecretFiles(program: Command, command: Command): void {
 function fail(error: unknown): void {
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
-  process.exitCode = FAILED;
+  process.exitCode = exitCodeOf(error);
 }
