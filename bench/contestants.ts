@@ -60,13 +60,16 @@ export async function contestantsOn(
   return [...contestants, { ...service(name, await newStore(), database, beside), least: 1 }];
 }
 
-/** The service over a store, as `npm start` runs it in a built tree; its command makes the store. */
+/** The service over a store, as `npm start` runs it in a built tree; its commands make the store. */
 export function service(name: string, store: TemporaryStore, database?: number, tree = '.') {
   const built = (file: string) => resolve(tree, 'dist/src', file);
-  const printed = execFileSync(options.node, [built('cli.js'), 'token', 'create', 'bench'], {
-    cwd: store.folder,
-    env: { PATH: process.env.PATH, DATABASE_URL: store.url },
-  });
+  const run = (...command: string[]) =>
+    execFileSync(options.node, [built('cli.js'), ...command], {
+      cwd: store.folder,
+      env: { PATH: process.env.PATH, DATABASE_URL: store.url },
+    });
+  run('migrate');
+  const printed = run('token', 'create', 'bench');
   const [args, token] = [[...startFlags(tree), built('main.js')], printed.toString().trim()];
   const env = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
   return { name, args, env, token, store, isStoring: true, database };
