@@ -47,16 +47,19 @@ export async function contestantsOn(
 }
 
 /**
- * The service over a store, as `npm start` runs it in a built tree; its command makes the store.
+ * The service over a store, as `npm start` runs it in a built tree; its commands make the store.
  *
  * @returns arguments for Node, the environment, a bearer token; and that all plants are to be in the store
  */
 export function service(name: string, store: TemporaryStore, tree = '.') {
   const built = (file: string) => resolve(tree, 'dist/src', file);
-  const printed = execFileSync(options.node, [built('cli.js'), 'token', 'create', 'bench'], {
-    cwd: store.folder,
-    env: { PATH: process.env.PATH, DATABASE_URL: store.url },
-  });
+  const run = (...command: string[]) =>
+    execFileSync(options.node, [built('cli.js'), ...command], {
+      cwd: store.folder,
+      env: { PATH: process.env.PATH, DATABASE_URL: store.url },
+    });
+  run('migrate');
+  const printed = run('token', 'create', 'bench');
   const [args, token] = [[...startFlags(tree), built('main.js')], printed.toString().trim()];
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
   return { name, args, env, token, store, isStoring: true };

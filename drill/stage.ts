@@ -29,11 +29,11 @@ export class Service {
     private readonly env: Readonly<Record<string, string>> = {},
   ) {}
 
-  /** @param env further variables for the service, not for the command that makes the store and a token */
+  /** @param env further variables for the service, not for the commands that make the store and a token */
   static async over(store: TemporaryStore, env: Readonly<Record<string, string>> = {}) {
-    const own = { DATABASE_URL: store.url };
-    const command = ['token', 'create', 'drill'];
-    const { stdout, stderr } = await runCli(command, { cwd: store.folder, env: own });
+    const surroundings = { cwd: store.folder, env: { DATABASE_URL: store.url } };
+    await runCli(['migrate'], surroundings);
+    const { stdout, stderr } = await runCli(['token', 'create', 'drill'], surroundings);
     if (stdout === '') throw new Error(stderr);
     return new Service(store, stdout.trim(), env);
   }

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { TokensService } from './auth/tokens.service.js';
 import type { Config } from './config/config.js';
+import { describeProcess } from './config/settings.js';
 import { speaksTls } from './http/key-pair.js';
 
 /** Tells the operator where the service is, and in development how to send it a first plant. */
@@ -19,6 +20,11 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
     `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
       `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n`,
   );
+}
+
+/** Tells the operator which store it is, before it is opened. */
+export function announceStore(config: Config): void {
+  sayerOf(config)(describeProcess(config));
 }
 
 /** Tells the operator where health and metrics are. */

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
 import { prepareNode } from './prepare-node.js';
 
 prepareNode();

@@ -1,24 +1,28 @@
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
-import { announce, announceManagement } from './announce.js';
+import { announce, announceManagement, announceStore } from './announce.js';
 import { createApp } from './app.js';
+import { loadEnvironment } from './config/environment.js';
 import { readConfig } from './config/read-config.js';
 import type { Config } from './config/config.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
 import { startManagement } from './management/start-management.js';
 import { Lifecycle, ThisProcess } from './management/this-process.js';
-import { toOperatorMessage } from './errors/describe.js';
+import { exitCodeOf, toOperatorMessage } from './errors/describe.js';
 import { notifySystemd } from './notify-systemd.js';
 import { Shutdown, SIGNALS } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
 async function start(): Promise<void> {
+  const { warnings } = loadEnvironment();
   const config = readConfig();
   // The start reads the certificate anyway; unhandled, the signal would end the process.
   if (speaksTls(config)) process.on('SIGHUP', () => undefined);
   Logger.overrideLogger(new ServiceLogger(config));
   logCrashes();
+  for (const warning of warnings) new Logger('Config').warn(warning);
+  announceStore(config);
   // The store may be long in coming, and the first process of a container has no other way to end.
   for (const signal of SIGNALS) process.on(signal, exit);
   const lifecycle = new Lifecycle();
@@ -52,5 +56,5 @@ try {
   await start();
 } catch (error) {
   process.stderr.write(`${toOperatorMessage(error)}\n`);
-  process.exit(1);
+  process.exit(exitCodeOf(error));
 }

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli, type Ran } from './support/cli.js';
+import { VERSION } from '../src/config/config.js';
+import { VARIABLES } from '../src/config/variable.js';
+import { read } from './support/published.js';
 import { runHere } from './support/cli-in-process.js';
 
 let cwd: string;
@@ -22,22 +25,39 @@ describe('help', () => {
     'token list --help',
     'token rotate --help',
     'token revoke --help',
+    'token verify --help',
+    'config --help',
     'migrate --help',
     'import --help',
   ])('%s has an example and needs no store', async (line) => {
     const { code, stdout, stderr } = await run(line);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/--env-file <file> +read variables/);
     expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?:\n {2}\$ .*plant-store /);
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
-  it('names the exit codes', async () => {
-    expect((await run('--help')).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
+  it('names the exit codes that docs/operating.md has for commands', async () => {
+    const { stdout } = await run('--help');
+    const codes = /Exit codes:\n((?: {2}\d+ .*\n)+)/.exec(stdout)?.[1] ?? '';
+    const rows = read('docs/operating.md').matchAll(/^\| (\d+) +\|[^|]*\| +([^| ].*?) +\|$/gm);
+    const documented = Array.from(rows, ([, code, meaning]) => ({ code, meaning }));
+    const listed = Array.from(codes.matchAll(/^ {2}(\d+) +(.*)$/gm), ([, code, meaning]) => ({
+      code,
+      meaning,
+    }));
+    expect(listed.map(({ code }) => code)).toEqual(['0', '1', '2', '74', '78']);
+    expect(documented).toEqual(expect.arrayContaining(listed));
+  });
+
+  it('tells the version', async () => {
+    expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   });
 
   it('can be run as a program of its own', () => {
     const program = readFileSync(new URL('../dist/src/cli.js', import.meta.url), 'utf8');
-    expect(program).toMatch(/^#!\/usr\/bin\/env node\n/);
+    // Without the dashes Node.js would take --env-file for its own.
+    expect(program).toMatch(/^#!\/usr\/bin\/env -S node --\n/);
   });
 
   it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(
@@ -106,6 +126,7 @@ describe('a variable of a command', () => {
 describe('bad usage', () => {
   it.each([
     ['tokn', "unknown command 'tokn' (Did you mean token?)"],
+    ['config x', 'too many arguments'],
     ['token create', "missing required argument 'name'"],
     ['token create x --expires 90', 'A duration is a whole number'],
     ['token list --hash', "unknown option '--hash'"],
@@ -141,10 +162,104 @@ describe('bad usage', () => {
 describe('a bad configuration or store', () => {
   it.each(['migrate', 'token list'])('fails %s in one line', async (line) => {
     const bad = await run(line, { PORT: 'x', LOG_LEVEL: 'loud' });
-    expect(bad).toMatchObject({ code: 1, stdout: '' });
+    expect(bad).toMatchObject({ code: 78, stdout: '' });
     expect(bad.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; LOG_LEVEL [^\n]*\n$/);
-    const folder = await run(line, { DATABASE_URL: 'sqlite:.' });
+    const folder = await run(`${line} --quiet`, { DATABASE_URL: 'sqlite:.' });
     expect(folder).toMatchObject({ code: 1, stdout: '' });
     expect(folder.stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened[^\n]*\n$/);
+  });
+});
+
+describe('config', () => {
+  /** The rows of its table, by the variable. */
+  function rowsOf({ stdout }: Ran): Record<string, string[]> {
+    const rows = stdout.split('\n').slice(1, -1);
+    return Object.fromEntries(
+      rows.map((row) => {
+        const [name = '', ...rest] = row.split(/ {2,}/);
+        return [name, rest] as const;
+      }),
+    );
+  }
+
+  it('prints every variable, its value and where it comes from, and no secret', async () => {
+    writeFileSync(join(cwd, '.env'), 'PORT=4000\nHOST=::1\nBODY_LIMIT=\nPGUSER=plants\n');
+    writeFileSync(join(cwd, 'headers'), 'authorization=Bearer%20hunter22\n');
+    const ran = await run('config', {
+      HOST: '0.0.0.0',
+      DATABASE_URL: 'postgres://u:hunter22@db.example:5432/plants?sslmode=require',
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: 'headers',
+    });
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.stderr).toMatch(/store: PostgreSQL db\.example:5432, database plants\n$/);
+    expect(ran.stdout + ran.stderr).not.toContain('hunter22');
+    const rows = rowsOf(ran);
+    expect(Object.keys(rows)).toEqual(VARIABLES.map(({ name }) => name));
+    expect(rows).toMatchObject({
+      PORT: ['4000', '.env'],
+      HOST: ['0.0.0.0', 'environment'],
+      BODY_LIMIT: ['64kb', 'default'],
+      DATABASE_URL: ['postgres://u:***@db.example:5432/plants?sslmode=require', 'environment'],
+      OTEL_EXPORTER_OTLP_HEADERS: ['***', 'OTEL_EXPORTER_OTLP_HEADERS_FILE'],
+      PUBLIC_URL: ['-', 'default'],
+      SHUTDOWN_TIMEOUT: ['25s', 'default'],
+    });
+  });
+
+  it('exits with 78 where it is invalid, and shows no invalid value', async () => {
+    const bad = { PORT: 'hunter22', PUBLIC_URL: 'https://u:hunter22@h', NODE_ENV: 'staging' };
+    const ran = await run('config', bad);
+    expect(ran.code).toBe(78);
+    expect(ran.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; PUBLIC_URL [^\n]*\n$/);
+    expect(rowsOf(ran)).toMatchObject({ PORT: ['invalid', 'environment'] });
+    const json = await run('config --json', bad);
+    expect(JSON.parse(json.stdout)).toEqual({
+      variables: expect.arrayContaining([
+        { name: 'DOCS', value: 'on', from: 'default' },
+        { name: 'PORT', from: 'environment' },
+      ]),
+      problems: [
+        'PORT must be from 0 to 65535',
+        expect.stringMatching(/^PUBLIC_URL must be /),
+        'NODE_ENV must be one of production, development, test',
+      ],
+    });
+    expect(ran.stdout + ran.stderr + json.stdout).not.toContain('hunter22');
+  });
+
+  it('looks into the files of TLS', async () => {
+    const { code, stderr } = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
+    expect(code).toBe(78);
+    expect(stderr).toContain('TLS_CERT_FILE must name a file that can be read (ENOENT)');
+  });
+
+  it.each(['config --env-file FILE', '--env-file FILE config', 'config --env-file=FILE'])(
+    'reads the file of systemd instead of .env: %s',
+    async (line) => {
+      writeFileSync(join(cwd, '.env'), 'HOST=::1\n');
+      writeFileSync(join(cwd, 'service.env'), '; a comment\nPORT="4000"\n');
+      const ran = await run(line.replace('FILE', 'service.env'));
+      expect(rowsOf(ran)).toMatchObject({
+        PORT: ['4000', 'service.env'],
+        HOST: ['127.0.0.1', 'default'],
+      });
+    },
+  );
+
+  it('exits with 78 without the file that is to be read', async () => {
+    const { code, stderr } = await run('config --env-file none');
+    expect({ code, stderr }).toEqual({
+      code: 78,
+      stderr: 'error: Invalid configuration: none cannot be read (ENOENT)\n',
+    });
+  });
+
+  it('warns of a name that is nearly one of ours', async () => {
+    writeFileSync(join(cwd, '.env'), 'DATABSE_URL=x\nPGPASSWORD=y\n');
+    const { code, stderr } = await run('config --quiet');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'warning: .env: DATABSE_URL is ignored: did you mean DATABASE_URL?\n',
+    });
   });
 });

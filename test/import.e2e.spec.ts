@@ -71,6 +71,14 @@ describe('import', () => {
     ]);
   });
 
+  it('sums up in JSON, on request', async () => {
+    const { code, stdout } = await importing('{"id":1,"name":"Alder"}\nnope\n', ['--json']);
+    expect({ code, sum: JSON.parse(stdout) as unknown }).toEqual({
+      code: 1,
+      sum: { stored: 1, refused: 1 },
+    });
+  });
+
   it('lists all refused plants where no file takes them, else the first', async () => {
     const refused = 'nope\n'.repeat(30);
     expect((await importing(refused)).stderr.trimEnd().split('\n')).toHaveLength(30);

@@ -141,11 +141,12 @@ describe('MANAGEMENT_PORT', () => {
     const { port } = other.address() as AddressInfo;
     const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'fatal' };
     const { code, stdout, stderr } = await runMain(service.store, env);
+    expect(stdout).not.toContain('Management');
     other.close();
     const reason =
       `Port ${port} is in use by another process: stop that one, ` +
       'or set MANAGEMENT_PORT to another port.\n';
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: reason });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: reason });
   });
 
   it('at an address that is not of this machine: exit 1, and the reason', async () => {

@@ -12,7 +12,7 @@ afterAll(() => service.remove());
 
 function cli(line: string, runner = runHere): Promise<Ran> {
   const { folder, url } = service.store;
-  return runner(line.split(' '), { cwd: folder, env: { DATABASE_URL: url } });
+  return runner([...line.split(' '), '--quiet'], { cwd: folder, env: { DATABASE_URL: url } });
 }
 
 /** The status of a request with a token. */
@@ -43,7 +43,7 @@ it('a rotated token works until the overlap is over, its successor from the star
 
 it('a token that expires soon is warned of until it is rotated', async () => {
   const warning =
-    /^warning: orchard \(\d+\) expires [-\d]+ [:\d]+ UTC: run plant-store token rotate orchard\n$/;
+    /^warning: orchard \(\d+\) expires [-\d]+ [:\d]+ UTC: run npx plant-store token rotate orchard\n$/;
   await cli('token create orchard --expires 10d');
   const { stdout, stderr } = await cli('token list');
   expect(stdout).toMatch(/\n\d+ +orchard +expires soon +/);

@@ -15,14 +15,16 @@ beforeEach(() => {
 });
 afterEach(() => store.remove());
 
-describe('a start that fails says why on stderr, and exits with 1', () => {
+describe('a start that fails says why on stderr', () => {
   it.each([
     ['a folder', () => mkdirSync(store.path, { recursive: true })],
     ['a file that is no database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
   ])('a store that is %s', async (_name, spoil) => {
     spoil();
     const { code, stdout, stderr } = await runMain(store, { LOG_LEVEL: 'info' });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    // Which store it is, and nothing more.
+    const line = expect.stringMatching(new RegExp(`^plant-store .*store: SQLite ${store.path}\n$`));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: line });
     expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
   });
 
@@ -68,7 +70,7 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
     });
   });
 
-  it('every bad variable by its name, none with its value', async () => {
+  it('every bad variable by its name, none with its value: exit 78', async () => {
     const bad = {
       PORT: '65536',
       DATABASE_URL: 'mysql://SECRET',
@@ -76,9 +78,10 @@ describe('a start that fails says why on stderr, and exits with 1', () => {
       BODY_LIMIT: 'SECRET',
       DOCS: 'SECRET',
       LOG_LEVEL: 'SECRET',
+      NODE_ENV: 'SECRET',
     };
     const { code, stdout, stderr } = await runMain(store, bad);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
     const [head, ...lines] = stderr.trimEnd().split('\n');
     expect(head).toBe('Invalid configuration:');
     expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(bad).sort());

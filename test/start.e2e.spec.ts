@@ -1,11 +1,15 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createStore } from './support/engine.js';
 import { ServiceProcess, spawnMain } from './support/service-process.js';
 import type { TemporaryStore } from './support/temporary-store.js';
+
+const TOKEN = /plant_[0-9A-Za-z]{38}/;
 
 let store: TemporaryStore;
 beforeEach(async () => {
@@ -16,10 +20,13 @@ afterEach(() => store.remove());
 describe('the first start', () => {
   it('makes the store and prints the addresses, a token and a curl line that works', async () => {
     const service = await ServiceProcess.start({ store });
+    expect(service.printed).toMatch(/^plant-store 1\.0\.0, Node\.js [\d.]+, store: /);
+    const [first = ''] = service.printed.split('\n');
+    expect(first.endsWith(basename(store.url.replace(/\?.*/, '')))).toBe(true);
     const base = `http://127.0.0.1:${service.port}`;
     expect(service.printed).toContain(`Plant store: ${base}/plants\n`);
     expect(service.printed).toContain(`Documentation: ${base}/docs\n`);
-    expect(service.token).toMatch(/^plant_[0-9A-Za-z]{38}$/);
+    expect(service.token).toMatch(new RegExp(`^${TOKEN.source}$`));
     const docs = await service.client().send({ method: 'GET', path: '/docs', headers: {} });
     expect(docs.status).toBe(200);
 
@@ -33,11 +40,13 @@ describe('the first start', () => {
 
     // Once, and never again.
     const { token } = service;
+    writeFileSync(join(store.folder, '.env'), 'DATABSE_URL=sqlite:./elsewhere\n');
     const second = await ServiceProcess.start({ store, token });
     await second.client().create({ id: 4n, name: 'oak' });
     second.signal('SIGTERM');
     expect(await second.exited).toEqual({ code: 0, signal: null });
-    expect(second.printed).not.toContain('plant_');
+    expect(second.printed).not.toMatch(TOKEN);
+    expect(second.printed).toContain('.env: DATABSE_URL is ignored: did you mean DATABASE_URL?');
     expect(await store.rows('SELECT id FROM tokens')).toHaveLength(1);
     expect(await store.count()).toBe(2);
   });
@@ -48,7 +57,7 @@ describe('the first start', () => {
     // An answer shows that the start is over.
     expect((await service.client().post('')).status).toBe(401);
     await service.kill();
-    expect(service.printed).not.toContain('plant_');
+    expect(service.printed).not.toMatch(TOKEN);
     expect(service.printed).not.toContain('/docs');
     expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
   });

@@ -106,6 +106,6 @@ describe('TLS', () => {
     await issue('plants');
     spoil();
     const { code, stderr } = await runMain(store, env());
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(problem) });
+    expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(problem) });
   });
 });

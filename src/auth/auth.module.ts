@@ -1,6 +1,7 @@
 import { Module, type FactoryProvider } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { BearerStrategy, JWT_VERIFIER } from './authenticated.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -25,9 +26,16 @@ const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   },
 };
 
+/** Without a decorator, since the operator's commands use the class and must not wait for Nest. */
+const tokensService: FactoryProvider<TokensService> = {
+  provide: TokensService,
+  inject: [getRepositoryToken(Token)],
+  useFactory: (tokens: Repository<Token>) => new TokensService(tokens),
+};
+
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [BearerStrategy, jwtVerifier, LastUsed, RateLimiter, TokenVerifier, TokensService],
+  providers: [BearerStrategy, jwtVerifier, LastUsed, RateLimiter, TokenVerifier, tokensService],
   exports: [BearerStrategy, RateLimiter, TokensService],
 })
 export class AuthModule {}

@@ -1,7 +1,5 @@
-import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { In, IsNull, LessThan, MoreThan, Repository } from 'typeorm';
-import { hashOf, newSecret } from './secret.js';
+import { In, IsNull, LessThan, MoreThan, type FindOptionsWhere, type Repository } from 'typeorm';
+import { hashOf, isSecret, newSecret } from './secret.js';
 import { isActive, isBefore, Token } from './token.entity.js';
 
 /** A name starts with a letter, so that it is never taken for an id. */
@@ -17,9 +15,8 @@ const FIRST_NAME = 'first';
 export class TokenError extends Error {}
 
 /** Issues, rotates, lists and revokes tokens: the operator's side. A secret cannot be retrieved later. */
-@Injectable()
 export class TokensService {
-  constructor(@InjectRepository(Token) private readonly tokens: Repository<Token>) {}
+  constructor(private readonly tokens: Repository<Token>) {}
 
   /**
    * Makes a token and returns its secret.
@@ -54,6 +51,12 @@ export class TokensService {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
+  /** The token of a secret, active or not; undefined where the secret is none, or none of this store. */
+  async find(secret: string): Promise<Token | undefined> {
+    if (!isSecret(secret)) return undefined;
+    return (await this.tokens.findOneBy({ hash: hashOf(secret) })) ?? undefined;
+  }
+
   /**
    * Makes another token of a name, and returns its secret. The active ones of the name expire after
    * `overlap`, or earlier if they would have.
@@ -85,39 +88,45 @@ export class TokensService {
   /**
    * Revokes the token of an id, or those of a name. They stop working within 5 seconds.
    *
+   * @returns them, in the order of creation
    * @throws TokenError where no such token is there that was not revoked before
    */
-  async revoke(nameOrId: string): Promise<void> {
+  async revoke(nameOrId: string): Promise<Token[]> {
     const which = ID.test(nameOrId) ? { id: Number(nameOrId) } : { name: nameOrId };
-    const { affected } = await this.tokens.update(
-      { ...which, revokedAt: IsNull() },
-      { revokedAt: new Date() },
-    );
-    if (affected === 0) throw new TokenError(`no token ${nameOrId} that could be revoked`);
+    const revoked = await this.revokeAll(() => which, { alsoExpired: true });
+    if (revoked.length === 0) throw new TokenError(`no token ${nameOrId} that could be revoked`);
+    return revoked;
   }
 
   /**
    * Revokes every active token that was created before an instant. They stop working within 5 seconds.
    *
-   * @returns their names, in the order of creation
+   * @returns them, in the order of creation
    */
-  revokeCreatedBefore(instant: Date): Promise<string[]> {
+  revokeCreatedBefore(instant: Date): Promise<Token[]> {
+    return this.revokeAll(() => ({ createdAt: LessThan(instant) }), { alsoExpired: false });
+  }
+
+  /**
+   * Revokes, of some tokens, those that were not revoked before.
+   *
+   * @param which makes the condition anew, since TypeORM changes the operators in one that it has used
+   */
+  private revokeAll(
+    which: () => FindOptionsWhere<Token>,
+    { alsoExpired }: { alsoExpired: boolean },
+  ): Promise<Token[]> {
     return this.tokens.manager.transaction(async (manager) => {
       const tokens = manager.getRepository(Token);
       const revokedAt = new Date();
+      const ends = alsoExpired
+        ? [{}]
+        : [{ expiresAt: IsNull() }, { expiresAt: MoreThan(revokedAt) }];
       // The change first, since it is what locks: a lookup before would be of the past by then.
-      const ends = [IsNull(), MoreThan(revokedAt)];
-      const which = ends.map((expiresAt) => ({
-        createdAt: LessThan(instant),
-        revokedAt: IsNull(),
-        expiresAt,
-      }));
-      await tokens.update(which, { revokedAt });
-      const revoked = await tokens.find({
-        where: { createdAt: LessThan(instant), revokedAt },
-        order: { id: 'ASC' },
-      });
-      return revoked.map(({ name }) => name);
+      const due = ends.map((end) => ({ ...which(), ...end, revokedAt: IsNull() }));
+      const { affected } = await tokens.update(due, { revokedAt });
+      if (affected === 0) return [];
+      return tokens.find({ where: { ...which(), revokedAt }, order: { id: 'ASC' } });
     });
   }
 }

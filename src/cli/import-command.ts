@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { httpUrl, wholeNumber } from './arguments.js';
+import { jsonOption } from './session.js';
 import type { ImportOptions } from './import/import-plants.js';
 
 type Options = Omit<ImportOptions, 'token'> & { readonly token?: string };
@@ -21,9 +22,9 @@ go to a file too, as NDJSON of line, error, message and plant, the text sent:
   $ jq -r .plant rejects.ndjson > again.ndjson
 
 Examples:
-  $ export PLANT_STORE_TOKEN=$(plant-store token create importer)
-  $ plant-store import plants.ndjson --rejects rejects.ndjson
-  $ zcat plants.ndjson.gz | plant-store import - --url https://plants.example`;
+  $ export PLANT_STORE_TOKEN=$(npx plant-store token create importer)
+  $ npx plant-store import plants.ndjson --rejects rejects.ndjson
+  $ zcat plants.ndjson.gz | npx plant-store import - --url https://plants.example`;
 
 /** `import`: a client of the service, which needs neither its store nor its configuration. */
 export function addImportCommand(program: Command): void {
@@ -46,6 +47,7 @@ export function addImportCommand(program: Command): void {
     .option('--rejects <file>', 'where refused plants go; overwritten')
     .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', wholeNumber(1_024), 64)
     .option('--tries <n>', 'tries per plant before the import stops, 1 to 99', wholeNumber(99), 10)
+    .addOption(jsonOption())
     .addHelpText('after', NOTES)
     .action(async (file: string, options: Options, command: Command) => {
       const { token = '', rejects } = options;

@@ -1,26 +1,33 @@
 import { Command, CommanderError } from 'commander';
+import { VERSION } from '../config/config.js';
+import { loadEnvironment, type Environment } from '../config/environment.js';
 import { readSecret } from '../config/variable.js';
-import { toOperatorMessage } from '../errors/describe.js';
+import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
+import { addConfigCommand } from './config-command.js';
 import { addImportCommand } from './import-command.js';
+import type { GlobalOptions } from './session.js';
 import { addCopyCommand, addMigrateCommand } from './store-commands.js';
 import { addTokenCommands } from './token-commands.js';
 
-const FAILED = 1;
 const BAD_USAGE = 2;
 
+/** docs/operating.md has the same table. */
 const HELP = `
 Exit codes:
-  0  success
-  1  the work failed, or the service refused some of the plants
-  2  bad usage: nothing was done
+  0   success
+  1   failed: the reason is on stderr; of verify, a token that is not active
+  2   bad usage: nothing was done
+  74  a failed sync of the store's files
+  78  invalid configuration: nothing was done
 
-token and migrate work on the store that DATABASE_URL names; import is a client
-of a running service; copy goes from one store to another. Results go to stdout,
-errors to stderr in one line.
+Commands work on the store that DATABASE_URL names, and say on stderr which that
+is; import is a client of a running service; copy goes from one store to another.
+Only migrate and the service create a store. Results go to stdout, errors to
+stderr in one line.
 
 Example:
-  $ plant-store token create nursery --expires 90d`;
+  $ npx plant-store token create nursery --expires 90d`;
 
 /** Runs the command of this process's arguments. */
 export async function main(): Promise<void> {
@@ -42,6 +49,10 @@ export async function run(args: readonly string[]): Promise<void> {
 function createProgram(): Command {
   const program = new Command('plant-store')
     .description("The plant store's operator's commands")
+    .version(VERSION, '--version', 'print the version')
+    .option('--env-file <file>', 'read variables from a file, as systemd does, instead of .env')
+    .option('--quiet', 'do not say which store is used')
+    .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({
@@ -49,11 +60,17 @@ function createProgram(): Command {
       outputError: (text, write) =>
         write(`${text.trim().replaceAll('\n', ' ').replace(/=.*'/, "=…'")}\n`),
     });
+  let environment: Environment | undefined;
   addTokenCommands(program);
   addMigrateCommand(program);
+  addConfigCommand(program, () => environment ?? loadEnvironment());
   addImportCommand(program);
   addCopyCommand(program);
-  return program.hook('preSubcommand', readSecretFiles);
+  return program.hook('preSubcommand', (_program, command) => {
+    environment = loadEnvironment(program.opts<GlobalOptions>().envFile);
+    for (const warning of environment.warnings) process.stderr.write(`warning: ${warning}\n`);
+    readSecretFiles(program, command);
+  });
 }
 
 /**
@@ -74,5 +91,5 @@ function readSecretFiles(program: Command, command: Command): void {
 function fail(error: unknown): void {
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
-  process.exitCode = FAILED;
+  process.exitCode = exitCodeOf(error);
 }

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { asUsageError } from './arguments.js';
+import { jsonOption, print, readStoreConfig } from './session.js';
 
 const COPY =
   'Copy every plant and every token from one store to another, SQLite or PostgreSQL. Only what the ' +
@@ -25,19 +26,20 @@ export function addMigrateCommand(program: Command): void {
     .command('migrate')
     .summary("bring the store's schema up to date")
     .description(
-      "Bring the store's schema up to date, and list the migrations that were run. The service does " +
-        'the same when it starts; this is for doing it before.',
+      'Create the store where there is none, or bring its schema up to date, and list the migrations ' +
+        'that were run. The service does the same when it starts; this is for doing it before.',
     )
+    .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite plant-store migrate',
+      '\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite npx plant-store migrate',
     )
-    .action(async () => {
-      const { readConfig } = await import('../config/read-config.js');
+    .action(async (_options: unknown, command: Command) => {
+      const config = await readStoreConfig(command);
       const { migrateStore } = await import('../database/open-store.js');
-      const names = await migrateStore(readConfig());
-      const lines = names.length > 0 ? names.map((name) => `ran ${name}`) : ['up to date'];
-      process.stdout.write(`${lines.join('\n')}\n`);
+      const ran = await migrateStore(config);
+      const lines = ran.length > 0 ? ran.map((name) => `ran ${name}`) : ['up to date'];
+      print(command, lines.join('\n'), { ran });
     });
 }
 

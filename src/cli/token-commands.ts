@@ -1,23 +1,30 @@
+import { createInterface } from 'node:readline/promises';
 import { Option, type Command } from 'commander';
 import type { TokensService } from '../auth/tokens.service.js';
 import { duration, durationOrZero, instant } from './arguments.js';
+import { jsonOption, print, readStoreConfig } from './session.js';
+
+const UNKNOWN = 'unknown: mistyped, of another store, or a JSON Web Token';
 
 const REVOKE_NOTES = `
 A date is its midnight in UTC; a time says its zone.
 
 Examples:
-  $ plant-store token revoke nursery
-  $ plant-store token revoke --all-created-before 2026-11-21
-  $ plant-store token revoke --all-created-before 2026-11-21T13:40:00+01:00`;
+  $ npx plant-store token revoke nursery
+  $ npx plant-store token revoke --all-created-before 2026-11-21
+  $ npx plant-store token revoke --all-created-before 2026-11-21T13:40:00+01:00`;
 
-/** `token create`, `token list`, `token rotate` and `token revoke`. */
+/** `token create`, `token list`, `token verify`, `token rotate` and `token revoke`. */
 export function addTokenCommands(program: Command): void {
   const token = program
     .command('token')
-    .summary('create, list, rotate and revoke tokens')
-    .description('Create, list, rotate and revoke the bearer tokens that the service accepts');
+    .summary('create, list, verify, rotate and revoke tokens')
+    .description(
+      'Create, list, verify, rotate and revoke the bearer tokens that the service accepts',
+    );
   addCreateCommand(token);
   addListCommand(token);
+  addVerifyCommand(token);
   addRotateCommand(token);
   addRevokeCommand(token);
 }
@@ -32,10 +39,11 @@ function addCreateCommand(token: Command): void {
     )
     .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-')
     .option('--expires <duration>', 'how long it is valid: 45s, 30m, 12h, 90d or 2w', duration)
-    .addHelpText('after', '\nExample:\n  $ plant-store token create nursery --expires 90d')
-    .action(async (name: string, { expires }: { expires?: number }) => {
-      print(await withTokens((tokens) => tokens.create(name, expires)));
-    });
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExample:\n  $ npx plant-store token create nursery --expires 90d')
+    .action((name: string, { expires }: { expires?: number }, command: Command) =>
+      issue(command, (tokens) => tokens.create(name, expires)),
+    );
 }
 
 function addListCommand(token: Command): void {
@@ -46,14 +54,38 @@ function addListCommand(token: Command): void {
       'List every token that is or was, without secrets; times are UTC. On stderr is a line for each ' +
         'that expires within 14 days and was not rotated yet',
     )
-    .option('--json', 'print a JSON array')
-    .addHelpText('after', '\nExample:\n  $ plant-store token list --json')
-    .action(async ({ json }: { json?: true }) => {
-      const { asJson, asTable, warningsOf } = await import('./token-list.js');
-      const all = await withTokens((tokens) => tokens.list());
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExample:\n  $ npx plant-store token list --json')
+    .action(async (_options: unknown, command: Command) => {
+      const { asTable, toRow, warningsOf } = await import('./token-list.js');
+      const all = await withTokens(command, (tokens) => tokens.list());
       const now = Date.now();
-      print(json ? asJson(all, now) : asTable(all, now));
+      const rows = all.map((token) => toRow(token, now));
+      print(command, asTable(all, now), rows);
       for (const warning of warningsOf(all, now)) process.stderr.write(`${warning}\n`);
+    });
+}
+
+function addVerifyCommand(token: Command): void {
+  token
+    .command('verify')
+    .summary('tell which token a secret is, and whether it is active')
+    .description(
+      'Read a token from the standard input, and tell which one it is and whether it is active. The ' +
+        'exit code is 0 where it is, else 1.',
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExample:\n  $ echo "$TOKEN" | npx plant-store token verify')
+    .action(async (_options: unknown, command: Command) => {
+      const secret = await readLine();
+      if (secret === '') command.error('error: the standard input has no token');
+      const found = await withTokens(command, (tokens) => tokens.find(secret));
+      const { asLine, toRow } = await import('./token-list.js');
+      const { isActive } = await import('../auth/token.entity.js');
+      const now = Date.now();
+      if (found) print(command, asLine(found, now), toRow(found, now));
+      else print(command, UNKNOWN, { state: 'unknown' });
+      if (!found || !isActive(found, now)) process.exitCode = 1;
     });
 }
 
@@ -77,10 +109,11 @@ function addRotateCommand(token: Command): void {
       'how long the new one is valid: 45s, 30m, 12h, 90d or 2w',
       duration,
     )
-    .addHelpText('after', '\nExample:\n  $ plant-store token rotate nursery --overlap 2d')
-    .action(async (name: string, options: { overlap: number; expires?: number }) => {
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExample:\n  $ npx plant-store token rotate nursery --overlap 2d')
+    .action((name: string, options: { overlap: number; expires?: number }, command: Command) => {
       const { overlap, expires } = options;
-      print(await withTokens((tokens) => tokens.rotate(name, overlap, expires)));
+      return issue(command, (tokens) => tokens.rotate(name, overlap, expires));
     });
 }
 
@@ -93,29 +126,54 @@ function addRevokeCommand(token: Command): void {
     )
     .argument('[name-or-id]', 'its name or its number, as list shows them')
     .option('--all-created-before <date>', 'all active ones that were created before', instant)
+    .addOption(jsonOption())
     .addHelpText('after', REVOKE_NOTES)
-    .action(async (which: string | undefined, options: { allCreatedBefore?: Date }, command) => {
-      const { allCreatedBefore: before } = options;
-      if (which !== undefined && before === undefined) {
-        await withTokens((tokens) => tokens.revoke(which));
-        print(`revoked ${which}`);
-      } else if (which === undefined && before) {
-        const names = await withTokens((tokens) => tokens.revokeCreatedBefore(before));
-        print(`revoked ${names.length}${names.length > 0 ? `: ${names.join(', ')}` : ''}`);
-      } else {
-        (command as Command).error('error: give either a name or id or --all-created-before');
-      }
-    });
+    .action(revoke);
 }
 
-/** What needs the store is loaded here only: it takes most of a second, which help need not wait. */
+async function revoke(
+  which: string | undefined,
+  { allCreatedBefore: before }: { allCreatedBefore?: Date },
+  command: Command,
+): Promise<void> {
+  if ((which === undefined) === (before === undefined)) {
+    command.error('error: give either a name or id or --all-created-before');
+  }
+  const revoked = await withTokens(command, (tokens) =>
+    before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
+  );
+  const { toRow } = await import('./token-list.js');
+  const rows = revoked.map((token) => toRow(token, Date.now()));
+  const names = rows.length > 0 ? `: ${rows.map(({ name }) => name).join(', ')}` : '';
+  print(command, `revoked ${which ?? `${rows.length}${names}`}`, rows);
+}
+
+/** What needs the store is loaded here only: help need not wait for it. */
 async function withTokens<Result>(
+  command: Command,
   work: (tokens: TokensService) => Promise<Result>,
 ): Promise<Result> {
-  const context = await import('./with-tokens.js');
-  return context.withTokens(work);
+  const config = await readStoreConfig(command);
+  const store = await import('./with-tokens.js');
+  return store.withTokens(config, work);
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+/** Prints a new token: its secret, or with `--json` all that there is to know of it. */
+async function issue(
+  command: Command,
+  work: (tokens: TokensService) => Promise<string>,
+): Promise<void> {
+  const { secret, token } = await withTokens(command, async (tokens) => {
+    const secret = await work(tokens);
+    return { secret, token: await tokens.find(secret) };
+  });
+  const { toRow } = await import('./token-list.js');
+  print(command, secret, { ...(token && toRow(token, Date.now())), token: secret });
+}
+
+/** The first line of the standard input, as it is; '' where there is none. */
+async function readLine(): Promise<string> {
+  if (process.stdin.isTTY) process.stderr.write('token: ');
+  for await (const line of createInterface({ input: process.stdin })) return line.trim();
+  return '';
 }

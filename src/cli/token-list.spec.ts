@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/token.entity.js';
-import { asJson, asTable, warningsOf } from './token-list.js';
+import { asLine, asTable, toRow, warningsOf } from './token-list.js';
 
 const NEVER = { expiresAt: null, revokedAt: null, lastUsedAt: null };
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
@@ -39,20 +39,30 @@ describe('asTable', () => {
   });
 });
 
-describe('asJson', () => {
-  it('has ISO times and no hash', () => {
-    expect(JSON.parse(asJson(TOKENS.slice(1, 2), end - 1))).toEqual([
-      {
-        id: 2,
-        name: 'a-nursery',
-        state: 'expires soon',
-        createdAt: '2026-01-02T03:04:05.678Z',
-        expiresAt: '2026-04-02T03:04:05.678Z',
-        revokedAt: null,
-        lastUsedAt: null,
-      },
-    ]);
+describe('toRow', () => {
+  it('has no hash, and ISO times in JSON', () => {
+    const [, token] = TOKENS as [Token, Token];
+    expect(JSON.parse(JSON.stringify(toRow(token, end - 1)))).toEqual({
+      id: 2,
+      name: 'a-nursery',
+      state: 'expires soon',
+      createdAt: '2026-01-02T03:04:05.678Z',
+      expiresAt: '2026-04-02T03:04:05.678Z',
+      revokedAt: null,
+      lastUsedAt: null,
+    });
   });
+});
+
+it('asLine tells which token it is, and how it stands', () => {
+  expect(TOKENS.map((token) => asLine(token, end))).toEqual([
+    'first (1): active',
+    'a-nursery (2): expired 2026-04-02 03:04 UTC',
+    'old (10): revoked 2026-01-02 03:04 UTC',
+  ]);
+  expect(TOKENS.slice(1, 2).map((token) => asLine(token, end - 1))).toEqual([
+    'a-nursery (2): expires soon, until 2026-04-02 03:04 UTC',
+  ]);
 });
 
 describe('warningsOf', () => {
@@ -60,7 +70,7 @@ describe('warningsOf', () => {
   const at = (days: number) => new Date(end + days * DAYS);
   const but = (changes: Partial<Token>) => Object.assign(new Token(), ending, changes);
   const OF_2 =
-    'warning: a-nursery (2) expires 2026-04-02 03:04 UTC: run plant-store token rotate a-nursery';
+    'warning: a-nursery (2) expires 2026-04-02 03:04 UTC: run npx plant-store token rotate a-nursery';
 
   it.each<[string, Token[], string[]]>([
     ['one that expires soon', [ending], [OF_2]],

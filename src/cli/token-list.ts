@@ -1,15 +1,13 @@
 import { isActive, isBefore, type Token } from '../auth/token.entity.js';
+import { alignColumns } from './session.js';
 
 /** Milliseconds before its end from which on a token expires soon: 14 days. */
 const SOON_MS = 14 * 86_400_000;
 
-/** Tokens as a JSON array: times in ISO 8601, null where there is none; never a hash. */
-export function asJson(tokens: readonly Token[], now: number): string {
-  const rows = tokens.map((token) => {
-    const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
-    return { id, name, state: stateOf(token, now), createdAt, expiresAt, revokedAt, lastUsedAt };
-  });
-  return JSON.stringify(rows, null, 2);
+/** A token for JSON: times in ISO 8601, null where there is none; never a hash. */
+export function toRow(token: Token, now: number) {
+  const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
+  return { id, name, state: stateOf(token, now), createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
 /** Tokens as a table to read, one a line under a head; times in UTC to the minute. */
@@ -22,11 +20,16 @@ export function asTable(tokens: readonly Token[], now: number): string {
     minute(token.expiresAt),
     minute(token.lastUsedAt),
   ]);
-  const table = [['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows];
-  const width = (column: number) => Math.max(...table.map((row) => row[column]?.length ?? 0));
-  const widths = table[0]?.map((_, column) => width(column)) ?? [];
-  const lines = table.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
-  return lines.map((line) => line.trimEnd()).join('\n');
+  return alignColumns([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
+}
+
+/** Which token it is and its state, in one line: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
+export function asLine(token: Token, now: number): string {
+  const { id, name, revokedAt, expiresAt } = token;
+  const state = stateOf(token, now);
+  const end = revokedAt ?? expiresAt;
+  const when = end === null ? '' : `${isActive(token, now) ? ', until' : ''} ${minute(end)} UTC`;
+  return `${name} (${id}): ${state}${when}`;
 }
 
 /**
@@ -41,7 +44,7 @@ export function warningsOf(tokens: readonly Token[], now: number): string[] {
     .filter((token) => stateOf(token, now) === 'expires soon' && !hasSuccessor(token))
     .map(
       ({ id, name, expiresAt }) =>
-        `warning: ${name} (${id}) expires ${minute(expiresAt)} UTC: run plant-store token rotate ${name}`,
+        `warning: ${name} (${id}) expires ${minute(expiresAt)} UTC: run npx plant-store token rotate ${name}`,
     );
 }
 

@@ -1,37 +1,21 @@
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { AuthModule } from '../auth/auth.module.js';
+import { Token } from '../auth/token.entity.js';
 import { TokensService } from '../auth/tokens.service.js';
-import { ConfigModule } from '../config/config.module.js';
-import { readConfig } from '../config/read-config.js';
-import { DatabaseModule } from '../database/database.module.js';
-import { openStore } from '../database/open-store.js';
-
-/** What the commands use of the application. */
-@Module({})
-class TokensModule {}
+import type { Config } from '../config/config.js';
+import { openExisting } from '../database/open-store.js';
 
 /**
- * Works on the tokens of the store that the environment names.
+ * Works on the tokens of a store, without Nest: its container takes longer to load than all else.
  *
- * @throws StoreUnusableError, ConfigError, TokenError
+ * @throws StoreUnusableError, TokenError
  */
 export async function withTokens<Result>(
+  config: Config,
   work: (tokens: TokensService) => Promise<Result>,
 ): Promise<Result> {
-  const config = readConfig();
-  const imports = [
-    ConfigModule.forRoot(config),
-    DatabaseModule.forRoot(config, openStore),
-    AuthModule,
-  ];
-  const app = await NestFactory.createApplicationContext(
-    { module: TokensModule, imports },
-    { abortOnError: false, logger: false },
-  );
+  const store = await openExisting(config, [Token]);
   try {
-    return await work(app.get(TokensService));
+    return await work(new TokensService(store.getRepository(Token)));
   } finally {
-    await app.close();
+    await store.destroy();
   }
 }

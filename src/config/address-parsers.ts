@@ -29,6 +29,7 @@ export const origins: EnvParser<readonly string[]> = {
 export const proxies: EnvParser<number | readonly string[] | false> = {
   parse: (value) => (value === 'off' ? false : (wholeNumber(value, 1, 16) ?? networks(value))),
   must: 'must be off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
+  format: (value) => (value === false ? 'off' : String(value)),
 };
 
 /** Whether what comes from an address is what its owner sent: over TLS, or from this machine. */

@@ -1,6 +1,7 @@
 import { baseUrl, origins, proxies, secureUrl } from './address-parsers.js';
 import {
   duration,
+  environment,
   headerList,
   oneOf,
   onOff,
@@ -13,6 +14,7 @@ import {
   text,
   type Rate,
 } from './env-parsers.js';
+import { maskPassword } from './store-address.js';
 import { SecretVariable, Variable } from './variable.js';
 
 /** The version of the service, that of package.json. */
@@ -48,7 +50,7 @@ export class Config {
    * The store: `sqlite:` and the path of a file, which is made with its folder; or the address of a
    * PostgreSQL database.
    */
-  @SecretVariable('DATABASE_URL', storeUrl)
+  @SecretVariable('DATABASE_URL', storeUrl, maskPassword)
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
   /** Milliseconds that a request waits for the store at most, all its lookups taken together. */
@@ -136,6 +138,6 @@ export class Config {
   readonly otelServiceName: string = 'plant-store';
 
   /** Whether this is production: logs are JSON then, and no token is made at the first start. */
-  @Variable('NODE_ENV', { parse: (value) => value === 'production', must: '' })
+  @Variable('NODE_ENV', environment)
   readonly production: boolean = false;
 }

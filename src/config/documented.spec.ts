@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { read } from '../../test/support/published.js';
 import { Config, VERSION } from './config.js';
 import { readConfig } from './read-config.js';
+import { defaultOf } from './settings.js';
 import { VARIABLES } from './variable.js';
 
 const NAMES = VARIABLES.map(({ name }) => name);
@@ -17,10 +18,11 @@ describe('docs/configuration.md', () => {
   it.each(rows.map(([, name = '', value]) => [name, value]))(
     '%s is %j by default',
     (name, value) => {
-      const { field, parser } = VARIABLES.find((variable) => variable.name === name) ?? {};
-      const byDefault = Object.entries(new Config()).find(([key]) => key === field)?.[1] as unknown;
-      if (value === undefined) expect([undefined, false, [], {}]).toContainEqual(byDefault);
-      else expect(parser?.parse(value)).toEqual(byDefault);
+      const variable = VARIABLES.find((one) => one.name === name);
+      expect(variable && defaultOf(variable)).toBe(value ?? '');
+      const byDefault = new Map<string, unknown>(Object.entries(new Config()));
+      const { field = '', parser } = variable ?? {};
+      if (value !== undefined) expect(parser?.parse(value)).toEqual(byDefault.get(field));
     },
   );
 });

@@ -6,6 +6,8 @@ export interface EnvParser<Value> {
   readonly parse: (text: string) => Value | undefined;
   /** Follows the variable's name: `must be from 0 to 65535`. */
   readonly must: string;
+  /** The text of a value, where that is not what String() makes of it. */
+  format?(value: Value): string;
 }
 
 /** A number of requests in a time. */
@@ -34,6 +36,7 @@ export const text: EnvParser<string> = { parse: (value) => value, must: 'must be
 export const onOff: EnvParser<boolean> = {
   parse: (value) => (value === 'on' || value === 'off' ? value === 'on' : undefined),
   must: 'must be on or off',
+  format: (value) => (value ? 'on' : 'off'),
 };
 
 export const port: EnvParser<number> = {
@@ -62,6 +65,7 @@ export const size: EnvParser<number> = {
     return bytes >= 1 && bytes <= 2 ** 20 ? bytes : undefined;
   },
   must: 'must be a size up to 1mb, such as 64kb',
+  format: (bytes) => (bytes % 2 ** 10 === 0 ? `${bytes / 2 ** 10}kb` : String(bytes)),
 };
 
 /** `200/s`, `6000/m`, `100000/h`. */
@@ -89,6 +93,7 @@ export function duration(min: number, max: number, example: string): EnvParser<n
       return milliseconds >= min && milliseconds <= max ? milliseconds : undefined;
     },
     must: `must be a duration from ${min / SECOND}s to ${max / SECOND}s, such as ${example}`,
+    format: (milliseconds) => `${milliseconds / SECOND}s`,
   };
 }
 
@@ -99,6 +104,15 @@ export function oneOf<Word extends string>(...words: readonly Word[]): EnvParser
     must: `must be one of ${words.join(', ')}`,
   };
 }
+
+const ENVIRONMENTS = oneOf('production', 'development', 'test');
+
+/** What the service runs for; true is production. */
+export const environment: EnvParser<boolean> = {
+  parse: (value) => (ENVIRONMENTS.parse(value) ? value === 'production' : undefined),
+  must: ENVIRONMENTS.must,
+  format: (isProduction) => (isProduction ? 'production' : 'development'),
+};
 
 /** Decimal digits within bounds. */
 export function wholeNumber(digits: string, min: number, max: number): number | undefined {

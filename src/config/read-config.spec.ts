@@ -125,6 +125,7 @@ describe('readConfig', () => {
     [{ OTEL_SERVICE_NAME: 'x' }, { otelServiceName: 'x' }],
     [{ NODE_ENV: 'production' }, { production: true }],
     [{ NODE_ENV: 'development' }, { production: false }],
+    [{ NODE_ENV: 'test' }, { production: false }],
   ])('%j', (env, fields) => {
     expect(readConfig(env)).toEqual({ ...DEFAULTS, ...fields });
   });
@@ -151,6 +152,7 @@ describe('readConfig', () => {
     ['LOG_LEVEL', ['log', 'INFO', 'x']],
     ['LOG_REQUESTS', ['on', 'ALL', 'x']],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['x', 'grpc://otel:4317']],
+    ['NODE_ENV', ['prod', 'staging', 'Production']],
     ['OTEL_EXPORTER_OTLP_HEADERS', ['x', 'x=', '=x', 'x=%', 'a=b,', 'a b=c', 'a=%0d%0Ab']],
   ])('%s is never %j, and the value is not repeated', (name, values) => {
     for (const value of values) {

@@ -1,36 +1,40 @@
-import { existsSync } from 'node:fs';
 import { Config } from './config.js';
-import { ConfigError, readSecret, VARIABLES } from './variable.js';
+import { ConfigError, readSecret, VARIABLES, type ConfigVariable } from './variable.js';
 
 /**
- * Reads the configuration from the environment, and from a file `.env` where there is one; the
- * environment wins. An empty variable counts as one that is not set.
+ * Reads the configuration from the environment; a file `.env` is in it by loadEnvironment(). An empty variable
+ * counts as one that is not set.
  *
  * @throws ConfigError
  */
-export function readConfig(env = environment()): Config {
+export function readConfig(env = process.env): Config {
+  const { config, problems } = checkConfig(env);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config;
+}
+
+/** The configuration as far as it is valid, with a line for each problem: its variable and what it must be. */
+export function checkConfig(env = process.env): { config: Config; problems: string[] } {
   const config = new Config();
   const problems: string[] = [];
-  for (const { name, field, parser, isSecret } of VARIABLES) {
+  for (const variable of VARIABLES) {
     try {
-      const text = isSecret ? readSecret(name, env) : env[name];
+      const text = textOf(variable, env);
       if (!text) continue;
-      const value = parser.parse(text);
-      if (value === undefined) problems.push(`${name} ${parser.must}`);
-      else Object.assign(config, { [field]: value });
+      const value = variable.parser.parse(text);
+      if (value === undefined) problems.push(`${variable.name} ${variable.parser.must}`);
+      else Object.assign(config, { [variable.field]: value });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(error.message);
     }
   }
-  problems.push(...crossFieldErrors(config));
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return config;
+  return { config, problems: [...problems, ...crossFieldErrors(config)] };
 }
 
-function environment(): NodeJS.ProcessEnv {
-  if (existsSync('.env')) process.loadEnvFile();
-  return process.env;
+/** @throws ConfigError where the file of a secret cannot be read */
+export function textOf({ name, mask }: ConfigVariable, env = process.env): string | undefined {
+  return mask ? readSecret(name, env) : env[name];
 }
 
 /** What two variables together must be: a sentence for the operator, and when it is broken. */

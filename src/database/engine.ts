@@ -18,12 +18,18 @@ export const SCHEMA = {
   logger: 'debug' as const,
 };
 
+/** Why a store cannot be used, and what to do. */
+export const NOT_MIGRATED =
+  'its schema is not up to date: run `npx plant-store migrate`, or start the service with MIGRATE=on';
+
 /** What differs from one database engine to the next: all of it but the statements of the repositories. */
 export interface Engine {
   /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
   readonly system: string;
   /** How TypeORM reaches the database. */
   connect(config: StoreConfig): DataSourceOptions;
+  /** The same, of a store that is there: none is made. */
+  connectToExisting(config: StoreConfig): DataSourceOptions;
   /** The same, to read alone: nothing is made or changed there. */
   connectToRead(config: StoreConfig): DataSourceOptions;
   /** What two addresses of one database have in common, for most ways to write one. */

@@ -94,7 +94,7 @@ describe('the migrations', () => {
     const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
     await expect(openStore(off)).rejects.toThrow(StoreUnusableError);
     await expect(openStore(off)).rejects.toThrow(
-      /its schema is not up to date: run `plant-store migrate`/,
+      /its schema is not up to date: run `npx plant-store migrate`/,
     );
     // Not even the table that lists the migrations was made.
     const tables = await withDatabase(async (database) =>

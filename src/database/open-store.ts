@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import type { Engine, WritePath } from './engine.js';
+import { NOT_MIGRATED, type Engine, type WritePath } from './engine.js';
+import { Logger } from './logger.js';
 import { postgres } from './postgres.js';
 import { sqlite } from './sqlite.js';
 
@@ -31,6 +31,23 @@ export class StoreUnusableError extends Error {}
 export async function openStore(config: Config, entities?: Entities): Promise<Store> {
   try {
     return await open(config, new Store(config, entities));
+  } catch (error) {
+    throw unusable(error);
+  }
+}
+
+/**
+ * Opens a store that is there, its schema up to date, for a command: nothing is created or migrated.
+ *
+ * @throws StoreUnusableError
+ */
+export async function openExisting(
+  config: Config,
+  entities: NonNullable<Entities>,
+): Promise<DataSource> {
+  try {
+    const options = engineOf(config.databaseUrl).connectToExisting(config);
+    return await open(config, new DataSource({ ...options, entities }), false);
   } catch (error) {
     throw unusable(error);
   }
@@ -112,14 +129,18 @@ async function openForService(config: Config, entities?: Entities): Promise<Stor
   }
 }
 
-async function open(config: Config, store: Store): Promise<Store> {
+async function open<Opened extends DataSource>(
+  config: Config,
+  store: Opened,
+  migrate = config.migrate,
+): Promise<Opened> {
   const engine = engineOf(config.databaseUrl);
-  if (config.migrate) await engine.migrate(config);
+  if (migrate) await engine.migrate(config);
   await store.initialize();
   try {
     await engine.assertDurable(store);
-    if (!config.migrate && !(await isMigrated(store))) {
-      throw new Error('its schema is not up to date: run `plant-store migrate`, or set MIGRATE=on');
+    if (!migrate && !(await isMigrated(store))) {
+      throw new Error(NOT_MIGRATED);
     }
     return store;
   } catch (error) {

@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
-import { Logger } from '@nestjs/common';
 import { defaults } from 'pg';
 import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
 import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
+import { Logger } from './logger.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
@@ -52,6 +52,7 @@ class PostgresWritePath extends WritePath {
 export const postgres: Engine = {
   system: 'postgresql',
   connect: (config) => connect(config, statementTimeoutMs(config)),
+  connectToExisting: (config) => connect(config, statementTimeoutMs(config)),
   // A copy writes nothing to what it reads.
   connectToRead: (config) => connect(config, statementTimeoutMs(config)),
   placeOf: (url) => url.replace(/^postgres(ql)?:\/\/([^/]*@)?/, ''),

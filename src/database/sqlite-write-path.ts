@@ -1,6 +1,6 @@
-import { Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import { describeError } from '../errors/describe.js';
+import { Logger } from './logger.js';
 import { WritePath } from './engine.js';
 import {
   SqliteThread,

@@ -1,9 +1,15 @@
 import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { Logger } from '@nestjs/common';
 import type { Database } from 'better-sqlite3';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { SCHEMA, statementTimeoutMs, type Engine, type StoreConfig } from './engine.js';
+import {
+  NOT_MIGRATED,
+  SCHEMA,
+  statementTimeoutMs,
+  type Engine,
+  type StoreConfig,
+} from './engine.js';
+import { Logger } from './logger.js';
 import { claimFile } from './sqlite-claim.js';
 import type { OpenedFile, SqliteThreadOptions } from './sqlite-thread.js';
 import { SqliteWritePath } from './sqlite-write-path.js';
@@ -28,10 +34,13 @@ const PRAGMAS = [...DURABLE, 'wal_autocheckpoint = 0'];
 /** 32 MB of pages: a plant of a random id needs the page that it belongs on. */
 const CACHE = 'cache_size = -32000';
 
+const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
+
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
   system: 'sqlite',
   connect,
+  connectToExisting,
   connectToRead: (config) => {
     // TypeORM would make the file's folder; and the pragmas would change the file of another program.
     if (!existsSync(fileOf(config))) throw new Error(`there is no file ${fileOf(config)}`);
@@ -66,6 +75,25 @@ function connect(config: StoreConfig) {
     timeout: statementTimeoutMs(config),
     prepareDatabase: (database: Database) => {
       for (const pragma of PRAGMAS) database.pragma(pragma);
+    },
+  } satisfies DataSourceOptions;
+}
+
+/** Looks first: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
+function connectToExisting(config: StoreConfig) {
+  const options = connect(config);
+  const path = resolve(fileOf(config));
+  if (!existsSync(path)) {
+    throw new Error(
+      `there is no file ${path}: run \`npx plant-store migrate\`, or start the service`,
+    );
+  }
+  return {
+    ...options,
+    fileMustExist: true,
+    prepareDatabase: (database: Database) => {
+      if (!database.prepare(HAS_SCHEMA).get()) throw new Error(NOT_MIGRATED);
+      options.prepareDatabase(database);
     },
   } satisfies DataSourceOptions;
 }

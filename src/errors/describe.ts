@@ -17,6 +17,11 @@ export function describeError(error: unknown): string {
   return isFetch ? `${text}: ${describeError(error.cause)}` : text;
 }
 
+/** The exit code of a start or a command that failed: EX_CONFIG of sysexits.h for an invalid configuration. */
+export function exitCodeOf(error: unknown): number {
+  return error instanceof ConfigError ? 78 : 1;
+}
+
 /** The stack of an error and of what caused it. Not util.inspect(), which shows a query's plants. */
 export function stackOf(error: unknown): string {
   if (!Error.isError(error)) return String(error);

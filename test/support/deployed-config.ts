@@ -7,9 +7,7 @@ import { VARIABLES } from '../../src/config/variable.js';
 import { read } from './published.js';
 import { pairsOf, stagesOf, textsOf } from './dockerfile.js';
 
-const KNOWN = VARIABLES.flatMap(({ name, isSecret }) =>
-  isSecret ? [name, `${name}_FILE`] : [name],
-);
+const KNOWN = VARIABLES.flatMap(({ name, mask }) => (mask ? [name, `${name}_FILE`] : [name]));
 
 /** The address that the deployments keep in a file. */
 const ADDRESS = 'postgres://plants:secret@postgres:5432/plants';

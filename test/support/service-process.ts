@@ -104,7 +104,7 @@ export class ServiceProcess {
       void exited.then(() => reject(new Error(`the service ended: ${chunks.join('')}`)));
     });
     const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
-    const own = token ?? / (plant_\w+)/.exec(printed)?.[1] ?? '';
+    const own = token ?? /^ {2}(plant_\w+)$/m.exec(printed)?.[1] ?? '';
     return new ServiceProcess(store, exited, child, chunks, printed, port, own);
   }
 

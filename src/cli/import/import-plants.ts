@@ -15,6 +15,8 @@ export interface ImportOptions {
   readonly concurrency: number;
   /** Tries of one plant before the import stops. */
   readonly tries: number;
+  /** Whether the summary is JSON. */
+  readonly json?: true;
 }
 
 /** Bytes of all lines in flight at once; a longer line goes on its own. */
@@ -44,7 +46,8 @@ export async function runImport(file: string, options: ImportOptions): Promise<T
     await client.close();
   }
   const { stored, refused } = plants.tally;
-  process.stdout.write(`${areStored(stored)} (sent ${stored + refused}, refused ${refused})\n`);
+  const text = `${areStored(stored)} (sent ${stored + refused}, refused ${refused})`;
+  process.stdout.write(`${options.json ? JSON.stringify({ stored, refused }) : text}\n`);
   return plants.tally;
 }
 
