@@ -2,8 +2,9 @@ import { Command, CommanderError } from 'commander';
 import { readSecret } from '../config/read-secret.js';
 import { toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
+import { addBackupCommand, addExportCommand, addRestoreCommand } from './data-commands.js';
 import { addImportCommand } from './import-command.js';
-import { addCopyCommand, addMigrateCommand } from './store-commands.js';
+import { addMigrateCommand } from './store-commands.js';
 import { addTokenCommands } from './token-commands.js';
 
 const FAILED = 1;
@@ -15,9 +16,8 @@ Exit codes:
   1  the work failed, or the service refused some of the plants
   2  bad usage: nothing was done
 
-token and migrate work on the store that DATABASE_URL names; import is a client
-of a running service; copy goes from one store to another. Results go to stdout,
-errors to stderr in one line.
+import is a client of a running service; every other command works on the store
+that DATABASE_URL names. Results go to stdout, errors to stderr in one line.
 
 Example:
   $ plant-store token create nursery --expires 90d`;
@@ -52,7 +52,9 @@ function createProgram(): Command {
   addTokenCommands(program);
   addMigrateCommand(program);
   addImportCommand(program);
-  addCopyCommand(program);
+  addExportCommand(program);
+  addBackupCommand(program);
+  addRestoreCommand(program);
   return program.hook('preSubcommand', readSecretFiles);
 }
 
