@@ -56,7 +56,7 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
     'its schema is of a newer version',
   ],
   ['cut by half', async () => truncateSync(file, (await backUp()) / 2), 'malformed'],
-  ['cut by a byte', async () => truncateSync(file, (await backUp()) - 1), 'malformed'],
+  ['cut by a byte', async () => truncateSync(file, (await backUp()) - 1), 'its end is missing'],
   [
     'damaged',
     async () => {

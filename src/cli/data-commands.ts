@@ -29,8 +29,7 @@ const RESTORE_NOTES = `
 A file that is no backup, or is damaged, or of a newer version is refused, and so
 is a store with other plants or tokens; nothing is written then.
 
-Example:
-  $ export DATABASE_URL=postgres://plants:secret@db.example/plants
+Example, with the new store in DATABASE_URL:
   $ plant-store migrate && plant-store restore plants-2026-11-22.sqlite`;
 
 /** `export`: the plants, for every program that reads NDJSON. */

@@ -8,7 +8,7 @@ import type { StoredPlant, TemporaryStore } from './temporary-store.js';
 
 /** One more than the highest id. */
 export const END = 2n ** 63n;
-/** Plants that a backup could spoil. */
+/** Plants that a backup could spoil, in the order of their ids. */
 export const PLANTS: StoredPlant[] = [
   { id: -END, name: 'lowest', tag: null },
   { id: -1n, name: '', tag: '' },
@@ -16,7 +16,7 @@ export const PLANTS: StoredPlant[] = [
   { id: 2n ** 53n, name: '{"a",NULL}', tag: '\\' },
   { id: 2n ** 53n + 1n, name: "Alder 木 🌵 é e\u0301 \u2028\n\t'", tag: '"' },
   // Long enough for chunks of their own.
-  ...[5n, 6n, 7n].map((i) => ({ id: END - i, name: '長'.repeat(500_000), tag: null })),
+  ...[7n, 6n, 5n].map((i) => ({ id: END - i, name: '長'.repeat(500_000), tag: null })),
   { id: END - 1n, name: 'highest', tag: 'x' },
 ];
 

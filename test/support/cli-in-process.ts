@@ -3,7 +3,7 @@ import { run } from '../../src/cli/program.js';
 import { keepSecrets, type Ran, type Surroundings } from './cli.js';
 
 /** What a command shows of its progress where it takes longer than 5 seconds. */
-const PROGRESS = /^(\w+ )?\[[= ]{24}\] .*\n/gm;
+const PROGRESS = /^(\[[= ]{24}\] .*|\w+( \w+:)? \d+, \d+\/s)\n/gm;
 
 /** Jest gives tests an Error of their own: Node's are no instances of it, and are shown with their name. */
 const FOREIGN_ERROR = /Error: (?=E[A-Z]+:|connect )/g;
