@@ -29,11 +29,14 @@ describe('help', () => {
     'config --help',
     'migrate --help',
     'import --help',
+    'export --help',
+    'backup --help',
+    'restore --help',
   ])('%s has an example and needs no store', async (line) => {
     const { code, stdout, stderr } = await run(line);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/--env-file <file> +read variables/);
-    expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?:\n {2}\$ .*plant-store /);
+    expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?\b.*:\n {2}\$ .*plant-store /);
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
@@ -95,16 +98,6 @@ describe('a variable of a command', () => {
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: ENOENT.*'x'/) });
   });
 
-  it('may name files where the options must be given, one of them on the command line', async () => {
-    writeFileSync(join(cwd, 'from'), 'sqlite:./from-file\n');
-    writeFileSync(join(cwd, 'to'), 'sqlite:./to-file\n');
-    const files = { COPY_FROM_FILE: 'from', COPY_TO_FILE: 'to' };
-    const { code, stderr } = await run('copy', files);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('from-file') });
-    const given = await run('copy --from sqlite:./given', files);
-    expect(given).toMatchObject({ code: 1, stderr: expect.stringContaining('given') });
-  });
-
   it('that is no secret has no such file', async () => {
     const env = { PLANT_STORE_URL_FILE: 'none', PLANT_STORE_TOKEN: 'plant_x' };
     const ran = await run('import x', env);
@@ -113,8 +106,11 @@ describe('a variable of a command', () => {
 
   it.each([
     ['import x', { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
-    ['copy', { COPY_FROM_FILE: 'none' }, 'COPY_FROM_FILE must name a file that can be read'],
-    ['copy', { COPY_TO_FILE: 'x', COPY_TO: 'y' }, 'COPY_TO and COPY_TO_FILE must not both be set'],
+    [
+      'import x',
+      { PLANT_STORE_TOKEN_FILE: 'x', PLANT_STORE_TOKEN: 'y' },
+      'PLANT_STORE_TOKEN and PLANT_STORE_TOKEN_FILE must not both be set',
+    ],
   ])('%s %j', async (line, env, problem) => {
     const { code, stdout, stderr } = await run(line, env);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -138,6 +134,9 @@ describe('bad usage', () => {
     ['token revoke --all-created-before 2026-02-30', 'A date is like 2026-11-21'],
     ['token revoke --all-created-before 2026-11-21T13:40', 'a time has a zone'],
     ['import', "missing required argument 'file'"],
+    ['backup', "missing required argument 'file'"],
+    ['restore x y', 'too many arguments'],
+    ['export --all', "unknown option '--all'"],
     ['import x', 'no valid token'],
     ['import x --token', "option '--token <token>' argument missing"],
     ['import x --token t --url ftp://host', 'not an http or https URL'],

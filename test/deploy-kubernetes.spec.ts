@@ -6,6 +6,7 @@ import { read } from './support/published.js';
 
 const SERVICE = podOf('service/deployment.yaml');
 const MIGRATE = podOf('migrate/job.yaml');
+const BACKUP = podOf('backup/cronjob.yaml');
 const [CONTAINER] = SERVICE.spec.containers;
 const CONFIG = deployedConfig({
   ...IMAGE_ENV,
@@ -64,20 +65,21 @@ describe('the service on Kubernetes', () => {
     ['service/service.yaml', 'selector', false],
     ['service/pod-disruption-budget.yaml', 'selector.matchLabels', false],
     ['service/network-policy.yaml', 'podSelector.matchLabels', true],
-  ])('%s selects its pods; those of the Job too: %s %s', (path, field, both) => {
+  ])('%s selects its pods; those of the Jobs too: %s %s', (path, field, both) => {
     const names = ['spec', ...field.split('.')];
     const labels = names.reduce<unknown>(
       (value, name) => (value as Record<string, unknown>)[name],
       manifest(path),
     ) as Record<string, string>;
     expect(selects(labels, SERVICE)).toBe(true);
-    expect(selects(labels, MIGRATE)).toBe(both);
+    for (const job of [MIGRATE, BACKUP]) expect(selects(labels, job)).toBe(both);
   });
 });
 
 describe.each([
   ['the Deployment', SERVICE],
   ['the Job', MIGRATE],
+  ['the CronJob', BACKUP],
 ])('a pod of %s', (_name, { spec }) => {
   it('runs as the user of the image, may do nothing, and can write nowhere', () => {
     const user = `${spec.securityContext.runAsUser}:${spec.securityContext.runAsGroup}`;
@@ -103,7 +105,20 @@ describe.each([
     const [{ mountPath, name }] = volumeMounts;
     expect(env).toEqual([{ name: 'DATABASE_URL_FILE', value: `${mountPath}/database-url` }]);
     const secret = { secretName: 'plant-store-database', defaultMode: 0o440 };
-    expect(spec.volumes).toEqual([{ name, secret }]);
+    expect(spec.volumes[0]).toEqual({ name, secret });
+  });
+});
+
+describe('the CronJob', () => {
+  it('makes a backup on its volume, where a command may write', () => {
+    const [container] = BACKUP.spec.containers;
+    const [, { name, mountPath } = { name: '', mountPath: '' }] = container.volumeMounts;
+    expect(container.args?.at(-1)).toContain(`node dist/src/cli.js backup "${mountPath}/plants-`);
+    const { metadata } = manifest('backup/volume.yaml') as { metadata: { name: string } };
+    expect(BACKUP.spec.volumes[1]).toEqual({
+      name,
+      persistentVolumeClaim: { claimName: metadata.name },
+    });
   });
 });
 
@@ -120,12 +135,12 @@ describe('kustomize', () => {
     expect(manifests().map((path) => manifest(path)['kind'])).not.toContain('Secret');
   });
 
-  it('runs the version of the package, for the service and for the Job', () => {
+  it('runs the version of the package, for the service and for the Jobs', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(manifest('image/kustomization.yaml')).toMatchObject({
       images: [{ name: 'plant-store', newTag: version }],
     });
-    for (const part of ['service', 'migrate']) {
+    for (const part of ['service', 'migrate', 'backup']) {
       expect(manifest(`${part}/kustomization.yaml`)['components']).toEqual(['../image']);
     }
   });

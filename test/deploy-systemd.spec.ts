@@ -100,3 +100,25 @@ describe('its drop-in for several processes', () => {
     expect(Object.keys(env).filter((name) => name in FILE)).toEqual([]);
   });
 });
+
+describe('the timer of backups', () => {
+  const backup = settingsOf('deploy/systemd/plant-store-backup.service');
+
+  it('starts the unit of its name every night, also after a night without power', () => {
+    expect(settingsOf('deploy/systemd/plant-store-backup.timer')).toEqual({
+      Description: expect.any(String),
+      OnCalendar: '03:15',
+      Persistent: 'true',
+      WantedBy: 'timers.target',
+    });
+  });
+
+  it('backs up the very store of the service, as its user', () => {
+    for (const name of ['User', 'Group', 'WorkingDirectory', 'EnvironmentFile', 'UMask']) {
+      expect([name, backup[name]]).toEqual([name, UNIT[name]]);
+    }
+    const [, folder] = backup['StateDirectory']?.split(' ') ?? [];
+    expect(backup['ExecStart']).toContain(`dist/src/cli.js backup "%S/${folder}/plants-`);
+    expect(backup['ExecStartPost']).toContain(`find %S/${folder} -name 'plants-*'`);
+  });
+});

@@ -37,15 +37,14 @@ describe('a SQLite file that a service runs on', () => {
       const env = { DATABASE_URL: store.url };
       return runCli(line.split(' '), { cwd: store.folder, env });
     };
-    const copied = `sqlite:${store.folder}/copy.sqlite`;
-    for (const line of [
-      'token create other',
-      'migrate',
-      `copy --from ${store.url} --to ${copied}`,
-      `copy --from ${copied} --to ${store.url}`,
-    ]) {
+    const backup = `${store.folder}/backup.sqlite`;
+    for (const line of ['token create other', 'migrate', 'export', `backup ${backup}`]) {
       expect({ line, ...(await run(line)) }).toMatchObject({ line, code: 0 });
     }
+    expect(await run(`restore ${backup}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`another service is running on ${store.path}: stop it first`),
+    });
     expect((await service.client().create(plant(1n))).status).toBe(200);
   });
 

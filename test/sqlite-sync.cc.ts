@@ -91,17 +91,17 @@ describe('a failed sync ends the process, without a close, and the next start re
     await next.kill();
   });
 
-  it('of a copy: exit 74, and a line on stderr', async () => {
+  it('of a restore: exit 74, and a line on stderr', async () => {
     const cwd = store.folder;
-    const copied = `${store.folder}/copied.sqlite`;
-    for (const url of [store.url, `sqlite:${copied}`]) {
+    const restored = `${store.folder}/restored.sqlite`;
+    for (const url of [store.url, `sqlite:${restored}`]) {
       await runCli(['migrate'], { cwd, env: { DATABASE_URL: url } });
     }
     await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
-    const disk = new FailingSync(store.folder, 'copied.sqlite-wal');
+    const disk = new FailingSync(store.folder, 'restored.sqlite-wal');
     disk.arm();
-    const args = ['copy', '--from', store.url, '--to', `sqlite:${copied}`];
-    const { code, stdout, stderr } = await runCli(args, { cwd, env: disk.env });
+    const env = { ...disk.env, DATABASE_URL: `sqlite:${restored}` };
+    const { code, stdout, stderr } = await runCli(['restore', store.path], { cwd, env });
     expect({ code, stdout }).toEqual({ code: EX_IOERR, stdout: '' });
     expect(stderr).toMatch(/^error: the sync of a commit failed \(SQLITE_IOERR_FSYNC\): .+\n$/m);
   });

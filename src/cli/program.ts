@@ -5,9 +5,10 @@ import { readSecret } from '../config/variable.js';
 import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
 import { addConfigCommand } from './config-command.js';
+import { addBackupCommand, addExportCommand, addRestoreCommand } from './data-commands.js';
 import { addImportCommand } from './import-command.js';
 import type { GlobalOptions } from './session.js';
-import { addCopyCommand, addMigrateCommand } from './store-commands.js';
+import { addMigrateCommand } from './store-commands.js';
 import { addTokenCommands } from './token-commands.js';
 
 const BAD_USAGE = 2;
@@ -22,9 +23,8 @@ Exit codes:
   78  invalid configuration: nothing was done
 
 Commands work on the store that DATABASE_URL names, and say on stderr which that
-is; import is a client of a running service; copy goes from one store to another.
-Only migrate and the service create a store. Results go to stdout, errors to
-stderr in one line.
+is; import is a client of a running service. Only migrate and the service create
+a store. Results go to stdout, errors to stderr in one line.
 
 Example:
   $ npx plant-store token create nursery --expires 90d`;
@@ -65,7 +65,9 @@ function createProgram(): Command {
   addMigrateCommand(program);
   addConfigCommand(program, () => environment ?? loadEnvironment());
   addImportCommand(program);
-  addCopyCommand(program);
+  addExportCommand(program);
+  addBackupCommand(program);
+  addRestoreCommand(program);
   return program.hook('preSubcommand', (_program, command) => {
     environment = loadEnvironment(program.opts<GlobalOptions>().envFile);
     for (const warning of environment.warnings) process.stderr.write(`warning: ${warning}\n`);

@@ -47,6 +47,11 @@ export class Progress {
   }
 }
 
+/** The progress of some work that counts what it has done, of a whole that nobody has counted. */
+export function progressOf(what: string, done: { readonly count: number }): Progress {
+  return new Progress((seconds) => `${what} ${done.count}, ${Math.round(done.count / seconds)}/s`);
+}
+
 /** A bar for what is done of a whole, which may have grown since it was measured. */
 export function barOf(done: number, whole: number): string {
   const share = whole === 0 ? 1 : Math.min(1, done / whole);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
+import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { AddAuditTrailToPlants1763700000000 } from './migrations/1763700000000-add-audit-trail-to-plants.js';
@@ -32,6 +32,7 @@ export interface Engine {
   connectToExisting(config: StoreConfig): DataSourceOptions;
   /** The same, to read alone: nothing is made or changed there. */
   connectToRead(config: StoreConfig): DataSourceOptions;
+  readonly reader: SnapshotReader;
   /** What two addresses of one database have in common, for most ways to write one. */
   placeOf(url: string): string;
   /** Brings the schema up to date and returns the names of the migrations that it ran. */
@@ -55,6 +56,28 @@ export interface Engine {
   isUnavailableAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */
   openWritePath(store: DataSource, config: StoreConfig): WritePath;
+}
+
+/** The ends of int64. */
+export const MIN_ID = -(2n ** 63n);
+export const MAX_ID = 2n ** 63n - 1n;
+
+/** Rows of a table, in the order of their ids, as lines of text. */
+export interface Rows {
+  readonly table: string;
+  /** The SQL for the text of a row, which has no line feed. */
+  readonly line: string;
+  /** The first id and the last, both included; all if left out. */
+  readonly from?: bigint | undefined;
+  readonly to?: bigint | undefined;
+}
+
+/** How an engine reads a whole store as it was at one moment; `Snapshot` says what each is for. */
+export interface SnapshotReader {
+  /** The statements that begin the transaction. */
+  readonly begin: string;
+  json(column: string): string;
+  lines(runner: QueryRunner, rows: Rows): AsyncIterable<Buffer>;
 }
 
 /** How repositories write while the service runs: the event loop never waits for stable storage. */

@@ -150,7 +150,7 @@ async function open<Opened extends DataSource>(
 }
 
 /** Whether all migrations were run on a store; nothing is written there. */
-export async function isMigrated(store: DataSource): Promise<boolean> {
+async function isMigrated(store: DataSource): Promise<boolean> {
   const runner = store.createQueryRunner();
   try {
     // Looked for first, since TypeORM's own look makes the table that lists the migrations.
@@ -161,7 +161,8 @@ export async function isMigrated(store: DataSource): Promise<boolean> {
   return !(await store.showMigrations());
 }
 
-function unusable(error: unknown): StoreUnusableError {
+/** What failed at the opening of a store, for the operator. */
+export function unusable(error: unknown): StoreUnusableError {
   const message = `DATABASE_URL: the store cannot be opened: ${describeError(error)}`;
   return new StoreUnusableError(message, { cause: error });
 }

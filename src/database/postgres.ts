@@ -1,10 +1,27 @@
 import { userInfo } from 'node:os';
-import { defaults } from 'pg';
-import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
+import { defaults, type Client } from 'pg';
+import {
+  DataSource,
+  MigrationExecutor,
+  type DataSourceOptions,
+  type EntityManager,
+  type QueryRunner,
+} from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
+import {
+  MAX_ID,
+  MIN_ID,
+  SCHEMA,
+  statementTimeoutMs,
+  WritePath,
+  type Engine,
+  type Rows,
+  type SnapshotReader,
+  type StoreConfig,
+} from './engine.js';
 import { Logger } from './logger.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
+import { CopyOut } from './postgres-copy.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
@@ -48,13 +65,24 @@ class PostgresWritePath extends WritePath {
   }
 }
 
+/** For this transaction alone, so that a pooler may stand between. */
+const reader: SnapshotReader = {
+  begin: `
+    BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL idle_in_transaction_session_timeout = 0`,
+  json: (column) => `CAST(to_json(${column}) AS TEXT)`,
+  lines: readLines,
+};
+
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   system: 'postgresql',
   connect: (config) => connect(config, statementTimeoutMs(config)),
   connectToExisting: (config) => connect(config, statementTimeoutMs(config)),
-  // A copy writes nothing to what it reads.
-  connectToRead: (config) => connect(config, statementTimeoutMs(config)),
+  // For as long as it takes: the transaction writes nothing.
+  connectToRead: (config) => connect(config),
+  reader,
   placeOf: (url) => url.replace(/^postgres(ql)?:\/\/([^/]*@)?/, ''),
   migrate,
   assertDurable,
@@ -81,6 +109,15 @@ function connect(config: StoreConfig, timeoutMs?: number) {
     poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
     extra: { Client: CheckedClient, query_timeout: timeoutMs, keepAlive: true },
   } satisfies DataSourceOptions;
+}
+
+async function* readLines(runner: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
+  const { line, table, from = MIN_ID, to = MAX_ID } = rows;
+  if (from > to) return;
+  const client = (await runner.connect()) as Client;
+  const [first, last] = [from, to].map((id) => `CAST('${id}' AS BIGINT)`);
+  const where = `id >= ${first} AND id <= ${last}`;
+  yield* client.query(new CopyOut(`SELECT ${line} FROM ${table} WHERE ${where} ORDER BY id`));
 }
 
 /** The user that PostgreSQL's own clients take where neither the address nor the environment names one. */

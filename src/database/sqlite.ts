@@ -1,12 +1,18 @@
 import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Database } from 'better-sqlite3';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { setImmediate } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import {
+  MAX_ID,
+  MIN_ID,
   NOT_MIGRATED,
   SCHEMA,
   statementTimeoutMs,
   type Engine,
+  type Rows,
+  type SnapshotReader,
   type StoreConfig,
 } from './engine.js';
 import { Logger } from './logger.js';
@@ -35,6 +41,17 @@ const PRAGMAS = [...DURABLE, 'wal_autocheckpoint = 0'];
 const CACHE = 'cache_size = -32000';
 
 const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
+/** Bytes of a chunk of lines, but for the last, at least. */
+const CHUNK_LENGTH = 2 ** 18;
+
+/** Rows that are held at once besides. */
+const PAGE_ROWS = 32;
+
+const reader: SnapshotReader = {
+  begin: 'BEGIN',
+  json: (column) => `CASE WHEN ${column} IS NOT NULL THEN json_quote(${column}) END`,
+  lines: readLines,
+};
 
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
@@ -43,9 +60,11 @@ export const sqlite: Engine = {
   connectToExisting,
   connectToRead: (config) => {
     // TypeORM would make the file's folder; and the pragmas would change the file of another program.
-    if (!existsSync(fileOf(config))) throw new Error(`there is no file ${fileOf(config)}`);
+    const path = resolve(fileOf(config));
+    if (!existsSync(path)) throw new Error(`there is no file ${path}`);
     return { ...connect(config), readonly: true, prepareDatabase: () => undefined };
   },
+  reader,
   placeOf: (databaseUrl) => resolve(fileOf({ databaseUrl })),
   migrate,
   // The pragmas ensure it.
@@ -73,7 +92,7 @@ function connect(config: StoreConfig) {
     type: 'better-sqlite3',
     database: fileOf(config),
     timeout: statementTimeoutMs(config),
-    prepareDatabase: (database: Database) => {
+    prepareDatabase: (database: Database.Database) => {
       for (const pragma of PRAGMAS) database.pragma(pragma);
     },
   } satisfies DataSourceOptions;
@@ -91,11 +110,52 @@ function connectToExisting(config: StoreConfig) {
   return {
     ...options,
     fileMustExist: true,
-    prepareDatabase: (database: Database) => {
+    prepareDatabase: (database: Database.Database) => {
       if (!database.prepare(HAS_SCHEMA).get()) throw new Error(NOT_MIGRATED);
       options.prepareDatabase(database);
     },
   } satisfies DataSourceOptions;
+}
+
+/**
+ * Page by page, of few rows: memory holds what the longest may have. SQLite puts a page together, in half of the
+ * time that its rows would take one by one (CPU time of a million: 1.0 s and 1.8 s).
+ */
+async function* readLines({ dataSource }: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
+  const { line, table, from = MIN_ID, to = MAX_ID } = rows;
+  const driver = dataSource.driver as BetterSqlite3Driver;
+  const pages = (driver.databaseConnection as Database.Database)
+    .prepare<[bigint, bigint], [chunk: Buffer, last: bigint | null]>(
+      `SELECT CAST(group_concat(line || char(10), '' ORDER BY id) AS BLOB), MAX(id) FROM (
+        SELECT id, ${line} AS line FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${PAGE_ROWS})`,
+    )
+    .raw()
+    .safeIntegers();
+  let chunks: Buffer[] = [];
+  let length = 0;
+  for (let next = from; next <= to;) {
+    const [chunk, last] = pages.get(next, to) ?? [];
+    if (!chunk || last == null) break;
+    next = last + 1n;
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length < CHUNK_LENGTH) continue;
+    yield Buffer.concat(chunks);
+    [chunks, length] = [[], 0];
+    // SQLite answers at once: progress and signals would never have their turn.
+    await setImmediate();
+  }
+  if (length > 0) yield Buffer.concat(chunks);
+}
+
+/**
+ * Leaves a file that no one has open without a log beside it, now and while it is read: even where nothing can be
+ * written. A service that is started on it gives it a log again.
+ */
+export function dropLog(file: string): void {
+  const database = new Database(file, { fileMustExist: true });
+  database.pragma('journal_mode = DELETE');
+  database.close();
 }
 
 function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {

@@ -3,7 +3,7 @@ import { run } from '../../src/cli/program.js';
 import { keepSecrets, type Ran, type Surroundings } from './cli.js';
 
 /** What a command shows of its progress where it takes longer than 5 seconds. */
-const PROGRESS = /^(\w+ )?\[[= ]{24}\] .*\n/gm;
+const PROGRESS = /^(\[[= ]{24}\] .*|\w+( \w+:)? \d+, \d+\/s)\n/gm;
 
 /**
  * Runs a command in this process, in a fraction of the time that starting one takes. One at a time: what

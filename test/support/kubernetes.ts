@@ -14,15 +14,20 @@ export interface Pod {
     readonly terminationGracePeriodSeconds?: number;
     readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number };
     readonly containers: readonly [Container];
-    readonly volumes: readonly [{ readonly name: string; readonly secret: unknown }];
+    readonly volumes: readonly [{ readonly name: string; readonly secret: unknown }, ...unknown[]];
   };
+}
+
+interface VolumeMount {
+  readonly name: string;
+  readonly mountPath: string;
 }
 
 interface Container {
   readonly args?: readonly string[];
   readonly env: readonly [{ readonly name: string; readonly value: string }];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly volumeMounts: readonly [{ readonly name: string; readonly mountPath: string }];
+  readonly volumeMounts: readonly [VolumeMount, ...VolumeMount[]];
   readonly [probe: `${string}Probe`]: { readonly httpGet: Readonly<Record<string, string>> };
 }
 
@@ -31,9 +36,13 @@ export function manifest(path: string): Record<string, unknown> {
   return parse(read(`${KUBERNETES}/${path}`), { merge: true }) as Record<string, unknown>;
 }
 
-/** The pod that a Deployment or a Job makes. */
+/** The pod that a Deployment, a Job or a CronJob makes. */
 export function podOf(path: string): Pod {
-  return (manifest(path)['spec'] as { template: Pod }).template;
+  const spec = manifest(path)['spec'] as {
+    template: Pod;
+    jobTemplate?: { spec: { template: Pod } };
+  };
+  return (spec.jobTemplate?.spec ?? spec).template;
 }
 
 /** The paths of all manifests. */

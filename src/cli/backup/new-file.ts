@@ -1,0 +1,58 @@
+import { closeSync, existsSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/** What ends a process where nothing listens for it. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** What SQLite may have beside a file. */
+const BESIDE = ['', '-wal', '-shm', '-journal'];
+
+/**
+ * Makes a file whole or not at all: it is written beside its place, put on stable storage and renamed; a file that
+ * is there already is replaced. Where that fails, or a signal ends the process, nothing is left.
+ *
+ * @param write is given the path to write to, where no file is yet
+ * @throws Error where something other than a file is there, or a store that is in use
+ */
+export async function makeFile<Result>(
+  file: string,
+  write: (unfinished: string) => Promise<Result>,
+): Promise<Result> {
+  const path = placeOf(file);
+  const unfinished = `${path}.${process.pid}.partial`;
+  const remove = (): void => BESIDE.forEach((end) => rmSync(unfinished + end, { force: true }));
+  const stop = (signal: NodeJS.Signals): void => {
+    remove();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of SIGNALS) process.once(signal, stop);
+  try {
+    const result = await write(unfinished);
+    sync(unfinished);
+    renameSync(unfinished, path);
+    sync(dirname(path));
+    return result;
+  } finally {
+    remove();
+    for (const signal of SIGNALS) process.off(signal, stop);
+  }
+}
+
+/** A link stays one: the file that it leads to is replaced. */
+function placeOf(file: string): string {
+  if (!existsSync(file)) return resolve(file);
+  if (!statSync(file).isFile()) throw new Error(`${file} is not a file that could be replaced`);
+  const path = realpathSync(file);
+  if (existsSync(`${path}-wal`)) throw new Error(`${file} is a store in use: it is not replaced`);
+  return path;
+}
+
+/** A folder, too: it is synced for the name of a file in it. */
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

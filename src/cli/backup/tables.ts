@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import type { Rows } from '../../database/engine.js';
+import type { Snapshot } from '../../database/snapshot.js';
+import type { Store } from '../../database/open-store.js';
+import { PlantsRepository } from '../../plants/plants.repository.js';
+
+const LINE_FEED = 0x0a;
+
+/** Whole lines of text, many in each chunk. */
+export type Chunks = AsyncIterable<Buffer>;
+
+/** A row of a table as text, in the order of its columns: no driver's numbers hold every integer. */
+export type Row = readonly (string | null)[];
+
+/** A table of a store that a backup holds, with all of its columns; the first is its key. */
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Stores rows, in the order of their keys; a plant whose id is taken is left as it is. */
+  insert(store: Store, rows: readonly Row[]): Promise<unknown>;
+}
+
+/** Plants first: before its tokens are there, nobody can write to a store. */
+export const TABLES: readonly Table[] = [
+  {
+    name: 'plants',
+    columns: ['id', 'name', 'tag', 'created_by', 'created_at'],
+    insert: ({ writePath }, rows) =>
+      PlantsRepository.of(writePath).insertAbsent(
+        rows.map(([id, name, tag = null, createdBy = null, createdAt = null]) => ({
+          id: String(id),
+          name: String(name),
+          tag,
+          createdBy,
+          createdAt,
+        })),
+      ),
+  },
+  {
+    name: 'tokens',
+    columns: ['id', 'name', 'hash', 'created_at', 'expires_at', 'revoked_at', 'last_used_at'],
+    insert: insertTokens,
+  },
+];
+
+/** With their ids, which TypeORM's own insert would leave to PostgreSQL. */
+async function insertTokens(store: DataSource, rows: readonly Row[]): Promise<void> {
+  const elements =
+    store.options.type === 'postgres' ? 'json_array_elements($1::json)' : 'json_each(?)';
+  const times = [3, 4, 5, 6].map((i) => `CAST(value->>${i} AS BIGINT)`).join(', ');
+  await store.query(
+    `INSERT INTO tokens (id, name, hash, created_at, expires_at, revoked_at, last_used_at)
+    SELECT CAST(value->>0 AS INTEGER), value->>1, value->>2, ${times} FROM ${elements}`,
+    [JSON.stringify(rows)],
+  );
+}
+
+/** Has PostgreSQL number the next token after those that were inserted with their numbers, as SQLite does anyway. */
+export async function finishTokens(store: DataSource): Promise<void> {
+  if (store.options.type !== 'postgres') return;
+  await store.query(
+    "SELECT setval(pg_get_serial_sequence('tokens', 'id'), (SELECT MAX(id) FROM tokens))",
+  );
+}
+
+/** The rows of a table from one id to another: a JSON array of strings on each line, the same on every engine. */
+export function linesOf(
+  snapshot: Snapshot,
+  { name, columns }: Table,
+  range: Pick<Rows, 'from' | 'to'> = {},
+): Chunks {
+  const cells = columns.map((column) => snapshot.json(`CAST(${column} AS TEXT)`));
+  const row = cells.map((cell) => `COALESCE(${cell}, 'null')`).join(` || ',' || `);
+  return snapshot.lines({ table: name, line: `'[' || ${row} || ']'`, ...range });
+}
+
+/** The rows of a chunk of lines. */
+export function rowsOf(chunk: Buffer): Row[] {
+  return JSON.parse(`[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`) as Row[];
+}
+
+export function countLines(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) count += 1;
+  return count;
+}
+
+/** A count of lines, and the SHA-256 of all of them. */
+export class Digest {
+  count = 0;
+  private readonly hash = createHash('sha256');
+
+  add(chunk: Buffer): void {
+    this.hash.update(chunk);
+    this.count += countLines(chunk);
+  }
+
+  /** How it stands; more may be added. */
+  text(): string {
+    return `${this.count}, sha256 ${this.hash.copy().digest('hex')}`;
+  }
+}

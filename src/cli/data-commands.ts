@@ -1,0 +1,76 @@
+import type { Command } from 'commander';
+
+const EXPORT =
+  'Write every plant of the store as NDJSON in the form that import takes, ordered by id, as of one ' +
+  'moment; the service may run. A file is written beside its place and renamed once it is whole.';
+
+const EXPORT_NOTES = `
+Examples:
+  $ npx plant-store export plants.ndjson
+  $ npx plant-store export | gzip > plants.ndjson.gz`;
+
+const BACKUP =
+  'Make a file of all that the store holds at one moment, from SQLite or PostgreSQL, while the ' +
+  "service runs: plants and who created them, tokens' hashes. It is read again, counted and digested, " +
+  'and put in its place once it is whole. It is a SQLite store: the service can run on it.';
+
+const BACKUP_NOTES = `
+It is as secret as the store, and only its owner can read it.
+
+Example:
+  $ npx plant-store backup /var/backups/plants-$(date +%F).sqlite`;
+
+const RESTORE =
+  'Fill the store, SQLite or PostgreSQL, with what a backup holds. The store must be there and ' +
+  'empty, but for what an interrupted restore of the same backup has left: that is continued. At ' +
+  'the end the store is read again, counted and digested.';
+
+const RESTORE_NOTES = `
+A file that is no backup, or is damaged, or of a newer version is refused, and so
+is a store with other plants or tokens; nothing is written then.
+
+Example, with the new store in DATABASE_URL:
+  $ npx plant-store migrate && npx plant-store restore plants-2026-11-22.sqlite`;
+
+/** `export`: the plants, for every program that reads NDJSON. */
+export function addExportCommand(program: Command): void {
+  program
+    .command('export')
+    .summary('write all plants as NDJSON')
+    .description(EXPORT)
+    .argument('[file]', 'the file; - or none is the standard output')
+    .option('--audit', 'add created_by, and created_at in milliseconds since 1970, where known')
+    .addHelpText('after', EXPORT_NOTES)
+    .action(async (file: string | undefined, { audit = false }: { audit?: boolean }, command: Command) => {
+      const { runExport } = await import('./backup/export.js');
+      await runExport(command, file, audit);
+    });
+}
+
+/** `backup`: all of the store, as a store of its own. */
+export function addBackupCommand(program: Command): void {
+  program
+    .command('backup')
+    .summary('back up the store into a file')
+    .description(BACKUP)
+    .argument('<file>', 'the file; replaced')
+    .addHelpText('after', BACKUP_NOTES)
+    .action(async (file: string, _options: unknown, command: Command) => {
+      const { runBackup } = await import('./backup/backup.js');
+      await runBackup(command, file);
+    });
+}
+
+/** `restore`: for the loss of a store, and for moving from one engine, or one server, to another. */
+export function addRestoreCommand(program: Command): void {
+  program
+    .command('restore')
+    .summary('fill an empty store from a backup')
+    .description(RESTORE)
+    .argument('<file>', 'the backup')
+    .addHelpText('after', RESTORE_NOTES)
+    .action(async (file: string, _options: unknown, command: Command) => {
+      const { runRestore } = await import('./backup/backup.js');
+      await runRestore(command, file);
+    });
+}

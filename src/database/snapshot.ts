@@ -1,0 +1,81 @@
+import { DataSource, type QueryRunner } from 'typeorm';
+import type { Config } from '../config/config.js';
+import type { Rows, SnapshotReader } from './engine.js';
+import { engineOf, unusable } from './open-store.js';
+
+/** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
+export class Snapshot {
+  private constructor(
+    private readonly store: DataSource,
+    private readonly runner: QueryRunner,
+    private readonly reader: SnapshotReader,
+  ) {}
+
+  /**
+   * Opens a store that is there already; nothing is made or migrated.
+   *
+   * @throws StoreUnusableError, also where its schema is not this version's
+   */
+  static async open(config: Config): Promise<Snapshot> {
+    try {
+      const engine = engineOf(config.databaseUrl);
+      const store = await new DataSource(engine.connectToRead(config)).initialize();
+      const snapshot = new Snapshot(store, store.createQueryRunner(), engine.reader);
+      try {
+        await snapshot.runner.query(engine.reader.begin);
+        await assertSchema(store, snapshot.runner);
+        return snapshot;
+      } catch (error) {
+        await snapshot.close();
+        throw error;
+      }
+    } catch (error) {
+      throw unusable(error);
+    }
+  }
+
+  /** The SQL for a text column as JSON, the same bytes on every engine; NULL where the column is. */
+  json(column: string): string {
+    return this.reader.json(column);
+  }
+
+  /**
+   * Reads rows as lines, each with its line feed: whole ones in every chunk. Memory grows neither with the table
+   * nor with a slow reader. One table at a time.
+   *
+   * @throws the store's error
+   */
+  lines(rows: Rows): AsyncIterable<Buffer> {
+    return this.reader.lines(this.runner, rows);
+  }
+
+  query<Row>(sql: string): Promise<Row[]> {
+    return this.runner.manager.query<Row[]>(sql);
+  }
+
+  async close(): Promise<void> {
+    await this.runner.release();
+    await this.store.destroy();
+  }
+}
+
+/** @throws Error, for the operator, where a store has not the very migrations of this version */
+async function assertSchema(store: DataSource, runner: QueryRunner): Promise<void> {
+  const known = store.migrations.map(({ constructor, name = constructor.name }) => name);
+  const rows = (await runner.hasTable('migrations'))
+    ? await runner.manager.query<{ name: string }[]>('SELECT name FROM migrations')
+    : [];
+  const run = new Set(rows.map(({ name }) => name));
+  const missing = known.filter((name) => !run.has(name));
+  if (missing.length === known.length) {
+    throw new Error(
+      'it is not a plant store: `plant-store migrate` makes one of an empty database',
+    );
+  }
+  if (missing.length > 0) {
+    throw new Error('its schema is not up to date: run `plant-store migrate` on it');
+  }
+  if (run.size > known.length) {
+    throw new Error('its schema is of a newer version: use that version of plant-store');
+  }
+}

@@ -1,0 +1,71 @@
+import { readConfig } from '../../src/config/read-config.js';
+import { migrateStore } from '../../src/database/open-store.js';
+import type { Ran } from './cli.js';
+import { runHere } from './cli-in-process.js';
+import { createStore } from './engine.js';
+import { SqliteStore } from './sqlite-store.js';
+import type { StoredPlant, TemporaryStore } from './temporary-store.js';
+
+/** One more than the highest id. */
+export const END = 2n ** 63n;
+/** Plants that a backup could spoil, in the order of their ids. */
+export const PLANTS: StoredPlant[] = [
+  { id: -END, name: 'lowest', tag: null },
+  { id: -1n, name: '', tag: '' },
+  { id: 0n, name: 'NULL', tag: 'null' },
+  { id: 2n ** 53n, name: '{"a",NULL}', tag: '\\' },
+  { id: 2n ** 53n + 1n, name: "Alder 木 🌵 é e\u0301 \u2028\n\t'", tag: '"' },
+  // Long enough for chunks of their own.
+  ...[7n, 6n, 5n].map((i) => ({ id: END - i, name: '長'.repeat(500_000), tag: null })),
+  { id: END - 1n, name: 'highest', tag: 'x' },
+];
+
+/** A store in a SQLite file, with its schema and nothing in it. */
+export async function createSource(): Promise<SqliteStore> {
+  const store = new SqliteStore();
+  await migrateStore(readConfig({ DATABASE_URL: store.url }));
+  return store;
+}
+
+/** A store on the engine under test, with its schema and nothing in it. */
+export async function createTarget(): Promise<TemporaryStore> {
+  const store = await createStore();
+  await migrateStore(readConfig({ DATABASE_URL: store.url }));
+  return store;
+}
+
+/** Runs a command on a store, whose folder it runs in. */
+export function cli(store: TemporaryStore, line: string): Promise<Ran> {
+  return runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+}
+
+/** Puts plants into a store past the service. */
+export function put(source: SqliteStore, plants: readonly StoredPlant[]): void {
+  const database = source.open();
+  const insert = database.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?)');
+  database.transaction(() => plants.forEach(({ id, name, tag }) => insert.run(id, name, tag)))();
+  database.close();
+}
+
+/** Makes a token, and returns its secret. */
+export async function makeToken(store: TemporaryStore, name: string): Promise<string> {
+  return (await cli(store, `token create ${name} --expires 90d`)).stdout.trim();
+}
+
+/** All that a backup has to keep, in the order of the ids. */
+export async function contentOf(store: TemporaryStore): Promise<unknown[]> {
+  const plants = 'SELECT id, name, tag, created_by, created_at FROM plants ORDER BY id';
+  const tokens = `
+    SELECT CAST(id AS bigint) AS id, name, hash, created_at, expires_at, revoked_at, last_used_at
+    FROM tokens ORDER BY id`;
+  return [await store.rows(plants), await store.rows(tokens)];
+}
+
+/** Plants in the order of their ids, of which a chunk has some two thousand. */
+export function fillWith(count: number): string {
+  return `
+    WITH RECURSIVE row (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${count})
+    INSERT INTO plants (id, name, tag, created_by, created_at)
+    SELECT (i - 1000) * 9223372036854 + 3, 'plant ' || i, CASE WHEN i % 7 > 0 THEN 't' || i % 7 END,
+      'token:1', 1763700000000 + i FROM row`;
+}
