@@ -13,10 +13,21 @@ export class ErrorDto {
   readonly message!: string;
 }
 
-type Headers = NonNullable<Parameters<typeof ApiResponse>[0]['headers']>;
+export type Headers = NonNullable<Parameters<typeof ApiResponse>[0]['headers']>;
+
+/** The header that every answer carries. */
+export const REQUEST_ID: Headers = {
+  'X-Request-Id': {
+    description:
+      "The request's id in the operator's log: what the request said in this header, or a new one",
+    required: true,
+    schema: { type: 'string' },
+    example: '9f86d081884c7d659a2feaa0',
+  },
+};
 
 /**
- * Documents an answer with an Error body, the headers that only this answer carries, and an example
+ * Documents an answer with an Error body, the headers that only this answer carries besides X-Request-Id, and an example
  * for every number that the table of errors has for the status.
  */
 export function ApiError(
@@ -34,7 +45,7 @@ export function ApiError(
     description,
     type: ErrorDto,
     examples,
-    ...(headers && { headers }),
+    headers: { ...REQUEST_ID, ...headers },
   });
 }
 
