@@ -4,7 +4,14 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['dist', 'coverage', 'node_modules', '**/.work']),
+  globalIgnores([
+    'dist',
+    'coverage',
+    'node_modules',
+    '**/.work',
+    'test/clients/*/',
+    'test/clients/json.ts',
+  ]),
   js.configs.recommended,
   {
     files: ['**/*.ts', '{src,test}/**/*.js'],

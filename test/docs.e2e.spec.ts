@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import type { JsonObject } from './support/json.js';
 import { published, read } from './support/published.js';
 import { Service } from './support/service.js';
 
@@ -13,12 +14,15 @@ const get = (path: string) => service.client.send({ method: 'GET', path, headers
 
 describe('the document and its UI', () => {
   it('serves openapi.json; `npm run openapi` writes it again', async () => {
-    const document: unknown = JSON.parse((await get('/openapi.json')).text);
+    const document = JSON.parse((await get('/openapi.json')).text) as JsonObject;
+    expect(document.servers).toMatchObject([{ url: 'http://127.0.0.1:0' }, { url: '/' }]);
+    document.servers = published.servers ?? [];
     expect(read('openapi.json')).toBe(`${JSON.stringify(document, null, 2)}\n`);
   });
 
   it('serves the same document as YAML', async () => {
-    expect(parse((await get('/openapi.yaml')).text)).toEqual(published);
+    const document: unknown = JSON.parse((await get('/openapi.json')).text);
+    expect(parse((await get('/openapi.yaml')).text)).toEqual(document);
   });
 
   it.each([

@@ -1,14 +1,20 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { certificateIn, issueCertificate } from './support/certificate.js';
 import { runCli, type Ran } from './support/cli.js';
 import { runHere } from './support/cli-in-process.js';
+import { createStore } from './support/engine.js';
 import { Proxy } from './support/proxy.js';
 import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
 
 const BEYOND = 2n ** 53n;
+const NOTHING = '0 plants are stored (sent 0, refused 0); importing again is safe';
 
 /** A line of NDJSON for each of so many plants, whose ids no double tells apart. */
 function plants(count: number): string {
@@ -80,7 +86,7 @@ describe('import', () => {
   });
 
   it('lists all refused plants where no file takes them, else the first', async () => {
-    const refused = 'nope\n'.repeat(30);
+    const refused = '{nope\n'.repeat(30);
     expect((await importing(refused)).stderr.trimEnd().split('\n')).toHaveLength(30);
     const { stderr } = await importing(refused, ['--rejects', 'r.ndjson']);
     const listed = stderr.trimEnd().split('\n');
@@ -93,16 +99,14 @@ describe('import', () => {
   it('stops at once where the token is not valid', async () => {
     expect(await importing(plants(500), ['--token', 'plant_x'])).toEqual({
       code: 1,
-      stdout: '',
-      stderr:
-        'error: stopped at line 1: the service answered 401, error 2001: invalid or expired token; ' +
-        '0 plants are stored, 0 refused\n',
+      stdout: `${NOTHING}\n`,
+      stderr: 'error: stopped at line 1: error 2001: invalid or expired token\n',
     });
   });
 
   it.each([
     ['nofile', /^error: ENOENT: [^\n]*nofile'\n$/],
-    ['.', /^error: stopped: EISDIR: [^\n]*; 0 plants are stored, 0 refused\n$/],
+    ['.', /^error: stopped: EISDIR: [^\n]*\n$/],
   ])('fails in one line on the file %s', async (file, message) => {
     const args = ['import', file, '--token', 'x'];
     const { code, stderr } = await runHere(args, { cwd: service.store.folder });
@@ -129,11 +133,71 @@ describe('import', () => {
   it('says how far it came where the service stays unavailable', async () => {
     const proxy = await Proxy.start(service.port, 1);
     await proxy.stop();
-    const { code, stderr } = await importing(plants(100), ['--tries', '2'], proxy.port);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^error: stopped at line 1: gave up after 2 attempts \(connect ECONNREFUSED [^\n]*\); 0 plants are stored, 0 refused\n$/,
-    );
+    const { code, stdout, stderr } = await importing(plants(100), ['--tries', '2'], proxy.port);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: `${NOTHING}\n` });
+    expect(stderr).toMatch(/^error: stopped at line 1: connect ECONNREFUSED 127[^\n]*\n$/);
+  });
+
+  it.each([
+    ['[{"id":1,"name":"Alder"}]', "a JSON array: jq -c '.[]' (jq 1.7) makes it NDJSON"],
+    ['id,name\n1,Alder\n2,Oak', 'CSV, not NDJSON, one JSON object per line'],
+  ])('names %j for what it is, once, and sends nothing', async (input, reason) => {
+    expect(await importing(input)).toEqual({
+      code: 1,
+      stdout: `${NOTHING}\n`,
+      stderr: `error: stopped: ${reason}\n`,
+    });
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('sums up at a %s, and ends by it', async (signal) => {
+    const env = {
+      PLANT_STORE_URL: `http://127.0.0.1:${service.port}`,
+      PLANT_STORE_TOKEN: service.token,
+    };
+    const { store } = service;
+    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'import', '-'], {
+      cwd: store.folder,
+      env: { PATH: process.env.PATH, ...env },
+    });
+    const ended = once(child, 'close');
+    const written = Promise.all([text(child.stdout), text(child.stderr)]);
+    // The pipe stays open: the import waits for a line when the signal comes.
+    child.stdin.write(plants(300));
+    while ((await store.count()) < 300) await sleep(20);
+    child.kill(signal);
+    expect(await ended).toEqual([null, signal]);
+    const stored = '300 plants are stored (sent 300, refused 0); importing again is safe\n';
+    expect(await written).toEqual([stored, '']);
+  });
+});
+
+describe('import over TLS', () => {
+  let tls: ServiceProcess;
+  beforeAll(async () => {
+    const store = await createStore();
+    await issueCertificate(store.folder, 'localhost');
+    tls = await ServiceProcess.start({ store, env: certificateIn(store.folder) });
+  });
+  afterAll(() => tls.remove());
+
+  it.each([
+    ['https', 'certificate not trusted: see NODE_EXTRA_CA_CERTS'],
+    ['http', 'the service speaks HTTPS: give --url https://…'],
+  ])('says of %s at once what is wrong', async (scheme, reason) => {
+    const url = `${scheme}://127.0.0.1:${tls.port}`;
+    expect(await importing(plants(100), ['--url', url])).toEqual({
+      code: 1,
+      stdout: `${NOTHING}\n`,
+      stderr: `error: stopped at line 1: ${reason}\n`,
+    });
+  });
+
+  it('says at once that a service speaks no TLS', async () => {
+    const url = `https://127.0.0.1:${service.port}`;
+    expect(await importing(plants(100), ['--url', url])).toMatchObject({
+      code: 1,
+      stderr: 'error: stopped at line 1: the service speaks HTTP, not HTTPS: check --url\n',
+    });
   });
 });
 

@@ -10,7 +10,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
 import { Documented } from '../errors/documented.js';
-import { ApiError } from '../errors/error.dto.js';
+import { ApiError, type Headers } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
@@ -103,6 +103,30 @@ class BearerGuard implements CanActivate {
   }
 }
 
+/**
+ * What the document says of the headers of a rate limit.
+ *
+ * @param left requests that the example has left
+ * @param required whether every such answer carries them; else only those of a service with a limit
+ */
+export function rateLimitHeaders(left: number, required: boolean): Headers {
+  const where = required ? '' : '; only where the operator has set one';
+  return {
+    'RateLimit-Policy': {
+      description: `The limit: \`q\` requests in \`w\` seconds${where}`,
+      required,
+      schema: { type: 'string' },
+      example: '"token";q=200;w=1',
+    },
+    RateLimit: {
+      description: `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
+      required,
+      schema: { type: 'string' },
+      example: `"token";r=${left};t=1`,
+    },
+  };
+}
+
 /** An operation that needs a token: the guard, and what the document says of it. */
 export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
@@ -136,18 +160,7 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
         schema: { type: 'integer' },
         example: 1,
       },
-      'RateLimit-Policy': {
-        description: 'The limit: `q` requests in `w` seconds',
-        required: true,
-        schema: { type: 'string' },
-        example: '"token";q=200;w=1',
-      },
-      RateLimit: {
-        description: 'What is left of it: `r` requests for the next `t` seconds',
-        required: true,
-        schema: { type: 'string' },
-        example: '"token";r=0;t=1',
-      },
+      ...rateLimitHeaders(0, true),
     }),
   );
 }

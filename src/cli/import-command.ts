@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { httpUrl, wholeNumber } from './arguments.js';
+import type { ImportOptions } from './import/run-import.js';
 import { jsonOption } from './session.js';
-import type { ImportOptions } from './import/import-plants.js';
 
 type Options = Omit<ImportOptions, 'token'> & { readonly token?: string };
 
@@ -13,7 +13,7 @@ const DESCRIPTION =
   'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line. Each line is ' +
   'sent as it is, many at a time. A plant is sent again, with growing delays, when the ' +
   'connection breaks or the service answers 429 or 5xx; any other answer but 200 and 400 stops ' +
-  'the import. To import again is safe: what is already stored is acknowledged, and counts as ' +
+  'the import, and so does Ctrl-C once what is in flight is answered. To import again is safe: what is already stored is acknowledged, and counts as ' +
   'stored, but is not stored twice.';
 
 const NOTES = `
@@ -58,7 +58,7 @@ export function addImportCommand(program: Command): void {
       if (rejects !== undefined && file !== '-' && resolve(rejects) === resolve(file)) {
         command.error('error: --rejects would overwrite the file to import');
       }
-      const { runImport } = await import('./import/import-plants.js');
+      const { runImport } = await import('./import/run-import.js');
       const { refused } = await runImport(file, { ...options, token });
       if (refused > 0) process.exitCode = 1;
     });

@@ -20,10 +20,21 @@ export class ErrorDto {
   readonly message!: string;
 }
 
-type Headers = NonNullable<ApiResponseOptions['headers']>;
+export type Headers = NonNullable<ApiResponseOptions['headers']>;
+
+/** The header that every answer carries. */
+export const REQUEST_ID: Headers = {
+  'X-Request-Id': {
+    description:
+      "The request's id in the operator's log: what the request said in this header, or a new one",
+    required: true,
+    schema: { type: 'string' },
+    example: '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb',
+  },
+};
 
 /**
- * Documents an answer with an Error body, the headers that only this answer carries, and an example
+ * Documents an answer with an Error body, the headers that only this answer carries besides X-Request-Id, and an example
  * for every number that the table of errors has for the status.
  */
 export function ApiError(
@@ -37,7 +48,13 @@ export function ApiError(
       .map(([name, { error, message }]) => [name, example(error, message)]),
   );
   return Documented(({ ApiResponse }) =>
-    ApiResponse({ status, description, type: ErrorDto, examples, ...(headers && { headers }) }),
+    ApiResponse({
+      status,
+      description,
+      type: ErrorDto,
+      examples,
+      headers: { ...REQUEST_ID, ...headers },
+    }),
   );
 }
 

@@ -1,7 +1,9 @@
+import { isIPv6 } from 'node:net';
 import type { INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
 import { loadSwagger } from '../errors/documented.js';
+import { speaksTls } from '../http/key-pair.js';
 
 const DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
 other operation. Every answer other than 200 has an Error body with a number that stays the same
@@ -16,7 +18,7 @@ demands: the answer is 403 if it has not, and never for the other kind.`;
 /** Builds the OpenAPI 3.1.0 document from the decorators: the interface, version 1.0.0. */
 export async function buildDocument(
   app: INestApplication,
-  { publicUrl = '/' }: Config,
+  config: Config,
 ): Promise<OpenAPIObject> {
   const { SwaggerModule } = await loadSwagger();
   return SwaggerModule.createDocument(app, {
@@ -25,12 +27,31 @@ export async function buildDocument(
       title: 'Plant Store',
       version: '1.0.0',
       description: DESCRIPTION,
+      contact: { name: 'The operator of the service' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
-    servers: [{ url: publicUrl }],
+    servers: serversOf(config),
     tags: [{ name: 'Plants', description: 'The plants in the store' }],
     components: {
       securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer', description: TOKENS } },
     },
   });
+}
+
+/**
+ * Where clients reach the service. Without PUBLIC_URL it is the address that the service listens on: programs that
+ * import the document, such as Postman, take the first server and can do nothing with a relative one. The second is
+ * right wherever the document came from; the page at `/docs` uses it.
+ */
+function serversOf(config: Config): { url: string; description?: string }[] {
+  const { publicUrl, host, port } = config;
+  if (publicUrl !== undefined) return [{ url: publicUrl }];
+  const scheme = speaksTls(config) ? 'https' : 'http';
+  // Every address of the machine is none that a client can use.
+  const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
+  const url = `${scheme}://${isIPv6(name) ? `[${name}]` : name}:${port}`;
+  return [
+    { url, description: 'the address that the service listens on' },
+    { url: '/', description: 'the host that this document came from' },
+  ];
 }

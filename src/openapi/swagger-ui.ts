@@ -23,10 +23,41 @@ const FILES = [
 
 /**
  * Starts Swagger UI on the document, which stands beside the script's own folder, whatever path a proxy
- * puts before both.
+ * puts before both. The token outlives a reload of the tab, but never the tab: Swagger UI's own
+ * `persistAuthorization` would keep it on disk. A token that was pasted with its scheme loses that.
  */
 const INIT = `const url = new URL('../openapi.json', document.currentScript.src).href;
-window.ui = SwaggerUIBundle({ url, dom_id: '#swagger-ui', deepLinking: true });
+const KEY = 'plant-store-token';
+const keepToken = () => ({
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        authorize: (authorize) => ({ bearerAuth }) => {
+          const value = bearerAuth.value.trim().replace(/^bearer\\s+/i, '');
+          sessionStorage.setItem(KEY, value);
+          return authorize({ bearerAuth: { ...bearerAuth, value } });
+        },
+        logout: (logout) => (names) => {
+          sessionStorage.removeItem(KEY);
+          return logout(names);
+        },
+      },
+    },
+  },
+});
+function onComplete() {
+  const token = sessionStorage.getItem(KEY);
+  if (token) ui.preauthorizeApiKey('bearerAuth', token);
+  const { servers } = ui.specSelectors.specJson().toJS();
+  if (servers.some(({ url }) => url === '/')) ui.oas3Actions.setSelectedServer('/');
+}
+const ui = SwaggerUIBundle({
+  url,
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  plugins: [keepToken],
+  onComplete,
+});
 `;
 
 /** Swagger UI, by the paths that it is at. */

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
+import { rateLimitHeaders } from '../auth/authenticated.js';
 import { Documented } from '../errors/documented.js';
-import { ApiError } from '../errors/error.dto.js';
+import { ApiError, REQUEST_ID } from '../errors/error.dto.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 
 const DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
@@ -10,7 +11,9 @@ again is safe: it answers 200 and writes nothing twice, so a client whose connec
 that its plant is stored. The same id with other content answers 400, and the stored plant stays as
 it is. A request that was refused has stored nothing.
 
-Every int64 is an id, kept to its last digit. \`name\` and \`tag\` are kept exactly; text with U+0000
+Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53
+loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
+such an id into the body, as docs/clients.md shows. \`name\` and \`tag\` are kept exactly; text with U+0000
 or an unpaired surrogate is refused. Fields beyond the schema are dropped.`;
 
 const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
@@ -40,6 +43,7 @@ export function ApiCreatePlant(): MethodDecorator {
       ApiOkResponse({
         type: PlantDto,
         description: 'plant response',
+        headers: { ...REQUEST_ID, ...rateLimitHeaders(150, false) },
         examples: {
           tagged: { summary: 'A plant with a tag', value: TAGGED },
           untagged: { summary: 'A plant without a tag', value: UNTAGGED },

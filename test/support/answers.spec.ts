@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { conforms, type Answer } from './answers.js';
 
-const JSON_TYPE = { 'content-type': 'application/json' };
+const JSON_TYPE = { 'content-type': 'application/json', 'x-request-id': 'r-1' };
 const CHALLENGE = { ...JSON_TYPE, 'www-authenticate': 'Bearer realm="plant-store"' };
 const RETRY = { ...JSON_TYPE, 'retry-after': '1' };
 const ERROR = '{"error":1000,"message":"the body is not valid JSON"}';
@@ -51,6 +51,7 @@ describe('conforms', () => {
     [answer(400, '{"error":1,"message":"","stack":""}'), 'must NOT have unevaluated properties'],
     [answer(401, ERROR), 'no header WWW-Authenticate'],
     [answer(503, ERROR), 'no header Retry-After'],
+    [answer(500, ERROR, { 'content-type': 'application/json' }), 'no header X-Request-Id'],
     [answer(200, ERROR, JSON_TYPE, 'GET /elsewhere'), '200 is documented nowhere'],
     [answer(404, '{"statusCode":404}', JSON_TYPE, 'GET /'), "must have required property 'error'"],
     [answer(405, '', JSON_TYPE, 'GET /plants'), 'the body is not JSON'],

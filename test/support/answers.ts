@@ -50,8 +50,10 @@ function problemsOf({ method, path, status, headers, text }: Answer): string[] {
 
 function missingHeaders(at: string, headers: Headers): string[] {
   const documented = valueAt(published, `${at}/headers`);
-  const names = isObject(documented) ? Object.keys(documented) : [];
-  return names.filter((name) => !headers.has(name)).map((name) => `no header ${name}`);
+  const missing = Object.entries(isObject(documented) ? documented : {}).filter(
+    ([name, header]) => isObject(header) && header.required === true && !headers.has(name),
+  );
+  return missing.map(([name]) => `no header ${name}`);
 }
 
 function bodyProblems(schema: string, headers: Headers, text: string): string[] {

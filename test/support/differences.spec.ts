@@ -36,7 +36,8 @@ describe('differences', () => {
     [`${POST}/responses/200`, undefined, `${POST}/responses: lacks 200`],
     [`${POST}/responses/201`, { description: 'x' }, `${POST}/responses/201: ${NEITHER}`],
     [`${POST}/responses/400/description`, 'x', `${POST}/responses/400/description: is "x"`],
-    [`${POST}/responses/200/headers`, {}, `${POST}/responses/200/headers: ${NEITHER}`],
+    [`${POST}/responses/200/headers`, {}, `${POST}/responses/200/headers: lacks X-Request-Id`],
+    [`${POST}/responses/200/links`, {}, `${POST}/responses/200/links: ${NEITHER}`],
     [`${POST}/requestBody/required`, undefined, `${POST}/requestBody: lacks required`],
     [`${POST}/requestBody/required`, false, `${POST}/requestBody: lacks required`],
     [

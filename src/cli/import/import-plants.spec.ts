@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ImportStopped, PlantsImport, progressLine } from './import-plants.js';
+import { PlantStoreClient } from '../../client/plant-store-client.js';
+import { ERRORS } from '../../errors/errors.js';
+import { Connections } from './connections.js';
+import { ImportStopped, PlantsImport } from './import-plants.js';
 import type { Refused } from './ndjson.js';
-import { PlantsClient } from './plants-client.js';
+import { progressLine } from './run-import.js';
 
 let server: Server;
 afterEach(async () => {
@@ -24,13 +27,21 @@ async function importing(source: Readable, listener: Listener) {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const url = new URL(`http://127.0.0.1:${port}/base/`);
-  const client = new PlantsClient(url, 't', 4, { tries: 5, firstDelayMs: 1 });
+  const connections = new Connections(url, 4);
+  const { fetch } = connections;
+  const client = new PlantStoreClient({
+    baseUrl: url,
+    token: 't',
+    tries: 5,
+    firstDelayMs: 1,
+    fetch,
+  });
   const refused: Refused[] = [];
   const run = new PlantsImport(client, 4, (plant) => refused.push(plant));
   try {
     await run.run(source);
   } finally {
-    await client.close();
+    await connections.close();
   }
   return { tally: run.tally, refused };
 }
@@ -95,7 +106,7 @@ describe('PlantsImport', () => {
     const lengths = [15, 14, 2, 2].map((mebibytes) => mebibytes * 2 ** 20);
     const inFlight = new Set<number>();
     const together: number[][] = [];
-    const source = Readable.from(lengths.map((length) => Buffer.from(`${'x'.repeat(length)}\n`)));
+    const source = Readable.from(lengths.map((length) => Buffer.from(`${'{'.repeat(length)}\n`)));
     const { tally } = await importing(source, async (request, response) => {
       const length = Number(request.headers['content-length']);
       inFlight.add(length);
@@ -132,11 +143,7 @@ describe('PlantsImport', () => {
       if ((await text(request)) === '{"n":2}') refuse(response, 401);
       else store(response);
     });
-    await expect(stopped).rejects.toThrow(
-      new ImportStopped(
-        'stopped at line 2: the service answered 401, error 1: no; 2 plants are stored, 0 refused',
-      ),
-    );
+    await expect(stopped).rejects.toThrow(new ImportStopped('stopped at line 2: error 1: no'));
     expect(source.destroyed).toBe(true);
   });
 
@@ -147,9 +154,7 @@ describe('PlantsImport', () => {
       source.destroy(new Error('the disk is gone'));
       store(response);
     });
-    await expect(stopped).rejects.toThrow(
-      new ImportStopped('stopped: the disk is gone; 1 plant is stored, 0 refused'),
-    );
+    await expect(stopped).rejects.toThrow(new ImportStopped('stopped: the disk is gone'));
   });
 
   it('reports refused plants with their text', async () => {
@@ -170,8 +175,16 @@ describe('progressLine', () => {
     [0, undefined, '90 stored, 10 refused, 50/s'],
     [1_000, undefined, '[============            ]  50 % 90 stored, 10 refused, 50/s'],
     [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
-    [0, '503', '90 stored, 10 refused, 50/s, retrying: 503'],
+    [1_000, 'error 5002: overloaded', '90 stored, retrying: error 5002: overloaded'],
   ])('of %i bytes, behind the error %s', (size, lastError, line) => {
     expect(progressLine(tally, size, 2, lastError)).toBe(line);
+  });
+
+  const retried = Object.values(ERRORS).filter(({ status }) => status >= 429);
+  it.each(retried)('has room for error $error in 80 columns', (kind) => {
+    const many = { stored: 99_999_999, refused: 99_999_999, bytes: 1 };
+    const line = progressLine(many, 1, 1, `error ${kind.error}: ${kind.message}`);
+    expect(line.length).toBeLessThan(80);
+    expect(progressLine(many, 1, 1, undefined).length).toBeLessThan(80);
   });
 });

@@ -1,57 +1,15 @@
-import { createReadStream, statSync } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { barOf, Progress } from '../progress.js';
-import { readLines, rejectReporter, type Line, type Refused } from './ndjson.js';
-import { PlantsClient, type Refusal } from './plants-client.js';
-
-/** What the operator chooses for an import. */
-export interface ImportOptions {
-  /** Base address of the service. */
-  readonly url: URL;
-  readonly token: string;
-  /** Path of the file for refused plants. */
-  readonly rejects?: string | undefined;
-  /** Plants in flight at once. */
-  readonly concurrency: number;
-  /** Tries of one plant before the import stops. */
-  readonly tries: number;
-  /** Whether the summary is JSON. */
-  readonly json?: true;
-}
+import { setMaxListeners } from 'node:events';
+import { addAbortSignal, type Readable } from 'node:stream';
+import {
+  AnswerError,
+  type CreateOptions,
+  type PlantStoreClient,
+} from '../../client/plant-store-client.js';
+import { assertNdjson, readLines, type Line, type Refused } from './ndjson.js';
+import { reasonOf } from './reason.js';
 
 /** Bytes of all lines in flight at once; a longer line goes on its own. */
 const MAX_BYTES = 2 ** 25;
-
-/**
- * Imports a file, or the standard input where it is `-`: progress and refused plants go to stderr,
- * the summary to stdout.
- *
- * @returns how many plants were stored and refused
- * @throws ImportStopped; Error where a file cannot be opened
- */
-export async function runImport(file: string, options: ImportOptions): Promise<Tally> {
-  const { url, token, concurrency, tries, rejects } = options;
-  const size = file === '-' ? 0 : statSync(file).size;
-  const report = rejectReporter(rejects, (line) => progress.say(line));
-  const source = file === '-' ? process.stdin : createReadStream(file);
-  const client = new PlantsClient(url, token, concurrency, { tries });
-  const plants = new PlantsImport(client, concurrency, report);
-  const progress = new Progress((seconds) =>
-    progressLine(plants.tally, size, seconds, client.lastError),
-  );
-  try {
-    await plants.run(source);
-  } finally {
-    progress.end();
-    await client.close();
-  }
-  const { stored, refused } = plants.tally;
-  const text = `${areStored(stored)} (sent ${stored + refused}, refused ${refused})`;
-  process.stdout.write(`${options.json ? JSON.stringify({ stored, refused }) : text}\n`);
-  return plants.tally;
-}
-
-type Tally = PlantsImport['tally'];
 
 /** The import ended before its source did; the message is one line, for the operator. */
 export class ImportStopped extends Error {}
@@ -60,34 +18,60 @@ export class ImportStopped extends Error {}
 export class PlantsImport {
   /** Plants stored and refused so far, and the bytes of their lines. */
   readonly tally = { stored: 0, refused: 0, bytes: 0 };
+  /** Why the latest try that failed did; undefined once one has succeeded. */
+  lastError: string | undefined;
   private readonly inFlight = { plants: 0, bytes: 0 };
   /** Settles with the next answer. */
   private answer = Promise.withResolvers<undefined>();
   private stop: { readonly cause: unknown; line?: number } | undefined;
+  private readonly stopping = new AbortController();
+  private readonly options: CreateOptions = {
+    signal: this.stopping.signal,
+    onRetry: (error) => (this.lastError = reasonOf(error)),
+  };
 
   /**
+   * @param client what it has in flight comes to its end, whatever its signal says
    * @param concurrency how many plants are in flight at most
    * @param onRefused called for every refused plant, in the order of the answers
    */
   constructor(
-    private readonly client: PlantsClient,
+    private readonly client: PlantStoreClient,
     private readonly concurrency: number,
     private readonly onRefused: (refused: Refused) => void,
-  ) {}
+  ) {
+    // Two listeners for every plant in flight.
+    setMaxListeners(0, this.stopping.signal);
+  }
+
+  /** Whether it ended, or is to end, before its source did. */
+  get isStopped(): boolean {
+    return this.stop !== undefined;
+  }
 
   /** @throws ImportStopped once the source or the service fails; it names the first line at fault */
   async run(source: Readable): Promise<void> {
+    // The loop may wait for a pipe that says nothing more.
+    addAbortSignal(this.stopping.signal, source);
     try {
+      let lines = 0;
       for await (const line of readLines(source)) {
+        if (lines++ === 0) assertNdjson(line);
         while (this.isFull(line)) await this.answer.promise;
         if (this.stop) break;
-        void this.send(line, source);
+        void this.send(line);
       }
     } catch (cause) {
       this.stop ??= { cause };
     }
     while (this.inFlight.plants > 0) await this.answer.promise;
-    if (this.stop) throw new ImportStopped(this.report(this.stop));
+    if (this.stop) throw stopped(this.stop);
+  }
+
+  /** From now on nothing is read, and nothing tried again; what is in flight comes to its end. */
+  halt(cause: unknown): void {
+    this.stop ??= { cause };
+    this.stopping.abort();
   }
 
   private isFull({ text }: Line): boolean {
@@ -95,20 +79,16 @@ export class PlantsImport {
     return plants >= this.concurrency || (plants > 0 && bytes + text.length > MAX_BYTES);
   }
 
-  private async send({ number, text }: Line, source: Readable): Promise<void> {
+  private async send({ number, text }: Line): Promise<void> {
     this.inFlight.plants += 1;
     this.inFlight.bytes += text.length;
     try {
-      const refusal = await this.client.create(text);
-      if (refusal) this.refuse(number, text, refusal);
-      else this.tally.stored += 1;
-      this.tally.bytes += text.length + 1;
+      await this.client.createPlantFromJson(text, this.options);
+      this.tally.stored += 1;
+      this.noteAnswer(text);
     } catch (cause) {
-      this.stop ??= { cause };
-      this.stop.line = Math.min(number, this.stop.line ?? number);
-      this.client.stop();
-      // The loop may wait for a pipe that says nothing more.
-      source.destroy();
+      if (isRefusal(cause)) this.refuse(number, text, cause);
+      else this.fail(number, cause);
     }
     this.inFlight.plants -= 1;
     this.inFlight.bytes -= text.length;
@@ -118,35 +98,29 @@ export class PlantsImport {
 
   private refuse(line: number, text: Buffer, { error, message }: Refusal): void {
     this.tally.refused += 1;
+    this.noteAnswer(text);
     this.onRefused({ line, error, message, plant: text.toString() });
   }
 
-  private report({ cause, line }: { cause: unknown; line?: number }): string {
-    const where = line === undefined ? 'stopped' : `stopped at line ${line}`;
-    const { stored, refused } = this.tally;
-    return `${where}: ${(cause as Error).message}; ${areStored(stored)}, ${refused} refused`;
+  private noteAnswer({ length }: Buffer): void {
+    this.tally.bytes += length + 1;
+    this.lastError = undefined;
+  }
+
+  private fail(line: number, cause: unknown): void {
+    this.halt(cause);
+    if (this.stop) this.stop.line = Math.min(line, this.stop.line ?? line);
   }
 }
 
-/** `1 plant is stored`, `2 plants are stored`. */
-function areStored(plants: number): string {
-  return plants === 1 ? '1 plant is stored' : `${plants} plants are stored`;
+type Refusal = AnswerError & { readonly error: number };
+
+/** Whether the service has refused this plant; the next one may be better. */
+function isRefusal(error: unknown): error is Refusal {
+  return error instanceof AnswerError && error.status === 400 && error.error !== undefined;
 }
 
-/**
- * How an import stands after some seconds, in one line.
- *
- * @param size bytes of the whole source, for a bar; 0 where they are unknown, as those of a pipe
- * @param lastError why the client waits, if it does
- */
-export function progressLine(
-  { stored, refused, bytes }: Tally,
-  size: number,
-  seconds: number,
-  lastError: string | undefined,
-): string {
-  const bar = size === 0 ? '' : `${barOf(bytes, size)} `;
-  const rate = Math.round((stored + refused) / seconds);
-  const waiting = lastError === undefined ? '' : `, retrying: ${lastError}`;
-  return `${bar}${stored} stored, ${refused} refused, ${rate}/s${waiting}`;
+function stopped({ cause, line }: { readonly cause: unknown; line?: number }): ImportStopped {
+  const where = line === undefined ? 'stopped' : `stopped at line ${line}`;
+  return new ImportStopped(`${where}: ${reasonOf(cause)}`);
 }

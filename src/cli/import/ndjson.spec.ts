@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readLines } from './ndjson.js';
+import { assertNdjson, readLines } from './ndjson.js';
 
 /** Numbers and texts of the lines of a source that comes in chunks of so many bytes. */
 async function linesOf(text: string, chunk: number, longest?: number): Promise<[number, string][]> {
@@ -80,5 +80,31 @@ describe.each([1, 2, 3, 7, 1_000])('readLines, in chunks of %i bytes', (chunk) =
       'line 2 is longer than 4 bytes',
     );
     await expect(linesOf('abcde', chunk, 4)).rejects.toThrow('line 1 is longer than 4 bytes');
+  });
+});
+
+describe('assertNdjson', () => {
+  const assert = (line: string) => assertNdjson({ number: 1, text: Buffer.from(line, 'latin1') });
+
+  it.each(['{"id":1}', ' {"id":1}\r', '{bad'])('takes %j', (line) => {
+    expect(() => assert(line)).not.toThrow();
+  });
+
+  it.each([
+    ['[', /^a JSON array: jq/],
+    [' [{"id":1},', /^a JSON array: jq/],
+    ['{\r', /^an object over several lines: jq/],
+    ['id,name,tag', /^CSV, not NDJSON/],
+    ['1;Alder', /^CSV, not NDJSON/],
+    ['nope', /^not NDJSON/],
+    ['\x1f\x8b\x08', /^compressed/],
+    ['\xff\xfe{', /^UTF-16/],
+  ])('names %j for what it is, in a line of 80 columns', (line, message) => {
+    expect(() => assert(line)).toThrow(message);
+    try {
+      assert(line);
+    } catch (error) {
+      expect(`error: stopped: ${(error as Error).message}`.length).toBeLessThanOrEqual(80);
+    }
   });
 });

@@ -1,5 +1,4 @@
 import { openSync, writeSync } from 'node:fs';
-import type { Refusal } from './plants-client.js';
 
 /** A line of NDJSON that is not blank: the bytes before its line feed, and its number from 1. */
 export interface Line {
@@ -7,9 +6,11 @@ export interface Line {
   readonly text: Buffer;
 }
 
-/** A plant that the service refused: its line's number and text, and the service's words. */
-export interface Refused extends Refusal {
+/** A plant that the service refused: its line's number and text, and the service's Error body. */
+export interface Refused {
   readonly line: number;
+  readonly error: number;
+  readonly message: string;
   readonly plant: string;
 }
 
@@ -58,6 +59,23 @@ function* lineOf(number: number, bytes: Buffer): Generator<Line> {
   const isMarked = number === 1 && bytes.indexOf(BYTE_ORDER_MARK) === 0;
   const text = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
   if (!text.every(isSpace)) yield { number, text };
+}
+
+const NDJSON = 'NDJSON, one JSON object per line';
+
+/**
+ * Looks at the first line of a source, before every line of it is refused.
+ *
+ * @throws Error naming what the source is instead of NDJSON
+ */
+export function assertNdjson({ text }: Line): void {
+  const line = text.toString('latin1').trim();
+  if (line === '{') throw new Error('an object over several lines: jq -c . makes it NDJSON');
+  if (line.startsWith('{')) return;
+  if (line.startsWith('[')) throw new Error("a JSON array: jq -c '.[]' (jq 1.7) makes it NDJSON");
+  if (line.startsWith('\x1f\x8b')) throw new Error('compressed: pipe it through zcat');
+  if (line.startsWith('\xff\xfe')) throw new Error('UTF-16: iconv -f UTF-16 -t UTF-8 converts it');
+  throw new Error(/[,;\t]/.test(line) ? `CSV, not ${NDJSON}` : `not ${NDJSON}`);
 }
 
 /** White space as JSON knows it (RFC 8259, section 2). */

@@ -1,0 +1,97 @@
+/** What came back for a plant: the parts of an HTTP answer that a client reads. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly requestId: string | null;
+  readonly retryAfter: string | null;
+}
+
+/** A create failed. The plant may be stored, unless it is an {@link AnswerError} with a status below 500. */
+export class PlantStoreError extends Error {
+  override readonly name: string = 'PlantStoreError';
+
+  /** @param tries how often the plant was sent */
+  constructor(
+    message: string,
+    readonly tries: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The service, or something before it, answered with something else than a plant. */
+export class AnswerError extends PlantStoreError {
+  override readonly name = 'AnswerError';
+  /** The HTTP status. */
+  readonly status: number;
+  /** The number of the Error body (docs/errors.md); undefined where the answer has no such body. */
+  readonly error: number | undefined;
+  /** `X-Request-Id` of the answer, by which the operator finds the request. */
+  readonly requestId: string | undefined;
+  /** What `Retry-After` asks for, in milliseconds; 0 without one. */
+  readonly retryAfterMs: number;
+
+  constructor({ status, body, requestId, retryAfter }: Answer, tries: number) {
+    const { error, message } = fieldsOf(body);
+    const isError = typeof error === 'number' && typeof message === 'string';
+    super(isError ? message : `status ${status}, not from a plant store`, tries);
+    this.status = status;
+    this.error = isError ? error : undefined;
+    this.requestId = requestId ?? undefined;
+    this.retryAfterMs = delayOf(retryAfter ?? '');
+  }
+}
+
+/** Node's codes of a certificate that is not trusted, and of a service that does not speak TLS. */
+const TLS_FAILURE = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
+
+/** No connection, or one that broke; `cause` is what fetch() said. */
+export class ConnectionError extends PlantStoreError {
+  override readonly name: string = 'ConnectionError';
+  /** The system's or OpenSSL's code, such as ECONNREFUSED, where the platform tells it. */
+  readonly code: string | undefined;
+
+  constructor(cause: unknown, tries: number, message?: string) {
+    const { code, message: text } = rootOf(cause);
+    super(message ?? text, tries, { cause });
+    this.code = code;
+  }
+
+  /** Whether the two do not agree on TLS, which no further try would change. */
+  get isTlsFailure(): boolean {
+    return TLS_FAILURE.test(this.code ?? '');
+  }
+}
+
+/** No whole answer in time. */
+export class TimeoutError extends ConnectionError {
+  override readonly name = 'TimeoutError';
+}
+
+/** The members of a JSON object; none of what is something else. */
+export function fieldsOf(json: string): Record<string, unknown> {
+  try {
+    return { ...(JSON.parse(json) as object | null) };
+  } catch {
+    return {};
+  }
+}
+
+/** The most that a Retry-After can ask for; timers of weeks would fire at once. */
+const MAX_RETRY_AFTER_MS = 600_000;
+
+/** Milliseconds of both forms of Retry-After, seconds and a date (RFC 9110, section 10.2.3). */
+function delayOf(retryAfter: string): number {
+  const isSeconds = /^\d+$/.test(retryAfter);
+  const delay = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - Date.now();
+  return delay > 0 ? Math.min(delay, MAX_RETRY_AFTER_MS) : 0;
+}
+
+/** What is behind fetch()'s own error, which says no more than that it failed; of several addresses, the last. */
+function rootOf(error: unknown): { readonly message: string; readonly code?: string } {
+  const { cause, errors } = Object(error) as { cause?: unknown; errors?: unknown[] };
+  const inner = cause ?? errors?.at(-1);
+  if (inner !== undefined) return rootOf(inner);
+  return typeof error === 'object' && error ? (error as Error) : { message: String(error) };
+}

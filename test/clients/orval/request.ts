@@ -1,0 +1,28 @@
+import { toJson } from './json.ts';
+import type { Error as ErrorBody } from './generated.ts';
+
+const { BASE_URL = '', TOKEN = '' } = process.env;
+
+export class RequestError extends Error {
+  status: number;
+  body: ErrorBody;
+
+  constructor(status: number, body: ErrorBody) {
+    super(body.message);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+type Request = { url: string; method: string; headers: Record<string, string>; data: unknown };
+
+export async function request<T>({ url, method, headers, data }: Request): Promise<T> {
+  const response = await fetch(BASE_URL + url, {
+    method,
+    headers: { ...headers, authorization: `Bearer ${TOKEN}` },
+    body: toJson(data),
+  });
+  const body = await response.json();
+  if (!response.ok) throw new RequestError(response.status, body as ErrorBody);
+  return body as T;
+}
