@@ -41,10 +41,16 @@ export function addExportCommand(program: Command): void {
     .argument('[file]', 'the file; - or none is the standard output')
     .option('--audit', 'add created_by, and created_at in milliseconds since 1970, where known')
     .addHelpText('after', EXPORT_NOTES)
-    .action(async (file: string | undefined, { audit = false }: { audit?: boolean }, command: Command) => {
-      const { runExport } = await import('./backup/export.js');
-      await runExport(command, file, audit);
-    });
+    .action(
+      async (
+        file: string | undefined,
+        { audit = false }: { audit?: boolean },
+        command: Command,
+      ) => {
+        const { runExport } = await import('./backup/export.js');
+        await runExport(command, file, audit);
+      },
+    );
 }
 
 /** `backup`: all of the store, as a store of its own. */

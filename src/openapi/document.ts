@@ -16,10 +16,7 @@ has set an identity provider, a JSON Web Token from there, which must have the s
 demands: the answer is 403 if it has not, and never for the other kind.`;
 
 /** Builds the OpenAPI 3.1.0 document from the decorators: the interface, version 1.0.0. */
-export async function buildDocument(
-  app: INestApplication,
-  config: Config,
-): Promise<OpenAPIObject> {
+export async function buildDocument(app: INestApplication, config: Config): Promise<OpenAPIObject> {
   const { SwaggerModule } = await loadSwagger();
   return SwaggerModule.createDocument(app, {
     openapi: '3.1.0',

@@ -9,7 +9,15 @@ import { Plant } from '../../plants/plant.entity.js';
 import { progressOf } from '../progress.js';
 import { makeFile } from './new-file.js';
 import { assertNotStore, fileConfig, storeConfig } from './stores.js';
-import { Digest, finishTokens, linesOf, rowsOf, TABLES, type Chunks, type Table } from './tables.js';
+import {
+  Digest,
+  finishTokens,
+  linesOf,
+  rowsOf,
+  TABLES,
+  type Chunks,
+  type Table,
+} from './tables.js';
 
 /** A table on its way from one store to another. */
 interface Part {

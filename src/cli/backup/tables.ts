@@ -82,7 +82,8 @@ export function rowsOf(chunk: Buffer): Row[] {
 
 export function countLines(chunk: Buffer): number {
   let count = 0;
-  for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) count += 1;
+  for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1))
+    count += 1;
   return count;
 }
 
