@@ -181,7 +181,7 @@ it('a store that is not there is not made', async () => {
       `error: DATABASE_URL: the store cannot be opened: ${
         ENGINE === 'sqlite'
           ? `there is no file ${missing}`
-          : 'it is not a plant store: `plant-store migrate` makes one of an empty database'
+          : 'it is not a plant store: `npx plant-store migrate` makes one of an empty database'
       }\n`,
     );
   }

@@ -69,11 +69,11 @@ async function assertSchema(store: DataSource, runner: QueryRunner): Promise<voi
   const missing = known.filter((name) => !run.has(name));
   if (missing.length === known.length) {
     throw new Error(
-      'it is not a plant store: `plant-store migrate` makes one of an empty database',
+      'it is not a plant store: `npx plant-store migrate` makes one of an empty database',
     );
   }
   if (missing.length > 0) {
-    throw new Error('its schema is not up to date: run `plant-store migrate` on it');
+    throw new Error('its schema is not up to date: run `npx plant-store migrate` on it');
   }
   if (run.size > known.length) {
     throw new Error('its schema is of a newer version: use that version of plant-store');

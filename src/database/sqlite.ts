@@ -41,6 +41,7 @@ const PRAGMAS = [...DURABLE, 'wal_autocheckpoint = 0'];
 const CACHE = 'cache_size = -32000';
 
 const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
+
 /** Bytes of a chunk of lines, but for the last, at least. */
 const CHUNK_LENGTH = 2 ** 18;
 
@@ -59,10 +60,9 @@ export const sqlite: Engine = {
   connect,
   connectToExisting,
   connectToRead: (config) => {
-    // TypeORM would make the file's folder; and the pragmas would change the file of another program.
-    const path = resolve(fileOf(config));
-    if (!existsSync(path)) throw new Error(`there is no file ${path}`);
-    return { ...connect(config), readonly: true, prepareDatabase: () => undefined };
+    assertFile(config);
+    // The pragmas would change the file of another program.
+    return { ...optionsOf(config), readonly: true, prepareDatabase: () => undefined };
   },
   reader,
   placeOf: (databaseUrl) => resolve(fileOf({ databaseUrl })),
@@ -87,6 +87,10 @@ export const sqlite: Engine = {
 
 function connect(config: StoreConfig) {
   makeFolder(config);
+  return optionsOf(config);
+}
+
+function optionsOf(config: StoreConfig) {
   return {
     ...SCHEMA,
     type: 'better-sqlite3',
@@ -100,13 +104,8 @@ function connect(config: StoreConfig) {
 
 /** Looks first: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
 function connectToExisting(config: StoreConfig) {
-  const options = connect(config);
-  const path = resolve(fileOf(config));
-  if (!existsSync(path)) {
-    throw new Error(
-      `there is no file ${path}: run \`npx plant-store migrate\`, or start the service`,
-    );
-  }
+  assertFile(config, ': run `npx plant-store migrate`, or start the service');
+  const options = optionsOf(config);
   return {
     ...options,
     fileMustExist: true,
@@ -156,6 +155,12 @@ export function dropLog(file: string): void {
   const database = new Database(file, { fileMustExist: true });
   database.pragma('journal_mode = DELETE');
   database.close();
+}
+
+/** @param advice what to do where there is none */
+function assertFile(config: StoreConfig, advice = ''): void {
+  const path = resolve(fileOf(config));
+  if (!existsSync(path)) throw new Error(`there is no file ${path}${advice}`);
 }
 
 function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {

@@ -34,9 +34,12 @@ export async function createTarget(): Promise<TemporaryStore> {
   return store;
 }
 
-/** Runs a command on a store, whose folder it runs in. */
+/** Runs a command on a store, whose folder it runs in; it does not say which that is. */
 export function cli(store: TemporaryStore, line: string): Promise<Ran> {
-  return runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+  return runHere([...line.split(' '), '--quiet'], {
+    cwd: store.folder,
+    env: { DATABASE_URL: store.url },
+  });
 }
 
 /** Puts plants into a store past the service. */
