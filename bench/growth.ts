@@ -41,7 +41,7 @@ const sections = [
 ];
 await postgres.remove();
 const report = [describeBench(`- PostgreSQL with ${SETTINGS.join(' and ')}`), ...sections];
-publish(report, [], options.quick ? undefined : ['performance.md', 'growth']);
+publish(report, [], options.quick ? undefined : ['bench/RESULTS.md', 'growth']);
 
 async function compare(
   engine: string,

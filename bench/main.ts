@@ -28,7 +28,7 @@ const report = [
   ...section('PostgreSQL', rows.slice(onSqlite.length)),
 ];
 const name = `node${Number.parseInt(options.version)}`;
-publish(report, [], options.quick ? undefined : ['performance.md', name]);
+publish(report, [], options.quick ? undefined : ['docs/performance.md', name]);
 
 /** The rows, and what the first is meant to reach beside the others. */
 function section(title: string, rows: readonly Row<Server>[]): string[] {

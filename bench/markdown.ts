@@ -54,7 +54,7 @@ export function describeRun(node: string, ...items: string[]): string {
 
 /**
  * Ends a run: prints its report and what is wrong. Where nothing is, the report goes between its two
- * markers on a page of docs.
+ * markers on a page.
  *
  * @param place undefined for a quick run, which writes nothing
  */
@@ -67,7 +67,7 @@ export function publish(
   console.log(`\n${markdown}`);
   if (wrong.length > 0) {
     console.error(`\n${wrong.length} wrong, the first of them:\n${wrong.slice(0, 20).join('\n')}`);
-  } else if (place) writeBlock(`docs/${place[0]}`, place[1], markdown);
+  } else if (place) writeBlock(...place, markdown);
   process.exit(wrong.length > 0 ? 1 : 0);
 }
 

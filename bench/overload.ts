@@ -38,5 +38,5 @@ const cells = rows.map((row) => {
     number(row.samples.reduce((sum, { wrong }) => sum + wrong, 0)),
   ];
 });
-const place = options.quick ? undefined : (['performance.md', 'overload'] as const);
+const place = options.quick ? undefined : (['bench/RESULTS.md', 'overload'] as const);
 publish([describeBench('- this service on SQLite'), table(head, cells)], [], place);

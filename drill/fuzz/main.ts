@@ -43,7 +43,7 @@ const report = [
   ),
 ];
 const wrong = [...bytes, ...documents].flatMap((each) => each.wrong);
-publish(report, wrong, values.quick ? undefined : ['reliability.md', 'fuzz']);
+publish(report, wrong, values.quick ? undefined : ['drill/RESULTS.md', 'fuzz']);
 
 async function replay(connection: number): Promise<never> {
   const fuzzer = await Fuzzer.start(seed, values.tls);

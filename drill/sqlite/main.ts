@@ -68,7 +68,7 @@ const report = [
   ...reportOn(played.flatMap(({ scenarios }) => scenarios)),
 ];
 const wrong = [cuts, ...errors, ...played].flatMap((each) => each.wrong);
-publish(report, wrong, quick ? undefined : ['reliability.md', 'drill sqlite']);
+publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill sqlite']);
 
 /** The disk runs full under load, and has room again; the service is left to itself. */
 async function fillDisk(times: number): Promise<Played> {
