@@ -71,6 +71,10 @@ describe('backup and restore', () => {
     expect(made).toEqual({ code: 0, stdout: expect.stringMatching(report(10_009, 2)), stderr: '' });
     expect(await cli(target, `restore ${file}`)).toEqual(made);
     expect(await contentOf(target)).toEqual(await contentOf(source));
+    const counted = expect.objectContaining({
+      plants: { count: 10_009, sha256: expect.any(String) },
+    });
+    expect(JSON.parse((await cli(target, `restore ${file} --json`)).stdout)).toEqual(counted);
 
     // The next token has a number of its own.
     const id = `SELECT CAST(id AS bigint) AS id FROM tokens WHERE name = 'next'`;

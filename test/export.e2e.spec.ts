@@ -30,7 +30,7 @@ async function restore(fill: (source: SqliteStore) => Promise<unknown>): Promise
 
 function start(...args: string[]) {
   const env = { PATH: process.env.PATH, DATABASE_URL: store.url };
-  return spawn(process.execPath, [CLI, 'export', ...args], { cwd: store.folder, env });
+  return spawn(process.execPath, [CLI, 'export', '--quiet', ...args], { cwd: store.folder, env });
 }
 
 /** What import is given for a plant. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { jsonOption } from './session.js';
 
 const EXPORT =
   'Write every plant of the store as NDJSON in the form that import takes, ordered by id, as of one ' +
@@ -40,6 +41,7 @@ export function addExportCommand(program: Command): void {
     .description(EXPORT)
     .argument('[file]', 'the file; - or none is the standard output')
     .option('--audit', 'add created_by, and created_at in milliseconds since 1970, where known')
+    .addOption(jsonOption())
     .addHelpText('after', EXPORT_NOTES)
     .action(
       async (
@@ -60,6 +62,7 @@ export function addBackupCommand(program: Command): void {
     .summary('back up the store into a file')
     .description(BACKUP)
     .argument('<file>', 'the file; replaced')
+    .addOption(jsonOption())
     .addHelpText('after', BACKUP_NOTES)
     .action(async (file: string, _options: unknown, command: Command) => {
       const { runBackup } = await import('./backup/backup.js');
@@ -74,6 +77,7 @@ export function addRestoreCommand(program: Command): void {
     .summary('fill an empty store from a backup')
     .description(RESTORE)
     .argument('<file>', 'the backup')
+    .addOption(jsonOption())
     .addHelpText('after', RESTORE_NOTES)
     .action(async (file: string, _options: unknown, command: Command) => {
       const { runRestore } = await import('./backup/backup.js');

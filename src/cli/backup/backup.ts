@@ -7,6 +7,7 @@ import { dropLog } from '../../database/sqlite.js';
 import { describeError } from '../../errors/describe.js';
 import { Plant } from '../../plants/plant.entity.js';
 import { progressOf } from '../progress.js';
+import { print } from '../session.js';
 import { makeFile } from './new-file.js';
 import { assertNotStore, fileConfig, storeConfig } from './stores.js';
 import {
@@ -38,16 +39,16 @@ export async function runBackup(command: Command, file: string): Promise<void> {
   assertNotStore(file, config);
   const source = await Snapshot.open(config);
   try {
-    const report = await makeFile(file, async (path) => {
+    const parts = TABLES.map((table) => ({ table, digest: new Digest() }));
+    await makeFile(file, async (path) => {
       // Before SQLite makes it: it holds the hashes of tokens.
       writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
       const target = fileConfig(path);
-      const parts = TABLES.map((table) => ({ table, digest: new Digest() }));
       await fill(target, source, parts);
       dropLog(path);
-      return verify(target, parts);
+      await verify(target, parts);
     });
-    process.stdout.write(report);
+    report(command, parts);
   } finally {
     await source.close();
   }
@@ -66,7 +67,8 @@ export async function runRestore(command: Command, file: string): Promise<void> 
     const release = engineOf(config.databaseUrl).claim(config);
     try {
       await fill(config, source, parts);
-      process.stdout.write(await verify(config, parts));
+      await verify(config, parts);
+      report(command, parts);
     } catch (error) {
       const reason = `stopped: ${describeError(error)}; run it again, and it continues`;
       throw new Error(reason, { cause: error });
@@ -139,13 +141,8 @@ async function fill(config: Config, source: Snapshot, parts: readonly Part[]): P
   }
 }
 
-/**
- * Reads the target again.
- *
- * @returns what both sides hold, a line for each table
- * @throws Error where they differ
- */
-async function verify(config: Config, parts: readonly Part[]): Promise<string> {
+/** Reads the target again. @throws Error where it holds anything else than the parts */
+async function verify(config: Config, parts: readonly Part[]): Promise<void> {
   const target = await Snapshot.open(config);
   try {
     for (const { table, digest } of parts) {
@@ -154,10 +151,19 @@ async function verify(config: Config, parts: readonly Part[]): Promise<string> {
       if (there.digest.text() === digest.text()) continue;
       throw new Error(`${table.name} differ: ${there.digest.text()} instead of ${digest.text()}`);
     }
-    return parts.map(({ table, digest }) => `${table.name}: ${digest.text()}\n`).join('');
   } finally {
     await target.close();
   }
+}
+
+/** Prints what both sides hold, a line for each table. */
+function report(command: Command, parts: readonly Part[]): void {
+  const lines = parts.map(({ table, digest }) => `${table.name}: ${digest.text()}`);
+  const found = parts.map(({ table, digest: { count, sha256 } }) => [
+    table.name,
+    { count, sha256 },
+  ]);
+  print(command, lines.join('\n'), Object.fromEntries(found));
 }
 
 /** Adds lines to the digest of a part, each chunk once something is done with it. */

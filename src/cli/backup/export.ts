@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { Snapshot } from '../../database/snapshot.js';
 import { progressOf } from '../progress.js';
+import { print } from '../session.js';
 import { makeFile } from './new-file.js';
 import { assertNotStore, storeConfig } from './stores.js';
 import { countLines, type Chunks } from './tables.js';
@@ -32,7 +33,7 @@ export async function runExport(
       return;
     }
     await makeFile(file, (path) => pipeline(plants, createWriteStream(path, { flags: 'wx' })));
-    process.stdout.write(`plants: ${done.count}\n`);
+    print(command, `plants: ${done.count}`, { plants: done });
   } finally {
     progress.end();
     await snapshot.close();

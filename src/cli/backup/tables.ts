@@ -97,8 +97,12 @@ export class Digest {
     this.count += countLines(chunk);
   }
 
-  /** How it stands; more may be added. */
+  /** Of the lines so far; more may be added. */
+  get sha256(): string {
+    return this.hash.copy().digest('hex');
+  }
+
   text(): string {
-    return `${this.count}, sha256 ${this.hash.copy().digest('hex')}`;
+    return `${this.count}, sha256 ${this.sha256}`;
   }
 }
