@@ -22,9 +22,9 @@ async function start(): Promise<void> {
   Logger.overrideLogger(new ServiceLogger(config));
   logCrashes();
   for (const warning of warnings) new Logger('Config').warn(warning);
-  announceStore(config);
   // The store may be long in coming, and the first process of a container has no other way to end.
   for (const signal of SIGNALS) process.on(signal, exit);
+  announceStore(config);
   const lifecycle = new Lifecycle();
   const thisProcess = await manage(config, lifecycle);
   const app = await createApp(config);

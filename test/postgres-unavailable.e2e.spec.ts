@@ -141,6 +141,7 @@ describe('a start', () => {
     const child = spawnMain(store, { DATABASE_URL: url, LOG_LEVEL: 'info' });
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const { port } = new URL(url);
+    expect((await lines.next()).value).toContain(`store: PostgreSQL 127.0.0.1:${port}`);
     expect((await lines.next()).value).toContain(
       `the store is unavailable (connect ECONNREFUSED 127.0.0.1:${port}), next try in 0.5 s`,
     );
@@ -159,6 +160,7 @@ describe('a start', () => {
     await alter('SET default_transaction_read_only = on');
     const child = spawnMain(empty, { LOG_LEVEL: 'info' });
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    await lines.next();
     const { value } = (await lines.next()) as { value: string };
     expect(value).toMatch(
       /the store is unavailable \(.* read-only transaction\), next try in 0.5 s/,

@@ -39,7 +39,7 @@ describe('a start that fails says why on stderr', () => {
   // Node's own recursive mkdir never ends there; where this start does not, it is killed.
   it.each([
     ['the service', MAIN, []],
-    ['a command', CLI, ['token', 'list']],
+    ['a command', CLI, ['migrate', '--quiet']],
   ])('a store in a folder of /proc: %s', (_name, program, args) => {
     const limit = ['-s', 'KILL', '10', process.execPath, program, ...args];
     const env = {
