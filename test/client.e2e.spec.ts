@@ -32,7 +32,7 @@ describe('plant-store/client', () => {
       status: 400,
       error: 1004,
       message: 'the id already exists with different content',
-      requestId: expect.stringMatching(/^[0-9a-f]{24}$/),
+      requestId: expect.stringMatching(/^[\da-f-]{36}$/),
     });
   });
 });
