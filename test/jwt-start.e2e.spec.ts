@@ -21,7 +21,7 @@ it('without an identity provider jose is not loaded; with one it is', async () =
   await service.remove();
   const store = await createStore();
   const { code, stderr } = await runMain(store, { ...WITHOUT_JOSE, ...PROVIDER });
-  expect({ code, stderr }).toEqual({ code: 1, stderr: 'jose is loaded\n' });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'Error: jose is loaded\n' });
   await store.remove();
 });
 
