@@ -210,7 +210,7 @@ describe('config', () => {
     const ran = await run('config', bad);
     expect(ran.code).toBe(78);
     expect(ran.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; PUBLIC_URL [^\n]*\n$/);
-    expect(rowsOf(ran)).toMatchObject({ PORT: ['invalid', 'environment'] });
+    expect(rowsOf(ran)).toMatchObject({ PORT: ['(invalid)', 'environment'] });
     const json = await run('config --json', bad);
     expect(JSON.parse(json.stdout)).toEqual({
       variables: expect.arrayContaining([

@@ -42,5 +42,5 @@ function asTable(settings: readonly Setting[]): string {
 }
 
 function shown(value: string | undefined): string {
-  return value === undefined ? 'invalid' : value || '-';
+  return value === undefined ? '(invalid)' : value || '-';
 }
