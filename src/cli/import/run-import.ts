@@ -53,7 +53,7 @@ export async function runImport(file: string, options: ImportOptions): Promise<T
 
 type Tally = PlantsImport['tally'];
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Lets the first Ctrl-C end an import in order, and a second one at once. The process then ends by the signal,
