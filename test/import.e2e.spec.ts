@@ -149,26 +149,29 @@ describe('import', () => {
     });
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('sums up at a %s, and ends by it', async (signal) => {
-    const env = {
-      PLANT_STORE_URL: `http://127.0.0.1:${service.port}`,
-      PLANT_STORE_TOKEN: service.token,
-    };
-    const { store } = service;
-    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'import', '-'], {
-      cwd: store.folder,
-      env: { PATH: process.env.PATH, ...env },
-    });
-    const ended = once(child, 'close');
-    const written = Promise.all([text(child.stdout), text(child.stderr)]);
-    // The pipe stays open: the import waits for a line when the signal comes.
-    child.stdin.write(plants(300));
-    while ((await store.count()) < 300) await sleep(20);
-    child.kill(signal);
-    expect(await ended).toEqual([null, signal]);
-    const stored = '300 plants are stored (sent 300, refused 0); importing again is safe\n';
-    expect(await written).toEqual([stored, '']);
-  });
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'sums up at a %s, and ends by it',
+    async (signal) => {
+      const env = {
+        PLANT_STORE_URL: `http://127.0.0.1:${service.port}`,
+        PLANT_STORE_TOKEN: service.token,
+      };
+      const { store } = service;
+      const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'import', '-'], {
+        cwd: store.folder,
+        env: { PATH: process.env.PATH, ...env },
+      });
+      const ended = once(child, 'close');
+      const written = Promise.all([text(child.stdout), text(child.stderr)]);
+      // The pipe stays open: the import waits for a line when the signal comes.
+      child.stdin.write(plants(300));
+      while ((await store.count()) < 300) await sleep(20);
+      child.kill(signal);
+      expect(await ended).toEqual([null, signal]);
+      const stored = '300 plants are stored (sent 300, refused 0); importing again is safe\n';
+      expect(await written).toEqual([stored, '']);
+    },
+  );
 });
 
 describe('import over TLS', () => {

@@ -21,7 +21,7 @@ Exit codes:
   2   bad usage: nothing was done
   74  a failed sync of the store's files
   78  invalid configuration: nothing was done
-  130, 143  ended by SIGINT or SIGTERM; import sums up first
+  129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM; import sums up first
 
 Commands work on the store that DATABASE_URL names, and say on stderr which that
 is; import is a client of a running service. Only migrate and the service create

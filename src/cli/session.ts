@@ -21,6 +21,21 @@ export async function readStoreConfig(command: Command): Promise<Config> {
   return config;
 }
 
+/** What ends a process where nothing listens for it. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Handles the first of each signal that would end the process, and leaves the next to Node.
+ *
+ * @returns a function that ends the handling
+ */
+export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): () => void {
+  for (const signal of SIGNALS) process.once(signal, handle);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, handle);
+  };
+}
+
 /** `--json`, for a command that prints by {@link print}. */
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON');

@@ -9,9 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-
-/** What ends a process where nothing listens for it. */
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+import { onEndingSignal } from '../session.js';
 
 /** What SQLite may have beside a file. */
 const BESIDE = ['', '-wal', '-shm', '-journal'];
@@ -23,27 +21,25 @@ const BESIDE = ['', '-wal', '-shm', '-journal'];
  * @param write is given the path to write to, where no file is yet
  * @throws Error where something other than a file is there, or a store that is in use
  */
-export async function makeFile<Result>(
+export async function makeFile(
   file: string,
-  write: (unfinished: string) => Promise<Result>,
-): Promise<Result> {
+  write: (unfinished: string) => Promise<void>,
+): Promise<void> {
   const path = placeOf(file);
   const unfinished = `${path}.${process.pid}.partial`;
   const remove = (): void => BESIDE.forEach((end) => rmSync(unfinished + end, { force: true }));
-  const stop = (signal: NodeJS.Signals): void => {
+  const unlisten = onEndingSignal((signal) => {
     remove();
     process.kill(process.pid, signal);
-  };
-  for (const signal of SIGNALS) process.once(signal, stop);
+  });
   try {
-    const result = await write(unfinished);
+    await write(unfinished);
     sync(unfinished);
     renameSync(unfinished, path);
     sync(dirname(path));
-    return result;
   } finally {
     remove();
-    for (const signal of SIGNALS) process.off(signal, stop);
+    unlisten();
   }
 }
 

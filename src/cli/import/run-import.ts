@@ -1,6 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { PlantStoreClient } from '../../client/plant-store-client.js';
 import { barOf, Progress } from '../progress.js';
+import { onEndingSignal } from '../session.js';
 import { Connections } from './connections.js';
 import { PlantsImport } from './import-plants.js';
 import { rejectReporter } from './ndjson.js';
@@ -53,23 +54,20 @@ export async function runImport(file: string, options: ImportOptions): Promise<T
 
 type Tally = PlantsImport['tally'];
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /**
  * Lets the first Ctrl-C end an import in order, and a second one at once. The process then ends by the signal,
  * so that a loop of the shell ends with it.
  */
 async function untilSignal(plants: PlantsImport, run: () => Promise<void>): Promise<void> {
   let received: NodeJS.Signals | undefined;
-  const halt = (signal: NodeJS.Signals): void => {
+  const unlisten = onEndingSignal((signal) => {
     received = signal;
     plants.halt(new Error(`interrupted by ${signal}`));
-  };
-  for (const signal of SIGNALS) process.once(signal, halt);
+  });
   try {
     await run();
   } finally {
-    for (const signal of SIGNALS) process.off(signal, halt);
+    unlisten();
     if (received) process.kill(process.pid, received);
   }
 }
