@@ -3,11 +3,12 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
-import { exchangeEnd, type Exchange } from './http/exchange.js';
+import { exchangeEnd } from './http/exchange.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import type { Lifecycle } from './management/this-process.js';
 import { notifySystemd } from './notify-systemd.js';
 import { PlantsService } from './plants/plants.service.js';
+import { subscribe } from './telemetry/subscribe.js';
 
 /** The signals that end the service. */
 export const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
@@ -41,7 +42,9 @@ export class Shutdown {
     if (this.lifecycle.phase === 'stopping') return;
     this.lifecycle.phase = 'stopping';
     this.beganAt = performance.now();
-    exchangeEnd.subscribe(this.count);
+    subscribe(exchangeEnd, this.config, ({ status }) => {
+      if (status !== undefined) this.answered += 1;
+    });
     this.logger.log(`${signal}: stopping`);
     notifySystemd('STOPPING=1');
     // Others learn from /readyz, or from whoever sent the signal, that requests go elsewhere now.
@@ -68,10 +71,6 @@ export class Shutdown {
     );
     await this.app.get(WritePath).abortAndExit(1);
   }
-
-  private readonly count = (exchange: unknown): void => {
-    if ((exchange as Exchange).status !== undefined) this.answered += 1;
-  };
 
   private soFar(): string {
     const seconds = (performance.now() - this.beganAt) / 1_000;
