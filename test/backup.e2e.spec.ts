@@ -4,37 +4,16 @@ import { copyFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  cli,
-  contentOf,
-  createSource,
-  createTarget,
-  fillWith,
-  makeToken,
-  PLANTS,
-  put,
-} from './support/backups.js';
+import { describe, expect, it } from '@jest/globals';
+import { cli, contentOf, fillWith, makeToken, PLANTS, put } from './support/backups.js';
 import { ENGINE } from './support/engine.js';
 import { ServiceProcess } from './support/service-process.js';
 import { SqliteStore } from './support/sqlite-store.js';
 import type { TemporaryStore } from './support/temporary-store.js';
+import { file, source, target } from './support/two-stores.js';
 
 const CLI = fileURLToPath(new URL('../dist/src/cli.js', import.meta.url));
 const DIGEST = 'sha256 [0-9a-f]{64}';
-
-let source: SqliteStore;
-let target: TemporaryStore;
-/** Where a backup of the source goes. */
-let file: string;
-beforeEach(async () => {
-  [source, target] = [await createSource(), await createTarget()];
-  file = join(source.folder, 'backup.sqlite');
-});
-afterEach(async () => {
-  await source.remove();
-  await target.remove();
-});
 
 const report = (plants: number, tokens: number) =>
   new RegExp(`^plants: ${plants}, ${DIGEST}\ntokens: ${tokens}, ${DIGEST}\n$`);
@@ -68,11 +47,15 @@ describe('backup and restore', () => {
     await source.execute(fillWith(10_000));
 
     const made = await cli(source, `backup ${file}`);
-    expect(made).toEqual({ code: 0, stdout: expect.stringMatching(report(10_009, 2)), stderr: '' });
+    expect(made).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(report(10_000 + PLANTS.length, 2)),
+      stderr: '',
+    });
     expect(await cli(target, `restore ${file}`)).toEqual(made);
     expect(await contentOf(target)).toEqual(await contentOf(source));
     const counted = expect.objectContaining({
-      plants: { count: 10_009, sha256: expect.any(String) },
+      plants: { count: 10_000 + PLANTS.length, sha256: expect.any(String) },
     });
     expect(JSON.parse((await cli(target, `restore ${file} --json`)).stdout)).toEqual(counted);
 
@@ -183,10 +166,8 @@ it('a store that is not there is not made', async () => {
     expect({ line, code, stdout }).toEqual({ line, code: 1, stdout: '' });
     expect(stderr).toBe(
       `error: DATABASE_URL: the store cannot be opened: ${
-        ENGINE === 'sqlite'
-          ? `there is no file ${missing}`
-          : 'it is not a plant store: `npx plant-store migrate` makes one of an empty database'
-      }\n`,
+        ENGINE === 'sqlite' ? `there is no file ${missing}` : 'it is not a plant store'
+      }: run \`npx plant-store migrate\`, or start the service\n`,
     );
   }
   expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);

@@ -79,7 +79,7 @@ describe('a variable of a command', () => {
     writeFileSync(join(cwd, 'token'), 'plant_x\n');
     // Now it has a token, and comes so far as to look for the plants.
     const ran = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: ENOENT.*'x'/) });
+    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
   });
 
   it.each([
@@ -95,13 +95,13 @@ describe('a variable of a command', () => {
     writeFileSync(join(cwd, 'good'), 'plant_x\n');
     const ran = await run(`import x ${options}`.trim(), env);
     // It has a token, and comes so far as to look for the plants.
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: ENOENT.*'x'/) });
+    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
   });
 
   it('that is no secret has no such file', async () => {
     const env = { PLANT_STORE_URL_FILE: 'none', PLANT_STORE_TOKEN: 'plant_x' };
     const ran = await run('import x', env);
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: ENOENT.*'x'/) });
+    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
   });
 
   it.each([

@@ -71,11 +71,13 @@ describe('token', () => {
   it('is verified by its secret on the standard input', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();
-    expect(await start('token verify', store.url, `${secret}\n`)).toEqual({
-      code: 0,
-      stdout: 'nursery (1): active\n',
-      stderr: says(),
-    });
+    for (const text of [secret, `Bearer ${secret}`]) {
+      expect(await start('token verify', store.url, `${text}\n`)).toEqual({
+        code: 0,
+        stdout: 'nursery (1): active\n',
+        stderr: says(),
+      });
+    }
     await run('token revoke nursery');
     const revoked = await start('token verify --json', store.url, secret);
     expect(revoked.code).toBe(1);

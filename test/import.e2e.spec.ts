@@ -105,7 +105,7 @@ describe('import', () => {
   });
 
   it.each([
-    ['nofile', /^error: ENOENT: [^\n]*nofile'\n$/],
+    ['nofile', /^error: nofile: no such file or directory\n$/],
     ['.', /^error: stopped: EISDIR: [^\n]*\n$/],
   ])('fails in one line on the file %s', async (file, message) => {
     const args = ['import', file, '--token', 'x'];

@@ -14,7 +14,8 @@ const SYSTEM = ENGINE === 'sqlite' ? 'sqlite' : 'postgresql';
 let service: ServiceProcess;
 let monitor: Monitor;
 beforeAll(async () => {
-  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0' } });
+  // A store that is locked must not fail a plant that waits for it here, however slow the machine.
+  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' } });
   monitor = Monitor.of(service);
 });
 afterAll(() => service.remove());

@@ -1,28 +1,7 @@
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import {
-  cli,
-  contentOf,
-  createSource,
-  createTarget,
-  fillWith,
-  makeToken,
-} from './support/backups.js';
-import type { SqliteStore } from './support/sqlite-store.js';
-import type { TemporaryStore } from './support/temporary-store.js';
-
-let source: SqliteStore;
-let target: TemporaryStore;
-let file: string;
-beforeEach(async () => {
-  [source, target] = [await createSource(), await createTarget()];
-  file = join(source.folder, 'backup.sqlite');
-});
-afterEach(async () => {
-  await source.remove();
-  await target.remove();
-});
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+import { cli, contentOf, fillWith, makeToken } from './support/backups.js';
+import { file, source, target } from './support/two-stores.js';
 
 async function change(sql: string): Promise<void> {
   await source.execute(`${sql}; PRAGMA journal_mode = DELETE`);
@@ -37,8 +16,9 @@ const backUp = async (): Promise<number> => {
 };
 
 it.each<[what: string, spoil: () => unknown, message: string]>([
-  ['missing', () => undefined, 'there is no file '],
-  ['empty', () => writeFileSync(file, ''), 'it is not a plant store'],
+  ['missing', () => undefined, 'backup.sqlite: the backup cannot be opened: there is no file '],
+  ['a folder', () => mkdirSync(file), 'backup.sqlite is not a file\n'],
+  ['empty', () => writeFileSync(file, ''), 'it is not a plant store\n'],
   ['NDJSON', () => writeFileSync(file, '{"id":1,"name":"x"}\n'.repeat(999)), 'is not a database'],
   [
     'of another program',

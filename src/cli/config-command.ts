@@ -4,7 +4,7 @@ import type { Setting } from '../config/settings.js';
 import { alignColumns, jsonOption, print, readStoreConfig } from './session.js';
 
 const DESCRIPTION =
-  'Print every variable of the configuration, its value and where that comes from: the environment, ' +
+  "Print every variable of the service's configuration, its value and where that comes from: the environment, " +
   'the file .env or --env-file, the file that NAME_FILE names, or the default. Secrets are masked. ' +
   'An invalid configuration exits with 78.';
 

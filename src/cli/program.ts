@@ -70,10 +70,16 @@ function createProgram(): Command {
   addBackupCommand(program);
   addRestoreCommand(program);
   return program.hook('preSubcommand', (_program, command) => {
-    environment = loadEnvironment(program.opts<GlobalOptions>().envFile);
+    environment = loadEnvironment(program.opts<GlobalOptions>().envFile, variablesOf(program));
     for (const warning of environment.warnings) process.stderr.write(`warning: ${warning}\n`);
     readSecretFiles(program, command);
   });
+}
+
+/** The variables of the commands' options, and the names for files that hold a secret one. */
+function variablesOf(program: Command): string[] {
+  const options = program.commands.flatMap((command) => command.options);
+  return options.flatMap(({ envVar }) => (envVar === undefined ? [] : [envVar, `${envVar}_FILE`]));
 }
 
 /**

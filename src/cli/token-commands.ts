@@ -77,7 +77,7 @@ function addVerifyCommand(token: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExample:\n  $ echo "$TOKEN" | npx plant-store token verify')
     .action(async (_options: unknown, command: Command) => {
-      const secret = await readLine();
+      const secret = await readToken();
       if (secret === '') command.error('error: the standard input has no token');
       const found = await withTokens(command, (tokens) => tokens.find(secret));
       const { asLine, toRow } = await import('./token-list.js');
@@ -171,9 +171,11 @@ async function issue(
   print(command, secret, { ...(token && toRow(token, Date.now())), token: secret });
 }
 
-/** The first line of the standard input, as it is; '' where there is none. */
-async function readLine(): Promise<string> {
+/** The token in the first line of the standard input, which may be a header's value; '' where there is none. */
+async function readToken(): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write('token: ');
-  for await (const line of createInterface({ input: process.stdin })) return line.trim();
+  for await (const line of createInterface({ input: process.stdin })) {
+    return line.replace(/^\s*Bearer\s/i, '').trim();
+  }
   return '';
 }

@@ -27,13 +27,14 @@ const ASSIGNMENT = new RegExp(
  * there is one, or of an environment file of systemd instead.
  *
  * @param file path of the environment file
+ * @param others variables that are not the configuration's, for what would be typos of them
  * @throws ConfigError where the file cannot be read
  */
-export function loadEnvironment(file?: string): Environment {
+export function loadEnvironment(file?: string, others?: readonly string[]): Environment {
   const path = file ?? (existsSync('.env') ? '.env' : undefined);
   const found = path === undefined ? {} : readVariables(path, file !== undefined);
   const fromFile = new Set(Object.keys(found).filter((name) => !(name in process.env)));
-  const warnings = misspelledNames(Object.keys(found)).map((warning) => `${path}: ${warning}`);
+  const warnings = misspelledNames(Object.keys(found), others).map((name) => `${path}: ${name}`);
   for (const name of fromFile) process.env[name] = found[name];
   return { file: path, fromFile, warnings };
 }

@@ -12,12 +12,12 @@ const FOREIGN = 'SSL_CERT_FILE';
 /**
  * Warns of names that are none of ours but look like one: a typo would leave the default in place unseen.
  *
+ * @param others names that are no variables of the configuration, but right
  * @returns a line for each, with the nearest name
  */
-export function misspelledNames(names: Iterable<string>): string[] {
-  const known = new Set(
-    VARIABLES.flatMap(({ name, mask }) => (mask ? [name, `${name}_FILE`] : [name])),
-  );
+export function misspelledNames(names: Iterable<string>, others: readonly string[] = []): string[] {
+  const ours = VARIABLES.flatMap(({ name, mask }) => (mask ? [name, `${name}_FILE`] : [name]));
+  const known = new Set([...ours, ...others]);
   return [...names].flatMap((name) => {
     const nearest = known.has(name) || name === FOREIGN ? undefined : nearestOf(name, known);
     return nearest === undefined ? [] : [`${name} is ignored: did you mean ${nearest}?`];

@@ -22,6 +22,9 @@ export const SCHEMA = {
 export const NOT_MIGRATED =
   'its schema is not up to date: run `npx plant-store migrate`, or start the service with MIGRATE=on';
 
+/** What to do where there is no store yet. */
+export const TO_CREATE = ': run `npx plant-store migrate`, or start the service';
+
 /** What differs from one database engine to the next: all of it but the statements of the repositories. */
 export interface Engine {
   /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
@@ -30,8 +33,12 @@ export interface Engine {
   connect(config: StoreConfig): DataSourceOptions;
   /** The same, of a store that is there: none is made. */
   connectToExisting(config: StoreConfig): DataSourceOptions;
-  /** The same, to read alone: nothing is made or changed there. */
-  connectToRead(config: StoreConfig): DataSourceOptions;
+  /**
+   * The same, to read alone: nothing is made or changed there.
+   *
+   * @param advice what to do where there is none, at the end of the error that says so
+   */
+  connectToRead(config: StoreConfig, advice: string): DataSourceOptions;
   readonly reader: SnapshotReader;
   /** What two addresses of one database have in common, for most ways to write one. */
   placeOf(url: string): string;
@@ -62,11 +69,23 @@ export interface Engine {
 export const MIN_ID = -(2n ** 63n);
 export const MAX_ID = 2n ** 63n - 1n;
 
-/** Rows of a table, in the order of their ids, as lines of text. */
+/** What a line of JSON has of a column. */
+export interface Cell {
+  readonly column: string;
+  /** What stands before the value. */
+  readonly before: string;
+  /** Whether the value is a JSON string; else a number, by its digits. */
+  readonly isString: boolean;
+  /** What stands there where the column is NULL. */
+  readonly ifNull: string;
+}
+
+/** Rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
 export interface Rows {
   readonly table: string;
-  /** The SQL for the text of a row, which has no line feed. */
-  readonly line: string;
+  readonly cells: readonly Cell[];
+  /** What ends each line. */
+  readonly end: string;
   /** The first id and the last, both included; all if left out. */
   readonly from?: bigint | undefined;
   readonly to?: bigint | undefined;
@@ -76,7 +95,6 @@ export interface Rows {
 export interface SnapshotReader {
   /** The statements that begin the transaction. */
   readonly begin: string;
-  json(column: string): string;
   lines(runner: QueryRunner, rows: Rows): AsyncIterable<Buffer>;
 }
 

@@ -162,7 +162,7 @@ async function isMigrated(store: DataSource): Promise<boolean> {
 }
 
 /** What failed at the opening of a store, for the operator. */
-export function unusable(error: unknown): StoreUnusableError {
-  const message = `DATABASE_URL: the store cannot be opened: ${describeError(error)}`;
+export function unusable(error: unknown, name = 'DATABASE_URL: the store'): StoreUnusableError {
+  const message = `${name} cannot be opened: ${describeError(error)}`;
   return new StoreUnusableError(message, { cause: error });
 }

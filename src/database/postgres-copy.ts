@@ -1,14 +1,50 @@
 import { Readable } from 'node:stream';
 import type { Connection, Submittable } from 'pg';
+import type { Rows } from './engine.js';
 
 /** Bytes of a chunk, but for a longer line, and how many may wait before the server does. */
 const CHUNK_LENGTH = 2 ** 18;
 
-/** What JSON never has within a line, so that nothing is quoted and each row is its text. */
-const FORMAT = String.raw`(FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')`;
+/** What a value of COPY's text has that JSON has in another form: an escape, a quotation mark, a control character. */
+const SPECIAL = /\\(.)|[^ !#-[\]-\xff]/g;
+const HAS_SPECIAL = /[^ !#-[\]-\xff]/;
+const NULL = String.raw`\N`;
 
 /**
- * The rows of a query of one column of JSON, a line each, by `COPY … TO STDOUT`
+ * Makes JSON of the text of `COPY` (postgresql.org/docs/current/sql-copy.html), which the server would need twice
+ * the time for: 3 million plants take it 3.2 s as text, and 8.1 s as JSON by to_json().
+ *
+ * @param text whole lines, whose values are the rows' cells
+ */
+export function toJson(text: Buffer, { cells, end }: Pick<Rows, 'cells' | 'end'>): Buffer {
+  let json = '';
+  // What is replaced is ASCII, so each byte may pass for a character.
+  for (const line of text.toString('latin1', 0, text.length - 1).split('\n')) {
+    const values = line.split('\t');
+    for (const [i, { before, isString, ifNull }] of cells.entries()) {
+      const value = values[i] ?? NULL;
+      if (value === NULL) json += ifNull;
+      else json += isString ? `${before}"${escape(value)}"` : before + value;
+    }
+    json += `${end}\n`;
+  }
+  return Buffer.from(json, 'latin1');
+}
+
+function escape(value: string): string {
+  return HAS_SPECIAL.test(value) ? value.replace(SPECIAL, toJsonEscape) : value;
+}
+
+/** COPY's escapes are JSON's, but for the vertical tab's. */
+function toJsonEscape(special: string, escaped: string | undefined): string {
+  if (special === '"') return String.raw`\"`;
+  if (escaped !== undefined && escaped !== 'v') return special;
+  const code = escaped === 'v' ? 0x0b : special.charCodeAt(0);
+  return String.raw`\u` + code.toString(16).padStart(4, '0');
+}
+
+/**
+ * The rows of a query, a line each, by `COPY … TO STDOUT`
  * (postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY). It is given to query() of a client, whose
  * connection does not outlive it where it is left before its end. Each chunk has whole lines.
  */
@@ -24,7 +60,7 @@ export class CopyOut extends Readable implements Submittable {
 
   submit(connection: Connection): void {
     this.connection = connection;
-    connection.query(`COPY (${this.sql}) TO STDOUT ${FORMAT}`);
+    connection.query(`COPY (${this.sql}) TO STDOUT`);
   }
 
   override _read(): void {

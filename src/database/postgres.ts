@@ -21,7 +21,7 @@ import {
 } from './engine.js';
 import { Logger } from './logger.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
-import { CopyOut } from './postgres-copy.js';
+import { CopyOut, toJson } from './postgres-copy.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
@@ -71,7 +71,6 @@ const reader: SnapshotReader = {
     BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
     SET LOCAL statement_timeout = 0;
     SET LOCAL idle_in_transaction_session_timeout = 0`,
-  json: (column) => `CAST(to_json(${column}) AS TEXT)`,
   lines: readLines,
 };
 
@@ -112,12 +111,14 @@ function connect(config: StoreConfig, timeoutMs?: number) {
 }
 
 async function* readLines(runner: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
-  const { line, table, from = MIN_ID, to = MAX_ID } = rows;
+  const { cells, table, from = MIN_ID, to = MAX_ID } = rows;
   if (from > to) return;
   const client = (await runner.connect()) as Client;
   const [first, last] = [from, to].map((id) => `CAST('${id}' AS BIGINT)`);
   const where = `id >= ${first} AND id <= ${last}`;
-  yield* client.query(new CopyOut(`SELECT ${line} FROM ${table} WHERE ${where} ORDER BY id`));
+  const columns = cells.map(({ column }) => column).join(', ');
+  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id`;
+  for await (const text of client.query(new CopyOut(sql))) yield toJson(text as Buffer, rows);
 }
 
 /** The user that PostgreSQL's own clients take where neither the address nor the environment names one. */

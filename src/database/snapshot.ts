@@ -1,7 +1,17 @@
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { Rows, SnapshotReader } from './engine.js';
+import { TO_CREATE, type Rows, type SnapshotReader } from './engine.js';
 import { engineOf, unusable } from './open-store.js';
+
+/** What is read, for the operator whom an error tells why it cannot be. */
+export interface Subject {
+  /** Of an environment variable or a file, then what that is. */
+  readonly name: string;
+  /** What to do where it is not there, or is something else; '' for nothing. */
+  readonly advice: string;
+}
+
+const STORE: Subject = { name: 'DATABASE_URL: the store', advice: TO_CREATE };
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
 export class Snapshot {
@@ -16,27 +26,22 @@ export class Snapshot {
    *
    * @throws StoreUnusableError, also where its schema is not this version's
    */
-  static async open(config: Config): Promise<Snapshot> {
+  static async open(config: Config, subject = STORE): Promise<Snapshot> {
     try {
       const engine = engineOf(config.databaseUrl);
-      const store = await new DataSource(engine.connectToRead(config)).initialize();
+      const store = await new DataSource(engine.connectToRead(config, subject.advice)).initialize();
       const snapshot = new Snapshot(store, store.createQueryRunner(), engine.reader);
       try {
         await snapshot.runner.query(engine.reader.begin);
-        await assertSchema(store, snapshot.runner);
+        await assertSchema(store, snapshot.runner, subject);
         return snapshot;
       } catch (error) {
         await snapshot.close();
         throw error;
       }
     } catch (error) {
-      throw unusable(error);
+      throw unusable(error, subject.name);
     }
-  }
-
-  /** The SQL for a text column as JSON, the same bytes on every engine; NULL where the column is. */
-  json(column: string): string {
-    return this.reader.json(column);
   }
 
   /**
@@ -60,7 +65,11 @@ export class Snapshot {
 }
 
 /** @throws Error, for the operator, where a store has not the very migrations of this version */
-async function assertSchema(store: DataSource, runner: QueryRunner): Promise<void> {
+async function assertSchema(
+  store: DataSource,
+  runner: QueryRunner,
+  { advice }: Subject,
+): Promise<void> {
   const known = store.migrations.map(({ constructor, name = constructor.name }) => name);
   const rows = (await runner.hasTable('migrations'))
     ? await runner.manager.query<{ name: string }[]>('SELECT name FROM migrations')
@@ -68,9 +77,7 @@ async function assertSchema(store: DataSource, runner: QueryRunner): Promise<voi
   const run = new Set(rows.map(({ name }) => name));
   const missing = known.filter((name) => !run.has(name));
   if (missing.length === known.length) {
-    throw new Error(
-      'it is not a plant store: `npx plant-store migrate` makes one of an empty database',
-    );
+    throw new Error(`it is not a plant store${advice}`);
   }
   if (missing.length > 0) {
     throw new Error('its schema is not up to date: run `npx plant-store migrate` on it');

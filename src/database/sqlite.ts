@@ -1,22 +1,18 @@
 import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
-import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import {
-  MAX_ID,
-  MIN_ID,
   NOT_MIGRATED,
   SCHEMA,
   statementTimeoutMs,
+  TO_CREATE,
   type Engine,
-  type Rows,
-  type SnapshotReader,
   type StoreConfig,
 } from './engine.js';
 import { Logger } from './logger.js';
 import { claimFile } from './sqlite-claim.js';
+import { reader } from './sqlite-reader.js';
 import type { OpenedFile, SqliteThreadOptions } from './sqlite-thread.js';
 import { SqliteWritePath } from './sqlite-write-path.js';
 
@@ -42,25 +38,13 @@ const CACHE = 'cache_size = -32000';
 
 const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
 
-/** Bytes of a chunk of lines, but for the last, at least. */
-const CHUNK_LENGTH = 2 ** 18;
-
-/** Rows that are held at once besides. */
-const PAGE_ROWS = 32;
-
-const reader: SnapshotReader = {
-  begin: 'BEGIN',
-  json: (column) => `CASE WHEN ${column} IS NOT NULL THEN json_quote(${column}) END`,
-  lines: readLines,
-};
-
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
   system: 'sqlite',
   connect,
   connectToExisting,
-  connectToRead: (config) => {
-    assertFile(config);
+  connectToRead: (config, advice) => {
+    assertFile(config, advice);
     // The pragmas would change the file of another program.
     return { ...optionsOf(config), readonly: true, prepareDatabase: () => undefined };
   },
@@ -104,7 +88,7 @@ function optionsOf(config: StoreConfig) {
 
 /** Looks first: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
 function connectToExisting(config: StoreConfig) {
-  assertFile(config, ': run `npx plant-store migrate`, or start the service');
+  assertFile(config, TO_CREATE);
   const options = optionsOf(config);
   return {
     ...options,
@@ -117,37 +101,6 @@ function connectToExisting(config: StoreConfig) {
 }
 
 /**
- * Page by page, of few rows: memory holds what the longest may have. SQLite puts a page together, in half of the
- * time that its rows would take one by one (CPU time of a million: 1.0 s and 1.8 s).
- */
-async function* readLines({ dataSource }: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
-  const { line, table, from = MIN_ID, to = MAX_ID } = rows;
-  const driver = dataSource.driver as BetterSqlite3Driver;
-  const pages = (driver.databaseConnection as Database.Database)
-    .prepare<[bigint, bigint], [chunk: Buffer, last: bigint | null]>(
-      `SELECT CAST(group_concat(line || char(10), '' ORDER BY id) AS BLOB), MAX(id) FROM (
-        SELECT id, ${line} AS line FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${PAGE_ROWS})`,
-    )
-    .raw()
-    .safeIntegers();
-  let chunks: Buffer[] = [];
-  let length = 0;
-  for (let next = from; next <= to;) {
-    const [chunk, last] = pages.get(next, to) ?? [];
-    if (!chunk || last == null) break;
-    next = last + 1n;
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length < CHUNK_LENGTH) continue;
-    yield Buffer.concat(chunks);
-    [chunks, length] = [[], 0];
-    // SQLite answers at once: progress and signals would never have their turn.
-    await setImmediate();
-  }
-  if (length > 0) yield Buffer.concat(chunks);
-}
-
-/**
  * Leaves a file that no one has open without a log beside it, now and while it is read: even where nothing can be
  * written. A service that is started on it gives it a log again.
  */
@@ -157,10 +110,11 @@ export function dropLog(file: string): void {
   database.close();
 }
 
-/** @param advice what to do where there is none */
-function assertFile(config: StoreConfig, advice = ''): void {
+function assertFile(config: StoreConfig, advice: string): void {
   const path = resolve(fileOf(config));
-  if (!existsSync(path)) throw new Error(`there is no file ${path}${advice}`);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) throw new Error(`there is no file ${path}${advice}`);
+  if (!found.isFile()) throw new Error(`${path} is not a file`);
 }
 
 function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {

@@ -1,3 +1,4 @@
+import { getSystemErrorMessage } from 'node:util';
 import { ConfigError } from '../config/variable.js';
 import { StoreUnavailable } from './errors.js';
 
@@ -37,10 +38,13 @@ export function stackOf(error: unknown): string {
 export function toOperatorMessage(error: unknown, listener = ''): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (!Error.isError(error)) return String(error);
-  const { code, syscall, port } = error as NodeJS.ErrnoException & { readonly port?: number };
+  const { code, errno, syscall, path, port } = error as NodeJS.ErrnoException & {
+    readonly port?: number;
+  };
   if (code === 'EADDRINUSE') {
     return `Port ${port} is in use by another process: stop that one, or set ${listener}PORT to another port.`;
   }
+  if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
   if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) {
     return `${listener}HOST and ${listener}PORT: ${error.message}`;
   }

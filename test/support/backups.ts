@@ -8,11 +8,15 @@ import type { StoredPlant, TemporaryStore } from './temporary-store.js';
 
 /** One more than the highest id. */
 export const END = 2n ** 63n;
+/** Each that a format may have to escape. */
+const CHARACTERS = String.fromCodePoint(...Array.from({ length: 0x2ff }, (_, i) => i + 1));
 /** Plants that a backup could spoil, in the order of their ids. */
 export const PLANTS: StoredPlant[] = [
   { id: -END, name: 'lowest', tag: null },
   { id: -1n, name: '', tag: '' },
   { id: 0n, name: 'NULL', tag: 'null' },
+  { id: 1n, name: CHARACTERS, tag: '\\N' },
+  { id: 2n, name: '\\.', tag: '\\\\t\\' },
   { id: 2n ** 53n, name: '{"a",NULL}', tag: '\\' },
   { id: 2n ** 53n + 1n, name: "Alder 木 🌵 é e\u0301 \u2028\n\t'", tag: '"' },
   // Long enough for chunks of their own.

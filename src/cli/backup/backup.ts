@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
-import { engineOf, openStore, StoreUnusableError } from '../../database/open-store.js';
+import { engineOf, openStore } from '../../database/open-store.js';
 import { Snapshot } from '../../database/snapshot.js';
 import { dropLog } from '../../database/sqlite.js';
 import { describeError } from '../../errors/describe.js';
@@ -81,11 +81,8 @@ export async function runRestore(command: Command, file: string): Promise<void> 
 }
 
 async function openBackup(file: string): Promise<Snapshot> {
-  const backup = await Snapshot.open(fileConfig(file)).catch((error: unknown) => {
-    if (!(error instanceof StoreUnusableError)) throw error;
-    const message = error.message.replace('DATABASE_URL: the store', `${file}: the backup`);
-    throw new StoreUnusableError(message, { cause: error });
-  });
+  const subject = { name: `${file}: the backup`, advice: '' };
+  const backup = await Snapshot.open(fileConfig(file), subject);
   const reason = await damageOf(file, backup);
   if (reason === undefined) return backup;
   await backup.close();

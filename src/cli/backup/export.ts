@@ -1,12 +1,24 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import type { Cell } from '../../database/engine.js';
 import { Snapshot } from '../../database/snapshot.js';
 import { progressOf } from '../progress.js';
 import { print } from '../session.js';
 import { makeFile } from './new-file.js';
 import { assertNotStore, storeConfig } from './stores.js';
 import { countLines, type Chunks } from './tables.js';
+
+/** The members of a plant, with those that `--audit` adds. */
+const CELLS: readonly Cell[] = [
+  { column: 'id', before: '{"id":', isString: false, ifNull: '' },
+  { column: 'name', before: ',"name":', isString: true, ifNull: '' },
+  { column: 'tag', before: ',"tag":', isString: true, ifNull: '' },
+];
+const AUDIT: readonly Cell[] = [
+  { column: 'created_by', before: ',"created_by":', isString: true, ifNull: '' },
+  { column: 'created_at', before: ',"created_at":', isString: false, ifNull: '' },
+];
 
 /**
  * Writes every plant of the store to a file, or to stdout where it is undefined or `-`: NDJSON as `import` takes
@@ -24,10 +36,11 @@ export async function runExport(
   const isFile = file !== undefined && file !== '-';
   if (isFile) assertNotStore(file, config);
   const snapshot = await Snapshot.open(config);
+  const cells = withAudit ? [...CELLS, ...AUDIT] : CELLS;
   const done = { count: 0 };
   const progress = progressOf('exporting', done);
   try {
-    const plants = counted(plantLines(snapshot, withAudit), done);
+    const plants = counted(snapshot.lines({ table: 'plants', cells, end: '}' }), done);
     if (!isFile) {
       await toStdout(plants);
       return;
@@ -38,20 +51,6 @@ export async function runExport(
     progress.end();
     await snapshot.close();
   }
-}
-
-function plantLines(snapshot: Snapshot, withAudit: boolean): Chunks {
-  const members = [
-    `'{"id":' || id || ',"name":' || ${snapshot.json('name')}`,
-    `COALESCE(',"tag":' || ${snapshot.json('tag')}, '')`,
-  ];
-  if (withAudit) {
-    members.push(
-      `COALESCE(',"created_by":' || ${snapshot.json('created_by')}, '')`,
-      `COALESCE(',"created_at":' || created_at, '')`,
-    );
-  }
-  return snapshot.lines({ table: 'plants', line: `${members.join(' || ')} || '}'` });
 }
 
 async function* counted(chunks: Chunks, done: { count: number }): Chunks {

@@ -1,5 +1,7 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   openSync,
@@ -26,6 +28,8 @@ export async function makeFile(
   write: (unfinished: string) => Promise<void>,
 ): Promise<void> {
   const path = placeOf(file);
+  // Else what fails would name the unfinished file.
+  accessSync(dirname(path), constants.W_OK);
   const unfinished = `${path}.${process.pid}.partial`;
   const remove = (): void => BESIDE.forEach((end) => rmSync(unfinished + end, { force: true }));
   const unlisten = onEndingSignal((signal) => {

@@ -70,9 +70,11 @@ export function linesOf(
   { name, columns }: Table,
   range: Pick<Rows, 'from' | 'to'> = {},
 ): Chunks {
-  const cells = columns.map((column) => snapshot.json(`CAST(${column} AS TEXT)`));
-  const row = cells.map((cell) => `COALESCE(${cell}, 'null')`).join(` || ',' || `);
-  return snapshot.lines({ table: name, line: `'[' || ${row} || ']'`, ...range });
+  const cells = columns.map((column, i) => {
+    const before = i === 0 ? '[' : ',';
+    return { column, before, isString: true, ifNull: `${before}null` };
+  });
+  return snapshot.lines({ table: name, cells, end: ']', ...range });
 }
 
 /** The rows of a chunk of lines. */
