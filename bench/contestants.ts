@@ -7,8 +7,8 @@ import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { residentMb, SERVER_CORE, start, startFlags } from './machine.js';
 import { options } from './options.js';
 
-/** A server to be measured, and how many times its creates/s the service is meant to reach. */
-type Contestant = ReturnType<typeof service> & { readonly least?: number };
+/** A server to be measured. */
+type Contestant = ReturnType<typeof service>;
 
 /** A server that listens. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
@@ -16,13 +16,13 @@ export type Server = Awaited<ReturnType<typeof startServer>>;
 /** Those that do less than the service. */
 const OTHERS = {
   SQLite: [
-    { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false, least: 1.6 },
-    { name: 'Fastify + better-sqlite3', script: 'fastify.js', isStoring: true, least: 5 },
-    { name: 'bare node:http', script: 'bare.js', isStoring: false, least: 0.42 },
+    { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false },
+    { name: 'Fastify + better-sqlite3', script: 'fastify.js', isStoring: true },
+    { name: 'bare node:http', script: 'bare.js', isStoring: false },
   ],
   PostgreSQL: [
-    { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true, least: 3 },
-    { name: 'Fastify + pg', script: 'fastify.js', isStoring: true, least: 1.5 },
+    { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true },
+    { name: 'Fastify + pg', script: 'fastify.js', isStoring: true },
   ],
 };
 
@@ -43,7 +43,7 @@ export async function contestantsOn(
   if (beside === undefined) return contestants;
   const commit = execFileSync('git', ['-C', beside, 'rev-parse', '--short', 'HEAD']);
   const name = `commit ${commit.toString().trim()}`;
-  return [...contestants, { ...service(name, await newStore(), beside), least: 1 }];
+  return [...contestants, { ...service(name, await newStore(), beside) }];
 }
 
 /**

@@ -6,7 +6,7 @@ import { stepAside, useDisk } from './machine.js';
 import { publish } from './markdown.js';
 import { inRounds, measure, type Row } from './measure.js';
 import { options } from './options.js';
-import { atLeast, describeBench, sectionOf } from './report.js';
+import { describeBench, sectionOf } from './report.js';
 
 /** `npm run bench`: the service on SQLite and on PostgreSQL, beside others that do less. */
 useDisk();
@@ -24,18 +24,11 @@ for (const row of rows) await checkStored(row);
 await postgres.remove();
 const report = [
   describeBench(),
-  ...section('SQLite', rows.slice(0, onSqlite.length)),
-  ...section('PostgreSQL', rows.slice(onSqlite.length)),
+  ...sectionOf('SQLite', rows.slice(0, onSqlite.length)),
+  ...sectionOf('PostgreSQL', rows.slice(onSqlite.length)),
 ];
 const name = `node${Number.parseInt(options.version)}`;
 publish(report, [], options.quick ? undefined : ['docs/performance.md', name]);
-
-/** The rows, and what the first is meant to reach beside the others. */
-function section(title: string, rows: readonly Row<Server>[]): string[] {
-  const [own, ...others] = rows as [Row<Server>, ...Row<Server>[]];
-  const aims = others.map((other) => atLeast(other.contestant.least ?? 1, own, other));
-  return sectionOf(title, [own, ...others], aims);
-}
 
 /** An answer of 200 says that the plant is stored: so it must be. */
 async function checkStored({ name, contestant, samples }: Row<Server>): Promise<void> {

@@ -3,9 +3,6 @@ import { describeRun, format, number, percent, spreadOf, table, type Spread } fr
 import type { Row, Sample } from './measure.js';
 import { options } from './options.js';
 
-/** Something that is wanted, what was found, and whether that is enough. */
-export type Aim = readonly [aim: string, found: string, isReached: 'yes' | '**no**'];
-
 /** What a reader must know to repeat a run. @param items further items of the list */
 export function describeBench(...items: string[]): string {
   const { rounds, seconds, warmUp, connections, version } = options;
@@ -23,25 +20,14 @@ export function spread(row: Row, figure: keyof Sample): Spread {
   return spreadOf(row.samples.map((sample) => sample[figure]));
 }
 
-/** That the service makes at least so many times the creates/s of another row. */
-export function atLeast(least: number, own: Row, other: Row): Aim {
-  const found = ratio(own, other);
-  const isReached = found.median >= least ? 'yes' : '**no**';
-  return [`at least ${least} × ${other.name}`, `${format(found, 2)} ×`, isReached];
-}
-
 /** Taken in each round, since the machine's speed drifts. */
 function ratio(row: Row, other: Row): Spread {
   return spreadOf(row.samples.map(({ rate }, i) => rate / (other.samples[i]?.rate ?? NaN)));
 }
 
-/** A table of all rows, each compared with the first, and the aims. */
-export function sectionOf(
-  title: string,
-  rows: readonly [Row, ...Row[]],
-  aims: readonly Aim[],
-): string[] {
-  const [own] = rows;
+/** A table of all rows, each compared with the first. */
+export function sectionOf(title: string, rows: readonly Row[]): string[] {
+  const [own] = rows as [Row, ...Row[]];
   const share = (figure: keyof Sample) => (row: Row) => percent(spread(row, figure).median);
   const amount = (figure: keyof Sample) => (row: Row) => number(spread(row, figure).median);
   const whole = (figure: keyof Sample, digits: number) => (row: Row) =>
@@ -60,5 +46,5 @@ export function sectionOf(
   ];
   const head = columns.map(([name]) => name);
   const cells = rows.map((row) => columns.map(([, cell]) => cell(row)));
-  return [`### ${title}`, table(head, cells), table(['Aim', 'Found', 'Reached'], aims)];
+  return [`### ${title}`, table(head, cells)];
 }

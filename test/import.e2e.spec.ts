@@ -106,7 +106,7 @@ describe('import', () => {
 
   it.each([
     ['nofile', /^error: nofile: no such file or directory\n$/],
-    ['.', /^error: stopped: EISDIR: [^\n]*\n$/],
+    ['.', /^error: \. is a folder\n$/],
   ])('fails in one line on the file %s', async (file, message) => {
     const args = ['import', file, '--token', 'x'];
     const { code, stderr } = await runHere(args, { cwd: service.store.folder });

@@ -69,7 +69,7 @@ export class Config {
   @Variable('BODY_LIMIT', size)
   readonly bodyLimit: number = 64 * 1024;
 
-  /** Requests that each token may make in a time; as many as it likes if left out. */
+  /** Requests that each token may make in a time; no limit if left out. */
   @Variable('RATE_LIMIT', rate)
   readonly rateLimit?: Rate;
 
@@ -129,7 +129,7 @@ export class Config {
   @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', baseUrl)
   readonly otlpEndpoint?: string;
 
-  /** Headers that the collector demands, its access token most of all. */
+  /** Headers that the collector requires, its access token most of all. */
   @SecretVariable('OTEL_EXPORTER_OTLP_HEADERS', headerList)
   readonly otlpHeaders: Readonly<Record<string, string>> = {};
 

@@ -6,8 +6,7 @@ const ORVAL = 'orval@8.0.0';
 const PYTHON = 'openapi-python-client==0.29.1';
 const GO = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2';
 const GO_RUNTIME = 'github.com/oapi-codegen/runtime@v1.8.0';
-const JAVA =
-  'https://repo1.maven.org/maven2/org/openapitools/openapi-generator-cli/7.25.0/openapi-generator-cli-7.25.0.jar';
+const JAVA = 'org.openapitools:openapi-generator-cli:7.25.0';
 
 const install = (packages: string) =>
   `echo '{"type":"module"}' > package.json; npm install --ignore-scripts --no-audit --no-fund ${packages} ${TYPESCRIPT}`;
@@ -39,8 +38,8 @@ export const CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'go run .',
   ],
   java: [
-    `curl --fail --silent --show-error --output generator.jar ${JAVA}`,
-    'java -jar generator.jar generate -i openapi.json -g java --library native -o . ' +
+    `mvn --quiet --batch-mode dependency:copy -Dartifact=${JAVA} -DoutputDirectory=. -Dmdep.stripVersion=true`,
+    'java -jar openapi-generator-cli.jar generate -i openapi.json -g java --library native -o . ' +
       '--additional-properties=openApiNullable=false,invokerPackage=plants,apiPackage=plants.api,modelPackage=plants.model',
     'mv Main.java src/main/java && mvn --quiet --batch-mode compile dependency:build-classpath -Dmdep.outputFile=classpath',
     'java -cp "target/classes:$(cat classpath)" Main',

@@ -30,7 +30,7 @@ export interface ImportOptions {
  */
 export async function runImport(file: string, options: ImportOptions): Promise<Tally> {
   const { url, token, concurrency, tries, rejects } = options;
-  const size = file === '-' ? 0 : statSync(file).size;
+  const size = file === '-' ? 0 : sizeOf(file);
   const report = rejectReporter(rejects, (line) => progress.say(line));
   const source = file === '-' ? process.stdin : createReadStream(file);
   const connections = new Connections(url, concurrency);
@@ -53,6 +53,12 @@ export async function runImport(file: string, options: ImportOptions): Promise<T
 }
 
 type Tally = PlantsImport['tally'];
+
+function sizeOf(file: string): number {
+  const found = statSync(file);
+  if (found.isDirectory()) throw new Error(`${file} is a folder`);
+  return found.size;
+}
 
 /**
  * Lets the first Ctrl-C end an import in order, and a second one at once. The process then ends by the signal,
