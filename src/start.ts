@@ -17,8 +17,9 @@ import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 async function start(): Promise<void> {
   const { warnings } = loadEnvironment();
   const config = readConfig();
-  // The start reads the certificate anyway; unhandled, the signal would end the process.
-  if (speaksTls(config)) process.on('SIGHUP', () => undefined);
+  const listening = Promise.withResolvers<Server>();
+  // From here on: unhandled, the signal would end the process.
+  if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise, config);
   Logger.overrideLogger(new ServiceLogger(config));
   logCrashes();
   for (const warning of warnings) new Logger('Config').warn(warning);
@@ -33,7 +34,7 @@ async function start(): Promise<void> {
   lifecycle.phase = 'serving';
   new Shutdown(app, lifecycle, config).listen();
   for (const signal of SIGNALS) process.off(signal, exit);
-  if (speaksTls(config)) reloadKeyPairOnHangup(app.getHttpServer() as Server, config);
+  listening.resolve(app.getHttpServer() as Server);
   await announce(app, config);
   notifySystemd('READY=1');
 }

@@ -122,6 +122,13 @@ describe('the file of an export', () => {
     expect(readFileSync(join(store.folder, 'plants.ndjson'), 'utf8')).toBe('{"id":1,"name":"a"}\n');
   });
 
+  it('takes the place of what a killed process of the same number has left', async () => {
+    writeFileSync(join(store.folder, `plants.ndjson.${process.pid}.partial`), 'old');
+    expect(await cli(store, 'export plants.ndjson')).toMatchObject({ code: 0, stderr: '' });
+    const left = readdirSync(store.folder).filter((name) => name.startsWith('plants'));
+    expect(left).toEqual(['plants.ndjson']);
+  });
+
   it.each([
     ['folder', /^error: folder is not a file that could be replaced\n$/],
     ['none/plants.ndjson', /^error: [^\n]+\/none: no such file or directory\n$/],

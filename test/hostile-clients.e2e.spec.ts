@@ -55,6 +55,22 @@ describe('a client that resets its connection', () => {
   });
 });
 
+it('what is no HTTP is refused once, in however many pieces it comes while an answer is due', async () => {
+  await expectServing();
+  const unlock = await service.store.lock();
+  const connection = await service.connect();
+  connection.write(requestText(client.headers, '{"id":-3,"name":"oak"}'));
+  for (let i = 0; i < 50; i++) {
+    connection.write('\0');
+    await sleep(2);
+  }
+  await unlock();
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  await connection.closed();
+  // Each refusal would leave listeners behind, of which Node warns.
+  expect(service.output).not.toContain('MaxListeners');
+});
+
 it('answers that nobody reads take neither files nor, when their client is gone, anything', async () => {
   await expectServing();
   const before = files(service);

@@ -46,16 +46,19 @@ describe('what is no HTTP: 400, an Error body, and the connection is closed', ()
     expect(await service.store.count()).toBe(0);
   });
 
-  it('bytes behind a whole request: it is stored, and answered 200 and nothing else', async () => {
+  it.each([
+    ['bytes', 77n, '\0\0'],
+    ['CONNECT', 78n, `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
+  ])('%s behind a whole request: it is stored, and answered 200 alone', async (_, id, bytes) => {
     const connection = await service.connect();
-    connection.write(`${requestText(service.client.headers, '{"id":77,"name":"oak"}')}\0\0`);
+    connection.write(requestText(service.client.headers, `{"id":${id},"name":"oak"}`) + bytes);
     expect(await connection.read()).toMatchObject({
       status: 200,
       headers: { connection: 'close' },
       body: { name: 'oak' },
     });
     await connection.closed();
-    expect((await service.store.plant(77n))?.name).toBe('oak');
+    expect((await service.store.plant(id))?.name).toBe('oak');
     await expect(connection.read()).rejects.toThrow('the connection ended');
   });
 

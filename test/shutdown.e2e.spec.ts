@@ -40,6 +40,18 @@ describe('a signal to end', () => {
     },
   );
 
+  it('has every answer tell its client to close the connection, a page too', async () => {
+    await start();
+    const connection = await service.connect();
+    await connection.write(plant()).read();
+    service.signal('SIGTERM');
+    await refused();
+    connection.write('GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    const { headers } = await connection.read({ method: 'GET', path: '/openapi.json' });
+    expect(headers.connection).toBe('close');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
   it('is not held up forever by clients that never come to an end', async () => {
     await start();
     const starts = [plant().slice(0, -5), 'POST /plants HTTP/1.1\r\nhost:', ''];

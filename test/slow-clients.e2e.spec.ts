@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
-import { requestText, type RawConnection } from './support/raw-connection.js';
+import { RawConnection, requestText } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
 import { tally } from './support/tally.js';
@@ -36,12 +36,12 @@ it('a thousand slow headers and a thousand half-sent bodies keep nobody from bei
 });
 
 /** A service whose clients have a second, and not their usual time. */
-async function hurried(): Promise<[Service, RawConnection]> {
+async function hurried(allowHalfOpen = false): Promise<[Service, RawConnection]> {
   const service = await Service.start();
   cleanUp = () => service.stop();
   const server = service.app.getHttpServer();
   server.requestTimeout = server.headersTimeout = server.keepAliveTimeout = 1_000;
-  return [service, await service.connect()];
+  return [service, await RawConnection.open(service.port, allowHalfOpen)];
 }
 
 const NOT_HTTP = { status: 400, body: { error: 3002, message: 'the request is not valid HTTP' } };
@@ -53,12 +53,17 @@ it('headers that come too late are answered with 400, and the connection is clos
   await connection.closed();
 });
 
-it('a body that comes too late is answered with 400, and stores nothing', async () => {
-  const [service, connection] = await hurried();
-  const headers = { ...service.client.headers, 'content-length': '60' };
-  connection.write(requestText(headers, '{"id":7,"name":"n"}'));
+it('a body that comes too late is answered with 400, and stores nothing, its rest or not', async () => {
+  const [service, connection] = await hurried(true);
+  const body = '{"id":7,"name":"n"}';
+  const headers = { ...service.client.headers, 'content-length': `${body.length}` };
+  connection.write(requestText(headers, body.slice(0, -1)));
   expect(await connection.read()).toMatchObject(NOT_HTTP);
+  // The rest, and what tells a client that the connection is gone.
+  const sending = setInterval(() => connection.write(body.slice(-1)), 50);
   await connection.closed();
+  clearInterval(sending);
+  await expect(connection.read()).rejects.toThrow('the connection ended after: ');
   expect(await service.store.count()).toBe(0);
 });
 

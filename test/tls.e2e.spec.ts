@@ -1,12 +1,14 @@
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request, type RequestOptions } from 'node:https';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { certificateIn, issueCertificate } from './support/certificate.js';
 import { createStore } from './support/engine.js';
-import { ServiceProcess, runMain } from './support/service-process.js';
+import { runMain, ServiceProcess, spawnMain } from './support/service-process.js';
 import type { TemporaryStore } from './support/temporary-store.js';
 
 let store: TemporaryStore;
@@ -81,6 +83,29 @@ describe('TLS', () => {
     service.signal('SIGHUP');
     for (let i = 0; i < 20; i++) expect(await certified(service.port)).toBe('second');
     expect((await store.plants()).map(({ id }) => id)).toEqual([1n, 3n]);
+  });
+
+  it('is reloaded once the service listens, where SIGHUP came before', async () => {
+    const folder = (name: string) => join(store.folder, name);
+    for (const name of ['first', 'second']) {
+      mkdirSync(folder(name));
+      await issueCertificate(folder(name), name);
+    }
+    symlinkSync('first', folder('current'));
+    const child = spawnMain(store, certificateIn(folder('current')));
+    let printed = '';
+    child.stdout.on('data', (chunk) => (printed += String(chunk)));
+    // Its first line says which store it is; the certificate is read next.
+    await once(child.stdout, 'data');
+    await sleep(50);
+    symlinkSync('second', folder('next'));
+    renameSync(folder('next'), folder('current'));
+    child.kill('SIGHUP');
+    while (!printed.includes('/plants\n')) await once(child.stdout, 'data');
+    const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
+    while ((await certified(port)) !== 'second') await sleep(20);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
   });
 
   it('a client that does not agree on it does not hold up the end', async () => {

@@ -85,6 +85,8 @@ export class CopyOut extends Readable implements Submittable {
   }
 
   handleReadyForQuery(): void {
+    // Nobody reads this stream any more, but the connection's next query.
+    this.connection?.stream.resume();
     this.push(null);
   }
 

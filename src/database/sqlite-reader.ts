@@ -7,7 +7,7 @@ import { MAX_ID, MIN_ID, type Cell, type Rows, type SnapshotReader } from './eng
 /** Bytes of a chunk of lines, but for the last, at least. */
 const CHUNK_LENGTH = 2 ** 18;
 
-/** Rows that are held at once besides. */
+/** Rows of a page, which are held at once. */
 const PAGE_ROWS = 32;
 
 /** A store's rows as lines, of a connection that is open to read. */

@@ -19,6 +19,8 @@ export function Documented(choose: (swagger: Swagger) => (...target: never[]) =>
 /** Loads @nestjs/swagger, and applies the decorators that are there by now. */
 export async function loadSwagger(): Promise<Swagger> {
   const swagger = await import('@nestjs/swagger');
-  for (const apply of pending.splice(0)) apply(swagger);
+  for (const apply of pending) apply(swagger);
+  // Not before: where one fails, the next who asks applies them all again.
+  pending.length = 0;
   return swagger;
 }

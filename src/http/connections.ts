@@ -6,6 +6,8 @@ import { answerDueOn, Connection } from './connection.js';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
 const DRAIN_MS = 250;
+/** Milliseconds between two times that clients are cut off then. */
+const CUT_OFF_INTERVAL_MS = 500;
 
 /** The open connections of a server, and how they come to their end. */
 export class Connections {
@@ -42,11 +44,16 @@ export class Connections {
     for (const socket of this.handshaking.values()) socket.destroy();
   }
 
-  /** After so many milliseconds, cuts off every client that has not sent a whole request. */
+  /** After so many milliseconds, and from then on, cuts off every client that no answer is due to. */
   cutOffAfter(timeoutMs: number): NodeJS.Timeout {
-    return setTimeout(() => {
-      for (const socket of this.open) if (!answerDueOn(socket)) socket.destroy();
-    }, timeoutMs);
+    const from = performance.now() + timeoutMs;
+    return setInterval(
+      () => {
+        if (performance.now() < from) return;
+        for (const socket of this.open) if (!answerDueOn(socket)) socket.destroy();
+      },
+      Math.min(timeoutMs, CUT_OFF_INTERVAL_MS),
+    );
   }
 
   private keep(socket: Socket): void {

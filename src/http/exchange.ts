@@ -95,7 +95,7 @@ function endExchange(this: Response): void {
 /** Characters of a path that are logged. */
 const MAX_PATH_LENGTH = 256;
 
-/** A request that was refused at once has not been Express's, and lacks what Express adds. */
+/** A request that was refused at once never was Express's, which sets the other. */
 type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
 /** The first 256 characters of the path, without its query, which may hold what is not for the log. */

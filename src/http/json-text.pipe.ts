@@ -85,7 +85,11 @@ function readBytes(request: Request, limit: number): Promise<Buffer> {
       }
     });
     if (request.destroyed) reject(new Fault(ERRORS.BAD_REQUEST, ENDED_EARLY));
-    request.on('end', () => resolve(body.subarray(0, size)));
+    request.on('end', () => {
+      // One that took too long was told 400, and its rest may come all the same: it must not be stored.
+      if (request.socket.writable) resolve(body.subarray(0, size));
+      else reject(new Fault(ERRORS.BAD_REQUEST, ENDED_EARLY));
+    });
     request.on('error', () => reject(new Fault(ERRORS.BAD_REQUEST, ENDED_EARLY)));
   });
 }

@@ -45,10 +45,13 @@ function isPair(cert: string, key: string): boolean {
 /**
  * Reloads the certificate and its key on SIGHUP, for the connections that come after it. A bad
  * pair is logged, and the one in use stays.
+ *
+ * @param listening the server once it listens: what was signalled before is done then
  */
-export function reloadKeyPairOnHangup(server: Server, config: Config): void {
+export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config): void {
   const logger = new Logger('TLS');
-  process.on('SIGHUP', () => {
+  process.on('SIGHUP', () => void listening.then(reload));
+  function reload(server: Server): void {
     try {
       server.setSecureContext(readKeyPair(config) ?? {});
       logger.log('certificate reloaded');
@@ -57,5 +60,5 @@ export function reloadKeyPairOnHangup(server: Server, config: Config): void {
         `certificate not reloaded, keeping the current one: ${toOperatorMessage(error)}`,
       );
     }
-  });
+  }
 }

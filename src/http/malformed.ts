@@ -62,7 +62,8 @@ const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
  * Ends a connection whose next bytes are no HTTP. A whole request before them may be on its way to
- * the store, and a 400 would say that it is not: it gets its own answer first.
+ * the store, and a 400 would say that it is not: it gets its own answer first. Further ones get none,
+ * as when a connection breaks.
  */
 export function rejectMalformed(socket: Duplex, why?: string): void {
   const due = answerDueOn(socket);
@@ -79,7 +80,7 @@ export function rejectMalformed(socket: Duplex, why?: string): void {
  *
  * @param why Node's code for it; the bytes themselves are not for the log
  */
-export function reject(socket: Duplex, why = 'unknown'): void {
+function reject(socket: Duplex, why = 'unknown'): void {
   if (!socket.writable) {
     socket.destroy();
     return;

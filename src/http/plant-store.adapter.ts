@@ -1,5 +1,5 @@
 import type { RequestListener, Server } from 'node:http';
-import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
+import type { NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
@@ -47,7 +47,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.cors = corsFor(config);
   }
 
-  /** Puts a server of ours in the place of Nest's; what Nest offers with its own goes on working. */
+  /** Puts a server of ours in the place of Nest's. */
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
     const server = createServer(
@@ -58,7 +58,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     server.maxConnections = maxConnections(this.config.bodyLimit);
     this.connections = new Connections(server, this.begin as RequestListener);
     this.httpServer = server;
-    if (options.forceCloseConnections) (this['trackOpenConnections'] as () => void)();
   }
 
   /** As Nest does, but with the option that it has no parameter for. */
@@ -87,20 +86,22 @@ export class PlantStoreAdapter extends ExpressAdapter {
       Math.min(MAX_CUT_OFF_MS, this.config.shutdownTimeout / 2),
     );
     await super.close();
-    clearTimeout(cutOff);
+    clearInterval(cutOff);
   }
 
-  override reply(response: Response, body: unknown, status?: number): void {
-    const isJson = typeof body === 'object' && body !== null && !(body instanceof StreamableFile);
-    if (isJson) this.send(response, { status: status ?? response.statusCode, body });
-    else super.reply(response, body, status);
+  /** Every answer of the application is an object: a plant, or an Error. */
+  override reply(response: Response, body: object, status = response.statusCode): void {
+    this.send(response, { status, body });
   }
 
   /** Each request begins here, once its connection has room for it. */
   private readonly begin = (request: Request, response: Response): void => {
     const exchange = this.exchanges.begin(request, response);
     // What is not answered by sendJson(): the document, its UI, a browser's preflight.
-    if (request.method !== 'POST') response.setHeader('x-request-id', exchange.requestId);
+    if (request.method !== 'POST') {
+      response.setHeader('x-request-id', exchange.requestId);
+      if (this.closing) response.setHeader('connection', 'close');
+    }
     if (!exchangeStart.hasSubscribers) this.pass(request, response);
     else exchangeStart.runStores(exchange, () => this.pass(request, response));
   };

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
-import { reject, rejectMalformed } from './malformed.js';
+import { rejectMalformed } from './malformed.js';
 
 const SECOND = 1_000;
 /** How long a client may take, in milliseconds (docs/configuration.md, "Limits"). */
@@ -53,11 +53,16 @@ export function createServer(
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+  const rejected = new WeakSet<Duplex>();
+  // Node tells of each further piece that a client sends, too.
+  const rejectOnce = (socket: Duplex, why?: string): void => {
+    if (rejected.has(socket)) return;
+    rejected.add(socket);
     ignoreErrors(socket);
-    rejectMalformed(socket, code);
-  });
-  server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
+    rejectMalformed(socket, why);
+  };
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => rejectOnce(socket, code));
+  server.on('connect', (_request, socket) => rejectOnce(socket, 'CONNECT'));
   server.timeout = UNREAD_TIMEOUT_MS;
   // Node would drop the headers past a number of them without a word; they are bounded by their bytes.
   server.maxHeadersCount = 0;
@@ -82,7 +87,7 @@ function messageClasses(app: Express): ServerOptions {
  * A connection that cannot be accepted, for want of file descriptors say (EMFILE), is no reason to end.
  * One that listens to nothing yet is for whoever started it.
  */
-function survive(server: http.Server): void {
+export function survive(server: http.Server): void {
   let loggedAt = -Infinity;
   server.on('error', (error) => {
     if (!server.listening || performance.now() - loggedAt < ACCEPT_LOG_INTERVAL_MS) return;

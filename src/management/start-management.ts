@@ -16,6 +16,7 @@ import { toOperatorMessage } from '../errors/describe.js';
 import { Fault } from '../errors/errors.js';
 import { toAnswer } from '../http/error.filter.js';
 import { isTarget } from '../http/malformed.js';
+import { survive } from '../http/server.js';
 import { ServiceLogger } from '../telemetry/logger.js';
 import { ManagementController } from './management.controller.js';
 import { ThisProcess } from './this-process.js';
@@ -45,6 +46,7 @@ class ManagementAdapter extends ExpressAdapter {
     server.maxConnections = MAX_CONNECTIONS;
     // Pipelined scrapes would hold up everything else, for as many as came in at once.
     server.maxRequestsPerSocket = 1;
+    survive(server);
     this.httpServer = server;
   }
 }

@@ -60,7 +60,7 @@ function requestLine({ request, requestId, status, error, startedAt }: Exchange)
 }
 
 /** The client's address, as the proxies that are trusted tell it. */
-function clientOf({ socket, ip = socket.remoteAddress }: Request): string | undefined {
+function clientOf({ ip }: Request): string | undefined {
   return ip?.slice(0, MAX_VALUE_LENGTH);
 }
 

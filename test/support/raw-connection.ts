@@ -22,8 +22,9 @@ export class RawConnection {
     });
   }
 
-  static async open(port: number): Promise<RawConnection> {
-    const connection = new RawConnection(connect(port, '127.0.0.1'));
+  /** @param allowHalfOpen whether it can still send when the service no longer does */
+  static async open(port: number, allowHalfOpen = false): Promise<RawConnection> {
+    const connection = new RawConnection(connect({ port, host: '127.0.0.1', allowHalfOpen }));
     await once(connection.socket, 'connect');
     return connection;
   }

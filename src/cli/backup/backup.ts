@@ -66,12 +66,12 @@ export async function runRestore(command: Command, file: string): Promise<void> 
     const parts = await compare(config, source);
     const release = engineOf(config.databaseUrl).claim(config);
     try {
-      await fill(config, source, parts);
+      await fill(config, source, parts).catch((error: unknown) => {
+        const reason = `stopped: ${describeError(error)}; run it again, and it continues`;
+        throw new Error(reason, { cause: error });
+      });
       await verify(config, parts);
       report(command, parts);
-    } catch (error) {
-      const reason = `stopped: ${describeError(error)}; run it again, and it continues`;
-      throw new Error(reason, { cause: error });
     } finally {
       release();
     }

@@ -37,6 +37,8 @@ export async function makeFile(
     process.kill(process.pid, signal);
   });
   try {
+    // A process that was killed may have left one, and in a container all have one number.
+    remove();
     await write(unfinished);
     sync(unfinished);
     renameSync(unfinished, path);
