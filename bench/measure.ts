@@ -82,7 +82,10 @@ async function run(server: Server, seconds: number, load: Load) {
   throw new Error(`${server.name}: ${json}`);
 }
 
-/** Takes a sample of every contestant in each round; each round begins with another one. */
+/**
+ * Takes a sample of every contestant in each round, in an order by chance: what one leaves undone, such as the disk's
+ * writes, would else always slow down the same next one.
+ */
 export async function inRounds<C extends { readonly name: string }>(
   contestants: readonly C[],
   sample: (contestant: C) => Promise<Sample>,
@@ -91,12 +94,16 @@ export async function inRounds<C extends { readonly name: string }>(
     return { contestant, name: contestant.name, samples: [] };
   });
   for (let round = 0; round < options.rounds; round++) {
-    const first = round % rows.length;
-    for (const { contestant, name, samples } of [...rows.slice(first), ...rows.slice(0, first)]) {
+    for (const { contestant, name, samples } of shuffled(rows)) {
       const taken = await sample(contestant);
       samples.push(taken);
       console.log(`round ${round + 1}  ${name}: ${Math.round(taken.rate)}/s, p99 ${taken.p99} ms`);
     }
   }
   return rows;
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const drawn = items.map((item) => ({ item, lot: Math.random() }));
+  return drawn.sort((a, b) => a.lot - b.lot).map(({ item }) => item);
 }
