@@ -19,10 +19,10 @@ const node = resolve(values.node);
 
 /** What a run of the benchmark is asked for on its command line. */
 export const options = {
-  rounds: Number(values.rounds ?? (quick ? 2 : 7)),
+  rounds: Number(values.rounds ?? (quick ? 2 : 15)),
   /** Of measured load in each round, and of load before it that does not count. */
-  seconds: Number(values.seconds ?? (quick ? 2 : 10)),
-  warmUp: Number(values['warm-up'] ?? (quick ? 1 : 3)),
+  seconds: Number(values.seconds ?? (quick ? 2 : 4)),
+  warmUp: Number(values['warm-up'] ?? 1),
   /** Plants of a large store. */
   plants: Number(values.plants ?? (quick ? 100_000 : 5_000_000)),
   connections: Number(values.connections),
