@@ -83,18 +83,21 @@ async function run(server: Server, seconds: number, load: Load) {
 }
 
 /**
- * Takes a sample of every contestant in each round, in an order by chance: what one leaves undone, such as the disk's
- * writes, would else always slow down the same next one.
+ * Takes a sample of every contestant in each round.
+ *
+ * @param arrange the order in a round: by chance, where what one leaves undone, such as the disk's writes, would else
+ *   always slow down the same next one
  */
 export async function inRounds<C extends { readonly name: string }>(
   contestants: readonly C[],
   sample: (contestant: C) => Promise<Sample>,
+  arrange = shuffled<Row<C>>,
 ): Promise<Row<C>[]> {
   const rows = contestants.map((contestant): Row<C> => {
     return { contestant, name: contestant.name, samples: [] };
   });
   for (let round = 0; round < options.rounds; round++) {
-    for (const { contestant, name, samples } of shuffled(rows)) {
+    for (const { contestant, name, samples } of arrange(rows)) {
       const taken = await sample(contestant);
       samples.push(taken);
       console.log(`round ${round + 1}  ${name}: ${Math.round(taken.rate)}/s, p99 ${taken.p99} ms`);

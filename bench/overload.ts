@@ -19,7 +19,11 @@ const LOADS = [
 useDisk();
 stepAside();
 const server = await startServer(service('this service', new SqliteStore()));
-const rows = await inRounds(LOADS, (load) => measure(server, { ...load, isOverload: true }));
+const rows = await inRounds(
+  LOADS,
+  (load) => measure(server, { ...load, isOverload: true }),
+  (loads) => [...loads],
+);
 await server.stop();
 
 /** What it does for few clients is what it can take. */
