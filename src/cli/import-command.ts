@@ -1,20 +1,18 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
+import { isCredential } from '../client/plant-store-client.js';
 import { httpUrl, wholeNumber } from './arguments.js';
 import type { ImportOptions } from './import/run-import.js';
 import { jsonOption } from './session.js';
 
 type Options = Omit<ImportOptions, 'token'> & { readonly token?: string };
 
-/** What a header can carry (RFC 6750, section 2.1, and no stricter than need be). */
-const CREDENTIAL = /^[\x21-\x7e]+$/;
-
 const DESCRIPTION =
   'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line. Each line is ' +
   'sent as it is, many at a time. A plant is sent again, with growing delays, when the ' +
   'connection breaks or the service answers 429 or 5xx; any other answer but 200 and 400 stops ' +
-  'the import, and so does Ctrl-C once what is in flight is answered. To import again is safe: what is already stored is acknowledged, and counts as ' +
-  'stored, but is not stored twice.';
+  'the import, and so does Ctrl-C once what is in flight is answered. To import again is safe: what ' +
+  'is already stored is acknowledged, and counts as stored, but is not stored twice.';
 
 const NOTES = `
 Refused plants are listed on stderr with their line numbers. With --rejects they
@@ -52,7 +50,7 @@ export function addImportCommand(program: Command): void {
     .action(async (file: string, options: Options, command: Command) => {
       const { token = '', rejects } = options;
       // Not a parser of the option's own, whose message would show the token.
-      if (!CREDENTIAL.test(token)) {
+      if (!isCredential(token)) {
         command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
       if (rejects !== undefined && file !== '-' && resolve(rejects) === resolve(file)) {

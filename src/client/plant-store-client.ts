@@ -60,6 +60,11 @@ const MAX_DELAY_MS = 10_000;
 /** What a header can carry (RFC 6750, section 2.1, and no stricter than need be). */
 const CREDENTIAL = /^[\x21-\x7e]+$/;
 
+/** Whether a text can be a bearer token at all. */
+export function isCredential(text: string): boolean {
+  return CREDENTIAL.test(text);
+}
+
 /**
  * A client of the plant store that keeps every digit of an id, on nothing but fetch(). Creates can be repeated, so
  * after a 429, a 5xx, a broken connection or a timeout it sends the plant again, with growing delays.
@@ -81,7 +86,7 @@ export class PlantStoreClient {
     this.firstDelayMs = options.firstDelayMs ?? 200;
     this.fetch = options.fetch ?? ((url, init) => fetch(url, init));
     // fetch() would say so too late, as if the connection had failed. The value stays out of messages.
-    if (!CREDENTIAL.test(this.token)) throw new TypeError('the token is not one');
+    if (!isCredential(this.token)) throw new TypeError('the token is not one');
   }
 
   /**

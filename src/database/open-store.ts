@@ -161,8 +161,11 @@ async function isMigrated(store: DataSource): Promise<boolean> {
   return !(await store.showMigrations());
 }
 
+/** How the store of the configuration is named to the operator. */
+export const STORE_NAME = 'DATABASE_URL: the store';
+
 /** What failed at the opening of a store, for the operator. */
-export function unusable(error: unknown, name = 'DATABASE_URL: the store'): StoreUnusableError {
+export function unusable(error: unknown, name = STORE_NAME): StoreUnusableError {
   const message = `${name} cannot be opened: ${describeError(error)}`;
   return new StoreUnusableError(message, { cause: error });
 }
