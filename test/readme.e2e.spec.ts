@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { read } from './support/published.js';
 import { ServiceProcess } from './support/service-process.js';
 
-let service: ServiceProcess;
-afterEach(() => service.remove());
+let service: ServiceProcess | undefined;
+afterEach(() => service?.remove());
 
 /** The block of shell commands in the README below a heading. */
 function blockOf(heading: string): string {
@@ -14,26 +15,31 @@ function blockOf(heading: string): string {
   return /```sh\n([^]*?)```/.exec(section)?.[1] ?? '';
 }
 
-/** What bash prints for commands on a service: in the checkout, where npx finds the command. */
-async function paste(commands: string): Promise<string> {
+/** What bash prints for commands on a new service: in the checkout, where npx finds them. */
+async function paste(commands: string) {
+  service = await ServiceProcess.start();
   const text = commands.replaceAll(':3000/', `:${service.port}/`);
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: service.store.url };
-  const run = promisify(execFile)('bash', ['-c', text], { env, cwd: resolve('.') });
-  return (await run).stdout;
+  return promisify(execFile)('bash', ['-c', text], { env, cwd: resolve('.') });
 }
+
+it('npx runs the command after each build, also where it has linked the one before', () => {
+  const { bin } = JSON.parse(read('package.json')) as { bin: Record<string, string> };
+  expect(() => accessSync(bin['plant-store'] ?? '', constants.X_OK)).not.toThrow();
+});
 
 describe("the README's blocks can be pasted twice", () => {
   it('A request', async () => {
-    service = await ServiceProcess.start();
     const block = blockOf('A request');
-    const said = await paste(`${block}\necho\n${block}`);
+    const { stdout, stderr } = await paste(`${block}\necho\n${block}`);
+    expect(stderr).not.toMatch(/denied|error|not found/i);
     const plant = { name: 'Common alder', tag: 'Alnus glutinosa' };
-    expect(said.split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([plant, plant]);
+    expect(stdout.split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([plant, plant]);
   });
 
   it('Tokens', async () => {
-    service = await ServiceProcess.start();
     const block = blockOf('Tokens');
-    expect((await paste(`set -e\n${block}${block}`)).match(/^plant_\w{38}$/gm)).toHaveLength(4);
+    const { stdout } = await paste(`set -e\n${block}${block}`);
+    expect(stdout.match(/^plant_\w{38}$/gm)).toHaveLength(4);
   });
 });
