@@ -31,7 +31,7 @@ const ANY_ENGINE = [
   '<rootDir>/src/(?!database/|auth/token)',
   '<rootDir>/src/database/sqlite',
   '<rootDir>/test/(authentication-first|body|cli-usage|contract|crash|docs|fuzz|headers)\\.',
-  '<rootDir>/test/(hostile-clients|http-faults|jwt|log-reader|management-port|rate-limit)\\.',
+  '<rootDir>/test/(hostile-clients|http-faults|import|jwt|log-reader|management-port|rate-limit)\\.',
   '<rootDir>/test/(changelog|links|npm-start|readme|systemd)\\.',
   '<rootDir>/test/(request-log|routes|security|shutdown|slow-clients|tls|tracing-export)\\.',
   '<rootDir>/test/(deploy|jwt|request-log|sqlite)-',

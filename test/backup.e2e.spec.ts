@@ -44,18 +44,18 @@ describe('backup and restore', () => {
     const secret = await makeToken(source, 'kept');
     await source.execute('UPDATE tokens SET last_used_at = created_at + 5 WHERE id = 3');
     put(source, PLANTS);
-    await source.execute(fillWith(10_000));
+    await source.execute(fillWith(5_000));
 
     const made = await cli(source, `backup ${file}`);
     expect(made).toEqual({
       code: 0,
-      stdout: expect.stringMatching(report(10_000 + PLANTS.length, 2)),
+      stdout: expect.stringMatching(report(5_000 + PLANTS.length, 2)),
       stderr: '',
     });
     expect(await cli(target, `restore ${file}`)).toEqual(made);
     expect(await contentOf(target)).toEqual(await contentOf(source));
     const counted = expect.objectContaining({
-      plants: { count: 10_000 + PLANTS.length, sha256: expect.any(String) },
+      plants: { count: 5_000 + PLANTS.length, sha256: expect.any(String) },
     });
     expect(JSON.parse((await cli(target, `restore ${file} --json`)).stdout)).toEqual(counted);
 
@@ -111,7 +111,7 @@ describe('backup and restore', () => {
 
 describe('a restore that was killed', () => {
   it('continues where it was', async () => {
-    const total = 100_000;
+    const total = 30_000;
     await makeToken(source, 'nursery');
     await source.execute(fillWith(total));
     const made = await cli(source, `backup ${file}`);

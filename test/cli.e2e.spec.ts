@@ -15,11 +15,11 @@ beforeEach(async () => {
 });
 afterEach(() => store.remove());
 
-const run = (line: string): Promise<Ran> =>
-  runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+const run = (line: string, input = ''): Promise<Ran> =>
+  runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url }, input });
 /** In a process of its own. */
-const start = (line: string, url = store.url, input = ''): Promise<Ran> =>
-  runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url }, input });
+const start = (line: string, url = store.url): Promise<Ran> =>
+  runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url } });
 /** The line on stderr that says which store it is, without a password. */
 const says = (): unknown =>
   `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeStore(store.url)}\n`;
@@ -72,21 +72,21 @@ describe('token', () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();
     for (const text of [secret, `Bearer ${secret}`]) {
-      expect(await start('token verify', store.url, `${text}\n`)).toEqual({
+      expect(await run('token verify', `${text}\n`)).toEqual({
         code: 0,
         stdout: 'nursery (1): active\n',
         stderr: says(),
       });
     }
     await run('token revoke nursery');
-    const revoked = await start('token verify --json', store.url, secret);
+    const revoked = await run('token verify --json', secret);
     expect(revoked.code).toBe(1);
     expect(JSON.parse(revoked.stdout)).toMatchObject({ id: 1, name: 'nursery', state: 'revoked' });
     for (const unknown of [newSecret(), `${secret}x`, 'a.b.c']) {
-      const { code, stdout } = await start('token verify --json', store.url, unknown);
+      const { code, stdout } = await run('token verify --json', unknown);
       expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state: 'unknown' });
     }
-    const none = await start('token verify --quiet', store.url, '\n');
+    const none = await run('token verify --quiet', '\n');
     expect(none).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
   });
 

@@ -1,20 +1,20 @@
 import { symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli } from './support/cli.js';
+import { runHere } from './support/cli-in-process.js';
 import { runMain, ServiceProcess } from './support/service-process.js';
 import { SqliteStore } from './support/sqlite-store.js';
 
 let store: SqliteStore;
 let service: ServiceProcess;
-beforeEach(async () => {
-  store = new SqliteStore();
-  service = await ServiceProcess.start({ store });
-});
-afterEach(() => service.remove());
-
 const plant = (id: bigint) => ({ id, name: 'oak' });
 
 describe('a SQLite file that a service runs on', () => {
+  beforeEach(async () => {
+    store = new SqliteStore();
+    service = await ServiceProcess.start({ store });
+  });
+  afterEach(() => service.remove());
+
   it('takes no second one, by whatever name: one line on stderr, exit 1', async () => {
     const link = `${store.folder}/link.sqlite`;
     symlinkSync(store.path, link);
@@ -35,7 +35,7 @@ describe('a SQLite file that a service runs on', () => {
   it('is open to the commands', async () => {
     const run = (line: string) => {
       const env = { DATABASE_URL: store.url };
-      return runCli(line.split(' '), { cwd: store.folder, env });
+      return runHere(line.split(' '), { cwd: store.folder, env });
     };
     const backup = `${store.folder}/backup.sqlite`;
     for (const line of ['token create other', 'migrate', 'export', `backup ${backup}`]) {

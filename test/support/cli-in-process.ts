@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { jest } from '@jest/globals';
 import { run } from '../../src/cli/program.js';
 import { keepSecrets, type Ran, type Surroundings } from './cli.js';
@@ -11,7 +12,7 @@ const PROGRESS = /^(\[[= ]{24}\] .*|\w+( \w+:)? \d+, \d+\/s)\n/gm;
  */
 export async function runHere(
   args: readonly string[],
-  { cwd, env = {} }: Omit<Surroundings, 'input'>,
+  { cwd, env = {}, input = '' }: Surroundings,
 ): Promise<Ran> {
   const own = { cwd: process.cwd(), env: process.env };
   const written = { stdout: '', stderr: '' };
@@ -21,6 +22,8 @@ export async function runHere(
       return true;
     }),
   );
+  const stdin = jest.spyOn(process, 'stdin', 'get');
+  stdin.mockReturnValue(Readable.from([input]) as typeof process.stdin);
   process.chdir(cwd);
   process.env = { PATH: own.env.PATH, ...env };
   try {
@@ -32,6 +35,6 @@ export async function runHere(
     process.exitCode = undefined;
     process.env = own.env;
     process.chdir(own.cwd);
-    for (const spy of spies) spy.mockRestore();
+    for (const spy of [stdin, ...spies]) spy.mockRestore();
   }
 }
