@@ -99,16 +99,13 @@ it('what was refused goes through when it is sent again', async () => {
 
 it('past the bound a request is refused before its body is there, and then served again', async () => {
   const unlock = await service.store.lock();
-  // Besides what waits, groups are in flight: one on SQLite, four on PostgreSQL.
-  while (!(await isRefusedAtOnce())) {
-    const more = await Promise.all(range(MAX_QUEUED / 2 / EACH).map(() => service.connect()));
-    connections.push(...more);
-    for (const connection of more) connection.write(range(EACH).map(post).join(''));
-  }
+  const answering = flood();
+  while (!(await isRefusedAtOnce()));
   const connection = await service.connect();
   connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
   expect((await connection.read()).headers).toMatchObject({ 'retry-after': '1' });
   await unlock();
+  await answering;
   // The body that was refused comes now, and is dropped; the connection goes on.
   connection.write('{"id":-2,"name":"n"}');
   let status = 0;
