@@ -73,6 +73,18 @@ describe('backup and restore', () => {
     await service.remove();
   });
 
+  it('go on where no one reads what they say, and leave nothing beside the file', async () => {
+    await source.execute(fillWith(1_000));
+    const child = spawn(process.execPath, [CLI, 'backup', file], {
+      cwd: source.folder,
+      env: { PATH: process.env.PATH, DATABASE_URL: source.url },
+    });
+    child.stderr.destroy();
+    child.stdout.destroy();
+    await once(child, 'exit');
+    expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
+  });
+
   it('of an empty store is empty', async () => {
     for (const line of [`backup ${file}`, `restore ${file}`, `restore ${file}`]) {
       expect(await cli(target, line)).toMatchObject({

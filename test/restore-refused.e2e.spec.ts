@@ -1,4 +1,12 @@
-import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { cli, contentOf, fillWith, makeToken } from './support/backups.js';
 import { file, source, target } from './support/two-stores.js';
@@ -58,13 +66,18 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
 });
 
 it('a backup never takes the place of the store', async () => {
+  // Nothing beside the file tells then that it is one.
+  await source.execute('PRAGMA journal_mode = DELETE');
   const before = await contentOf(source);
-  for (const place of [source.path, 'data/../data/store.sqlite']) {
-    expect(await cli(source, `backup ${place}`)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `error: ${place} is the store itself\n`,
-    });
+  symlinkSync(source.path, join(source.folder, 'link'));
+  for (const place of [source.path, 'data/../data/store.sqlite', 'link']) {
+    for (const command of ['backup', 'export']) {
+      expect(await cli(source, `${command} ${place}`)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `error: ${place} is the store itself\n`,
+      });
+    }
   }
   expect(await contentOf(source)).toEqual(before);
 });

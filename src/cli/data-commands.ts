@@ -65,6 +65,7 @@ export function addBackupCommand(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', BACKUP_NOTES)
     .action(async (file: string, _options: unknown, command: Command) => {
+      if (file === '-') command.error('error: a backup is a file, not the standard output');
       const { runBackup } = await import('./backup/backup.js');
       await runBackup(command, file);
     });

@@ -34,6 +34,8 @@ Example:
 export async function main(): Promise<void> {
   // A reader that left, such as head, is no reason for a stack.
   process.stdout.on('error', fail);
+  // Nor one of stderr: what it does is still to be done.
+  process.stderr.on('error', () => undefined);
   await run(process.argv.slice(2));
 }
 

@@ -40,15 +40,15 @@ export interface Engine {
    */
   connectToRead(config: StoreConfig, advice: string): DataSourceOptions;
   readonly reader: SnapshotReader;
-  /** What two addresses of one database have in common, for most ways to write one. */
-  placeOf(url: string): string;
+  /** The file that a store is in; undefined where a server has it. */
+  fileOf(url: string): string | undefined;
   /** Brings the schema up to date and returns the names of the migrations that it ran. */
   migrate(config: StoreConfig): Promise<string[]>;
   /** Rejects, with a reason for the operator, where the database could lose an acknowledged plant. */
   assertDurable(store: DataSource): Promise<void>;
   /**
-   * Claims the database for the service of this process, where no two services may share one. What the
-   * commands open is not claimed.
+   * Claims the database for the service of this process, where no two services may share one, or for a restore;
+   * the other commands claim nothing.
    *
    * @returns a function that ends the claim, as the end of the process does
    * @throws Error, with a reason for the operator, where another service has it

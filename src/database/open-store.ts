@@ -10,6 +10,9 @@ import { sqlite } from './sqlite.js';
 /** Milliseconds between two tries to reach the store, at most. */
 const MAX_RETRY_MS = 5_000;
 
+/** How the store of the configuration is named to the operator. */
+export const STORE_NAME = 'DATABASE_URL: the store';
+
 /** Classes of entities, for TypeORM. */
 export type Entities = DataSourceOptions['entities'];
 
@@ -26,13 +29,18 @@ export class StoreUnusableError extends Error {}
 /**
  * Opens the store that the configuration names, its schema up to date.
  *
+ * @param name what an error calls it
  * @throws StoreUnusableError
  */
-export async function openStore(config: Config, entities?: Entities): Promise<Store> {
+export async function openStore(
+  config: Config,
+  entities?: Entities,
+  name = STORE_NAME,
+): Promise<Store> {
   try {
     return await open(config, new Store(config, entities));
   } catch (error) {
-    throw unusable(error);
+    throw unusable(error, name);
   }
 }
 
@@ -124,7 +132,7 @@ async function openForService(config: Config, entities?: Entities): Promise<Stor
     return store;
   } catch (error) {
     if (store.isInitialized) await store.destroy();
-    release();
+    else release();
     throw error;
   }
 }
@@ -160,9 +168,6 @@ async function isMigrated(store: DataSource): Promise<boolean> {
   }
   return !(await store.showMigrations());
 }
-
-/** How the store of the configuration is named to the operator. */
-export const STORE_NAME = 'DATABASE_URL: the store';
 
 /** What failed at the opening of a store, for the operator. */
 export function unusable(error: unknown, name = STORE_NAME): StoreUnusableError {

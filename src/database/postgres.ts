@@ -65,12 +65,13 @@ class PostgresWritePath extends WritePath {
   }
 }
 
-/** For this transaction alone, so that a pooler may stand between. */
+/** For this transaction alone, so that a pooler may stand between. Older servers than 17 have no limit of the last kind. */
 const reader: SnapshotReader = {
   begin: `
     BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
     SET LOCAL statement_timeout = 0;
-    SET LOCAL idle_in_transaction_session_timeout = 0`,
+    SET LOCAL idle_in_transaction_session_timeout = 0;
+    SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`,
   lines: readLines,
 };
 
@@ -82,7 +83,7 @@ export const postgres: Engine = {
   // For as long as it takes: the transaction writes nothing.
   connectToRead: (config) => connect(config),
   reader,
-  placeOf: (url) => url.replace(/^postgres(ql)?:\/\/([^/]*@)?/, ''),
+  fileOf: () => undefined,
   migrate,
   assertDurable,
   // Any number of services share it.

@@ -49,7 +49,7 @@ export const sqlite: Engine = {
     return { ...optionsOf(config), readonly: true, prepareDatabase: () => undefined };
   },
   reader,
-  placeOf: (databaseUrl) => resolve(fileOf({ databaseUrl })),
+  fileOf: (databaseUrl) => fileOf({ databaseUrl }),
   migrate,
   // The pragmas ensure it.
   assertDurable: () => Promise.resolve(),

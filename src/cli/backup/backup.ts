@@ -1,14 +1,14 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
 import { engineOf, openStore } from '../../database/open-store.js';
-import { Snapshot } from '../../database/snapshot.js';
+import { Snapshot, type Subject } from '../../database/snapshot.js';
 import { dropLog } from '../../database/sqlite.js';
 import { describeError } from '../../errors/describe.js';
 import { Plant } from '../../plants/plant.entity.js';
+import { makeFile } from '../new-file.js';
 import { progressOf } from '../progress.js';
 import { print } from '../session.js';
-import { makeFile } from './new-file.js';
 import { assertNotStore, fileConfig, storeConfig } from './stores.js';
 import {
   Digest,
@@ -41,10 +41,8 @@ export async function runBackup(command: Command, file: string): Promise<void> {
   try {
     const parts = TABLES.map((table) => ({ table, digest: new Digest() }));
     await makeFile(file, async (path) => {
-      // Before SQLite makes it: it holds the hashes of tokens.
-      writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
       const target = fileConfig(path);
-      await fill(target, source, parts);
+      await fill(target, source, parts, backupIn(file));
       dropLog(path);
       await verify(target, parts);
     });
@@ -81,12 +79,15 @@ export async function runRestore(command: Command, file: string): Promise<void> 
 }
 
 async function openBackup(file: string): Promise<Snapshot> {
-  const subject = { name: `${file}: the backup`, advice: '' };
-  const backup = await Snapshot.open(fileConfig(file), subject);
+  const backup = await Snapshot.open(fileConfig(file), backupIn(file));
   const reason = await damageOf(file, backup);
   if (reason === undefined) return backup;
   await backup.close();
   throw new Error(`${file}: the backup is damaged: ${reason}`);
+}
+
+function backupIn(file: string): Subject {
+  return { name: `${file}: the backup`, advice: '' };
 }
 
 async function damageOf(file: string, backup: Snapshot): Promise<string | undefined> {
@@ -123,8 +124,13 @@ async function compare(config: Config, source: Snapshot): Promise<Part[]> {
 }
 
 /** Stores in the target what it lacks of each part. */
-async function fill(config: Config, source: Snapshot, parts: readonly Part[]): Promise<void> {
-  const store = await openStore(config, [Plant]);
+async function fill(
+  config: Config,
+  source: Snapshot,
+  parts: readonly Part[],
+  target?: Subject,
+): Promise<void> {
+  const store = await openStore(config, [Plant], target?.name);
   try {
     for (const part of parts) {
       const { table, last } = part;

@@ -3,9 +3,9 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { Cell } from '../../database/engine.js';
 import { Snapshot } from '../../database/snapshot.js';
+import { makeFile } from '../new-file.js';
 import { progressOf } from '../progress.js';
 import { print } from '../session.js';
-import { makeFile } from './new-file.js';
 import { assertNotStore, storeConfig } from './stores.js';
 import { countLines, type Chunks } from './tables.js';
 
@@ -45,7 +45,7 @@ export async function runExport(
       await toStdout(plants);
       return;
     }
-    await makeFile(file, (path) => pipeline(plants, createWriteStream(path, { flags: 'wx' })));
+    await makeFile(file, (path) => pipeline(plants, createWriteStream(path)));
     print(command, `plants: ${done.count}`, { plants: done });
   } finally {
     progress.end();
@@ -60,11 +60,13 @@ async function* counted(chunks: Chunks, done: { count: number }): Chunks {
   }
 }
 
-/** A reader that leaves, such as head, ends it: stdout itself reports that. */
+/** What fails at stdout, as where a reader such as head leaves, stdout itself reports. */
 async function toStdout(plants: Chunks): Promise<void> {
+  let ofStdout: unknown;
+  process.stdout.once('error', (error) => (ofStdout = error));
   try {
     await pipeline(plants, process.stdout, { end: false });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    if (error !== ofStdout) throw error;
   }
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
 import { readConfig } from '../../config/read-config.js';
 import { engineOf } from '../../database/open-store.js';
+import { isSameFile } from '../new-file.js';
 import { readStoreConfig } from '../session.js';
 
 /** Nobody waits for an answer here, as a request does. */
@@ -31,7 +32,7 @@ export function fileConfig(path: string): Config {
 
 /** @throws Error where a file that is to be made would take the place of the store */
 export function assertNotStore(file: string, { databaseUrl }: Config): void {
-  if (engineOf(databaseUrl).placeOf(databaseUrl) === resolve(file)) {
+  const store = engineOf(databaseUrl).fileOf(databaseUrl);
+  if (store !== undefined && isSameFile(store, file))
     throw new Error(`${file} is the store itself`);
-  }
 }
