@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -94,6 +95,33 @@ describe('import', () => {
     expect(listed[20]).toBe('further refused plants are only in r.ndjson');
     const rejects = readFileSync(join(service.store.folder, 'r.ndjson'), 'utf8');
     expect(rejects.trimEnd().split('\n')).toHaveLength(30);
+  });
+
+  it('stops where the file for refused plants is full', async () => {
+    const { code, stdout, stderr } = await importing('{nope\n{"id":1}\n', [
+      '--rejects',
+      '/dev/full',
+    ]);
+    expect({ code, stdout }).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/refused [12]\); importing again is safe\n$/),
+    });
+    expect(stderr).toContain('error: stopped: ENOSPC');
+  });
+
+  it.each(['input.ndjson', 'link', '-'])('never overwrites what it imports: %s', async (file) => {
+    const { folder } = service.store;
+    const input = join(folder, 'input.ndjson');
+    writeFileSync(input, plants(3));
+    symlinkSync('input.ndjson', join(folder, 'link'));
+    const args = ['import', file, '--rejects', 'input.ndjson', '--token', 'x'];
+    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), ...args], {
+      cwd: folder,
+      env: { PATH: process.env.PATH },
+      stdio: [openSync(input, 'r'), 'ignore', 'pipe'],
+    });
+    expect(await text(child.stderr as Readable)).toContain('would overwrite the file to import');
+    expect(readFileSync(input, 'utf8')).toBe(plants(3));
   });
 
   it('stops at once where the token is not valid', async () => {

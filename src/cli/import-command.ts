@@ -1,11 +1,14 @@
-import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { isCredential } from '../client/plant-store-client.js';
 import { httpUrl, wholeNumber } from './arguments.js';
 import type { ImportOptions } from './import/run-import.js';
+import { isSameFile } from './new-file.js';
 import { jsonOption } from './session.js';
 
 type Options = Omit<ImportOptions, 'token'> & { readonly token?: string };
+
+/** The standard input's file descriptor. */
+const STDIN = 0;
 
 const DESCRIPTION =
   'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line. Each line is ' +
@@ -53,7 +56,7 @@ export function addImportCommand(program: Command): void {
       if (!isCredential(token)) {
         command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
-      if (rejects !== undefined && file !== '-' && resolve(rejects) === resolve(file)) {
+      if (rejects !== undefined && isSameFile(file === '-' ? STDIN : file, rejects)) {
         command.error('error: --rejects would overwrite the file to import');
       }
       const { runImport } = await import('./import/run-import.js');

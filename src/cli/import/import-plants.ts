@@ -99,7 +99,12 @@ export class PlantsImport {
   private refuse(line: number, text: Buffer, { error, message }: Refusal): void {
     this.tally.refused += 1;
     this.noteAnswer(text);
-    this.onRefused({ line, error, message, plant: text.toString() });
+    try {
+      this.onRefused({ line, error, message, plant: text.toString() });
+    } catch (cause) {
+      // Nobody would know of the next ones either.
+      this.halt(cause);
+    }
   }
 
   private noteAnswer({ length }: Buffer): void {

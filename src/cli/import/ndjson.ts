@@ -1,4 +1,5 @@
-import { openSync, writeSync } from 'node:fs';
+import { openSync, writeFileSync } from 'node:fs';
+import { printable } from './reason.js';
 
 /** A line of NDJSON that is not blank: the bytes before its line feed, and its number from 1. */
 export interface Line {
@@ -96,10 +97,9 @@ export function rejectReporter(file: string | undefined, say: (line: string) => 
     const { line, error, message } = refused;
     count += 1;
     if (file === undefined || count <= MAX_SHOWN) {
-      // Without what would move the cursor of a terminal or break the line.
-      say(`line ${line}: error ${error}: ${message.replaceAll(/\p{Cc}/gu, ' ')}`);
+      say(`line ${line}: error ${error}: ${printable(message)}`);
     } else if (count === MAX_SHOWN + 1) say(`further refused plants are only in ${file}`);
     // Synchronous, so that the file is whole however the import ends.
-    if (descriptor !== undefined) writeSync(descriptor, `${JSON.stringify(refused)}\n`);
+    if (descriptor !== undefined) writeFileSync(descriptor, `${JSON.stringify(refused)}\n`);
   };
 }

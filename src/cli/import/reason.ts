@@ -11,13 +11,18 @@ const TLS_REASONS: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
 };
 
+/** A service's words, without what would move the cursor of a terminal or break the line. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, ' ');
+}
+
 /**
  * Why a plant has no answer, or the import no more plants, for the operator: short enough for a line of 80 columns,
  * with the line's number before it.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof AnswerError && error.error !== undefined) {
-    return `error ${error.error}: ${error.message}`;
+    return `error ${error.error}: ${printable(error.message)}`;
   }
   if (!(error instanceof ConnectionError) || !error.isTlsFailure) return describeError(error);
   const untrusted = 'certificate not trusted: see NODE_EXTRA_CA_CERTS';
