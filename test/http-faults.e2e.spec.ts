@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { requestText } from './support/raw-connection.js';
 import { Service } from './support/service.js';
@@ -125,6 +126,29 @@ it.each([
   connection.write(text.replace('POST /plants HTTP/1.1', start));
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
   connection.close();
+});
+
+it('nothing is read as a request behind one whose upgrade is not taken', async () => {
+  // Node drops what stands behind it in one piece, here the head of the second: its body comes next.
+  const { headers } = service.client;
+  const [first, second] = [300, 301].map((id) => requestText(headers, `{"id":${id},"name":"oak"}`));
+  const connection = await service.connect();
+  const upgrading = first?.replace(HOST, `${HOST}connection: upgrade\r\nupgrade: websocket\r\n`);
+  connection.write(`${upgrading}${POST}${HOST}content-length: ${second?.length}\r\n\r\n`);
+  expect(await connection.read()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+  connection.write(second ?? '');
+  await connection.closed();
+  await expect(connection.read()).rejects.toThrow('the connection ended');
+
+  // Nor where it comes before the answer.
+  const unlock = await service.store.lock();
+  const other = await service.connect();
+  other.write(upgrading ?? '');
+  await sleep(100);
+  other.write(second ?? '');
+  await other.closed();
+  await unlock();
+  expect(await service.store.plant(301n)).toBeUndefined();
 });
 
 it.each([

@@ -27,6 +27,8 @@ interface Unanswered {
 export class Connection {
   private readonly unanswered = new Set<Unanswered>();
   private queue: (readonly [IncomingMessage, ServerResponse])[] = [];
+  /** Of what came behind its latest request, Node may have dropped some. */
+  private isOver = false;
 
   /** @param serve is handed the requests, in their order */
   constructor(
@@ -43,6 +45,13 @@ export class Connection {
 
   /** Serves a request once there is room, and reads no further while there is none. */
   receive(request: IncomingMessage, response: ServerResponse): void {
+    if (this.isOver) return void this.socket.destroy();
+    // No other protocol is spoken here, but Node drops what stands behind such a request in one piece with it: the
+    // next bytes could be a body that would be read as a request.
+    if (request.headers.upgrade !== undefined) {
+      this.isOver = true;
+      response.shouldKeepAlive = false;
+    }
     if (request.headers['transfer-encoding'] !== undefined) boundChunks(request, response);
     if (!this.isFull) this.serve(request, response);
     else if (waiting < MAX_WAITING) {
