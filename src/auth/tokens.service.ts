@@ -11,6 +11,12 @@ const ID = /^\d{1,9}$/;
 /** The name of the token that a new store gets in development. */
 const FIRST_NAME = 'first';
 
+/** An advisory lock, until the end of the transaction. Its number is "token" in ASCII. */
+const POSTGRES_LOCK = `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`;
+
+/** A write of no row: with it SQLite takes its lock. */
+const SQLITE_LOCK = 'UPDATE tokens SET id = id WHERE false';
+
 /** A problem with an operator's command; the message is for them. */
 export class TokenError extends Error {}
 
@@ -30,20 +36,14 @@ export class TokensService {
         'a name starts with a letter and has at most 64 letters, digits and any of ._@-',
       );
     }
-    const same = await this.tokens.findBy({ name, revokedAt: IsNull() });
-    if (same.some((token) => isActive(token))) {
-      throw new TokenError(
-        `a token named ${name} exists: rotate or revoke it, or choose another name`,
-      );
-    }
-    const { secret, row } = issue(name, lifetime);
-    await this.tokens.insert(row);
-    return secret;
+    return this.change((tokens) => create(tokens, name, lifetime));
   }
 
   /** Makes a token in a store that never had one, and returns its secret; undefined in any other. */
-  async createFirst(): Promise<string | undefined> {
-    return (await this.tokens.count()) === 0 ? this.create(FIRST_NAME) : undefined;
+  createFirst(): Promise<string | undefined> {
+    return this.change(async (tokens) =>
+      (await tokens.count()) === 0 ? create(tokens, FIRST_NAME) : undefined,
+    );
   }
 
   /** Every token there is or was, in the order of creation. */
@@ -66,11 +66,8 @@ export class TokensService {
    * @throws TokenError where no token of that name is active
    */
   rotate(name: string, overlap: number, lifetime?: number): Promise<string> {
-    return this.tokens.manager.transaction(async (manager) => {
-      const tokens = manager.getRepository(Token);
+    return this.change(async (tokens) => {
       const which = { name, revokedAt: IsNull() };
-      // Changes nothing, but locks them: rotations at once take turns, and the second sees the first's.
-      await tokens.update(which, { name });
       const found = await tokens.find({ where: which, order: { id: 'ASC' } });
       const active = found.filter((token) => isActive(token));
       const newest = active.at(-1);
@@ -116,19 +113,40 @@ export class TokensService {
     which: () => FindOptionsWhere<Token>,
     { alsoExpired }: { alsoExpired: boolean },
   ): Promise<Token[]> {
-    return this.tokens.manager.transaction(async (manager) => {
-      const tokens = manager.getRepository(Token);
+    return this.change(async (tokens) => {
       const revokedAt = new Date();
       const ends = alsoExpired
         ? [{}]
         : [{ expiresAt: IsNull() }, { expiresAt: MoreThan(revokedAt) }];
-      // The change first, since it is what locks: a lookup before would be of the past by then.
       const due = ends.map((end) => ({ ...which(), ...end, revokedAt: IsNull() }));
       const { affected } = await tokens.update(due, { revokedAt });
       if (affected === 0) return [];
       return tokens.find({ where: { ...which(), revokedAt }, order: { id: 'ASC' } });
     });
   }
+
+  /** Changes tokens in a transaction. Such changes take turns: each sees what the one before it has made. */
+  private change<Result>(work: (tokens: Repository<Token>) => Promise<Result>): Promise<Result> {
+    return this.tokens.manager.transaction(async (manager) => {
+      await manager.query(
+        manager.dataSource.options.type === 'postgres' ? POSTGRES_LOCK : SQLITE_LOCK,
+      );
+      return work(manager.getRepository(Token));
+    });
+  }
+}
+
+/** @throws TokenError where a token of that name is active */
+async function create(tokens: Repository<Token>, name: string, lifetime?: number): Promise<string> {
+  const same = await tokens.findBy({ name, revokedAt: IsNull() });
+  if (same.some((token) => isActive(token))) {
+    throw new TokenError(
+      `a token named ${name} exists: rotate or revoke it, or choose another name`,
+    );
+  }
+  const { secret, row } = issue(name, lifetime);
+  await tokens.insert(row);
+  return secret;
 }
 
 /** A new secret, and the row of its token, which is not stored yet. */

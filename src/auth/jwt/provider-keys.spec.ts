@@ -105,6 +105,8 @@ describe('the provider is asked', () => {
     await until(() => server.asked.length > 3);
     own.stop();
     await own.reload();
+    // What was on its way then still arrives.
+    await new Promise((resolve) => setTimeout(resolve, 50));
     const { length } = server.asked;
     expect(await find('two')).toBe(UNKNOWN);
     await new Promise((resolve) => setTimeout(resolve, 50));
