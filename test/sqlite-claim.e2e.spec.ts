@@ -1,4 +1,5 @@
-import { symlinkSync } from 'node:fs';
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runHere } from './support/cli-in-process.js';
 import { runMain, ServiceProcess } from './support/service-process.js';
@@ -24,7 +25,7 @@ describe('a SQLite file that a service runs on', () => {
         code: 1,
         stdout: expect.any(String),
         stderr:
-          `DATABASE_URL: the store cannot be opened: another service is running on ${store.path}: ` +
+          `DATABASE_URL: the store cannot be opened: another service, or a restore, is running on ${store.path}: ` +
           'stop it first, or give this one a DATABASE_URL of its own\n',
       });
       expect(second.stdout).not.toContain('/plants');
@@ -43,7 +44,9 @@ describe('a SQLite file that a service runs on', () => {
     }
     expect(await run(`restore ${backup}`)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`another service is running on ${store.path}: stop it first`),
+      stderr: expect.stringContaining(
+        `another service, or a restore, is running on ${store.path}: stop it first`,
+      ),
     });
     expect((await service.client().create(plant(1n))).status).toBe(200);
   });
@@ -57,6 +60,18 @@ describe('a SQLite file that a service runs on', () => {
     service = await ServiceProcess.start({ store, token });
     expect((await service.client().create(plant(1n))).status).toBe(200);
   });
+});
+
+it('a SQLite file with a second name, a hard link, is refused: the claim and the log go by the name', async () => {
+  const linked = new SqliteStore();
+  mkdirSync(dirname(linked.path));
+  writeFileSync(linked.path, '');
+  linkSync(linked.path, `${linked.folder}/other.sqlite`);
+  expect(await runMain(linked, {})).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`${linked.path} is a hard link: remove its other names`),
+  });
+  await linked.remove();
 });
 
 it('of services that start at once on a new file, one runs', async () => {

@@ -1,4 +1,5 @@
-import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from 'better-sqlite3';
@@ -103,7 +104,7 @@ describe('while the service runs', () => {
     const reason = `${file} was removed or replaced while the service runs: put it back, or restart the service`;
     const { details } = await monitor.until(503, 'store');
     expect(details.store?.message).toContain(reason);
-    expect(service.output).toContain(`the store is unavailable: Error: ${reason}`);
+    expect(service.output).toContain(`the store is unavailable: ${reason}`);
   }
 
   it('the file is removed: 503 with 5001, not ready; it goes on when the file is moved back', async () => {
@@ -113,6 +114,17 @@ describe('while the service runs', () => {
     await monitor.until(200);
     expect((await service.client().create({ ...OAK, id: 3n })).status).toBe(200);
     expect(await store.plant(3n)).toEqual({ id: 3n, name: 'oak', tag: null });
+  });
+
+  it('its folder can no longer be entered: 503 with 5001, not ready', async () => {
+    const folder = dirname(store.path);
+    renameSync(folder, `${folder}.elsewhere`);
+    // A link to itself, since root may enter every folder.
+    symlinkSync(folder, folder);
+    await expectAway(store.path);
+    rmSync(folder);
+    renameSync(`${folder}.elsewhere`, folder);
+    await monitor.until(200);
   });
 
   it('another file takes its place: 503 with 5001, not ready', async () => {

@@ -1,17 +1,21 @@
-import { realpathSync, writeFileSync } from 'node:fs';
+import { realpathSync, statSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describeError } from '../errors/describe.js';
 
 /**
  * Claims a SQLite file for one service. The claim is SQLite's lock on a small file beside it, so the
- * operating system ends it with the process, however that ends. Commands claim nothing.
+ * operating system ends it with the process, however that ends.
  *
  * @param file in a folder that is there
  * @returns a function that ends the claim
- * @throws Error where another service has the file
+ * @throws Error where another service has the file, or could have it by a second name
  */
 export function claimFile(file: string): () => void {
   const path = realPathOf(file);
+  // The claim and SQLite's log are found by the name.
+  if (statSync(path).nlink > 1) {
+    throw new Error(`${path} is a hard link: remove its other names, or give it a copy of its own`);
+  }
   try {
     const lock = new Database(`${path}-lock`, { timeout: 0 });
     try {
@@ -26,7 +30,7 @@ export function claimFile(file: string): () => void {
       throw new Error(`${path}-lock: ${describeError(error)}`, { cause: error });
     }
     throw new Error(
-      `another service is running on ${path}: stop it first, or give this one a DATABASE_URL of its own`,
+      `another service, or a restore, is running on ${path}: stop it first, or give this one a DATABASE_URL of its own`,
       { cause: error },
     );
   }

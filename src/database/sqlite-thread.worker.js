@@ -1,6 +1,7 @@
 // @ts-check
 // JavaScript, so that the thread can load it as it is: under Jest nothing compiles what a thread loads.
 import { statSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
@@ -74,9 +75,22 @@ function assertOpened() {
   if (changed < BigInt(Date.now() - SETTLED) * 1_000_000n) folderSeen = changed;
 }
 
+/**
+ * What is at a path; undefined where nothing is, or where no one may look.
+ *
+ * @param {string} path
+ */
+function statOf(path) {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}
+
 /** @param {import('./sqlite-thread.js').OpenedFile} file */
 function assertSame({ path, dev, ino }) {
-  const now = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const now = statOf(path);
   if (now?.ino === ino && now.dev === dev) return;
   const message = `${path} was removed or replaced while the service runs: put it back, or restart the service`;
   throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
@@ -89,7 +103,7 @@ function assertSame({ path, dev, ino }) {
  * @returns {Answer}
  */
 function answer(task) {
-  const until = Date.now() + timeout;
+  const until = performance.now() + timeout;
   for (;;) {
     try {
       const result = run(task);
@@ -97,8 +111,9 @@ function answer(task) {
       return result;
     } catch (error) {
       const { code } = Object(error);
-      const isOver = Date.now() >= until || Atomics.load(isAbandoned, 0) === 1;
-      if (code !== 'SQLITE_BUSY' || isOver) return { message: String(error), code };
+      const isOver = performance.now() >= until || Atomics.load(isAbandoned, 0) === 1;
+      if (code !== 'SQLITE_BUSY' || isOver)
+        return { message: Error.isError(error) ? error.message : String(error), code };
     }
   }
 }
