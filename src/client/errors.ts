@@ -6,7 +6,7 @@ export interface Answer {
   readonly retryAfter: string | null;
 }
 
-/** A create failed. The plant may be stored, unless it is an {@link AnswerError} with a status below 500. */
+/** A create failed. The plant may be stored, unless it is an {@link AnswerError} of a status 4xx. */
 export class PlantStoreError extends Error {
   override readonly name: string = 'PlantStoreError';
 
@@ -55,7 +55,7 @@ export class ConnectionError extends PlantStoreError {
   constructor(cause: unknown, tries: number, message?: string) {
     const { code, message: text } = rootOf(cause);
     super(message ?? text, tries, { cause });
-    this.code = code;
+    this.code = typeof code === 'string' ? code : undefined;
   }
 
   /** Whether the two do not agree on TLS, which no further try would change. */
@@ -89,7 +89,7 @@ function delayOf(retryAfter: string): number {
 }
 
 /** What is behind fetch()'s own error, which says no more than that it failed; of several addresses, the last. */
-function rootOf(error: unknown): { readonly message: string; readonly code?: string } {
+function rootOf(error: unknown): { readonly message: string; readonly code?: unknown } {
   const { cause, errors } = Object(error) as { cause?: unknown; errors?: unknown[] };
   const inner = cause ?? errors?.at(-1);
   if (inner !== undefined) return rootOf(inner);

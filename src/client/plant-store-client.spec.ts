@@ -93,6 +93,21 @@ describe('what is sent', () => {
     expect(sent).toEqual([]);
   });
 
+  it('leaves a member that is missing out, for the service to say so', async () => {
+    answers = [TAKEN];
+    const plant = { id: 2n ** 60n } as unknown as { id: bigint; name: string };
+    await expect(
+      new PlantStoreClient({ baseUrl, token: 't' }).createPlant(plant),
+    ).rejects.toThrow();
+    expect(sent[0]?.body).toBe('{"id":1152921504606846976}');
+  });
+
+  it('waits for as long as it is told to', async () => {
+    answers = [STORED];
+    const client = new PlantStoreClient({ baseUrl, token: 't', timeoutMs: Infinity });
+    expect(await client.createPlant({ id: 1, name: 'Alder' })).toEqual({ name: 'Alder' });
+  });
+
   it('has the token, the tag, and the path under the base address', async () => {
     answers = [{ status: 200, body: '{"name":"Alder","tag":"Alnus","more":1}' }];
     const plants = client({ baseUrl: new URL(`${baseUrl}/garden/`) });

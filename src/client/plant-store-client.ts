@@ -57,6 +57,9 @@ const INT64_MAX = 2n ** 63n - 1n;
 /** The client's own longest delay; what a Retry-After asks for is added. */
 const MAX_DELAY_MS = 10_000;
 
+/** Beyond it a timer would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** What a header can carry (RFC 6750, section 2.1, and no stricter than need be). */
 const CREDENTIAL = /^[\x21-\x7e]+$/;
 
@@ -82,7 +85,7 @@ export class PlantStoreClient {
     this.url = plantsUrl(options.baseUrl);
     this.token = options.token;
     this.tries = options.tries ?? 5;
-    this.timeoutMs = options.timeoutMs ?? 30_000;
+    this.timeoutMs = Math.min(options.timeoutMs ?? 30_000, MAX_TIMER_MS);
     this.firstDelayMs = options.firstDelayMs ?? 200;
     this.fetch = options.fetch ?? ((url, init) => fetch(url, init));
     // fetch() would say so too late, as if the connection had failed. The value stays out of messages.
@@ -97,8 +100,8 @@ export class PlantStoreClient {
    */
   async createPlant({ id, ...rest }: NewPlant, options?: CreateOptions): Promise<Plant> {
     const { name, tag } = rest;
-    const fields = JSON.stringify({ name, tag }).slice(1);
-    return this.createPlantFromJson(`{"id":${digitsOf(id)},${fields}`, options);
+    const fields = JSON.stringify({ id: 0, name, tag }).slice('{"id":0'.length);
+    return this.createPlantFromJson(`{"id":${digitsOf(id)}${fields}`, options);
   }
 
   /** {@link createPlant} of a JSON text, which is sent as it stands. */
