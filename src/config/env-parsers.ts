@@ -31,6 +31,9 @@ const DURATION_UNITS: Readonly<Record<string, number>> = {
 /** The unit of a rate in seconds. */
 const RATE_UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
+/** SQLite's driver would leave blanks at either end of the path out, and take another file. */
+const SQLITE_URL = /^sqlite:(?!:memory:)\S(.*\S)?$/;
+
 export const text: EnvParser<string> = { parse: (value) => value, must: 'must be a text' };
 
 export const onOff: EnvParser<boolean> = {
@@ -52,8 +55,7 @@ export const portOrOff: EnvParser<number | 'off'> = {
 
 /** `sqlite:` and a path, or the address of a PostgreSQL database. */
 export const storeUrl: EnvParser<string> = {
-  parse: (value) =>
-    /^(sqlite:(?!:memory:).|postgres(ql)?:\/\/[^/]*\/[^/?])/.test(value) ? value : undefined,
+  parse: (value) => (SQLITE_URL.test(value) || isPostgresUrl(value) ? value : undefined),
   must: 'must be sqlite: and the path of a file, or postgres://user:password@host/database',
 };
 
@@ -95,6 +97,15 @@ export function duration(min: number, max: number, example: string): EnvParser<n
     must: `must be a duration from ${min / SECOND}s to ${max / SECOND}s, such as ${example}`,
     format: (milliseconds) => `${milliseconds / SECOND}s`,
   };
+}
+
+/** Whether the driver can read it: a `%` that is meant as one is `%25`. */
+function isPostgresUrl(value: string): boolean {
+  try {
+    return /^postgres(ql)?:\/\/[^/]*\/[^/?]/.test(decodeURI(value));
+  } catch {
+    return false;
+  }
 }
 
 /** One of a few words. */

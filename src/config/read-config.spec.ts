@@ -132,7 +132,19 @@ describe('readConfig', () => {
 
   it.each([
     ['PORT', ['-1', '65536', '1.5', 'x', '80 81', 'Infinity']],
-    ['DATABASE_URL', ['mysql://secret', '/an/absolute/path', 'x', 'postgres://h', 'postgres://h/']],
+    [
+      'DATABASE_URL',
+      [
+        'mysql://secret',
+        '/an/absolute/path',
+        'x',
+        'postgres://h',
+        'postgres://h/',
+        'postgres://h/a%zz',
+        'sqlite: a',
+        'sqlite:a ',
+      ],
+    ],
     ['DATABASE_TIMEOUT', ['0s', '5', '999s', '61s', '2m', 'x']],
     ['MIGRATE', ['true', 'ON', 'x']],
     ['REUSE_PORT', ['true', 'ON', '1']],
