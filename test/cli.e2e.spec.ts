@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isSecret, newSecret } from '../src/auth/secret.js';
 import { VERSION } from '../src/config/config.js';
@@ -88,6 +91,19 @@ describe('token', () => {
     }
     const none = await run('token verify --quiet', '\n');
     expect(none).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  });
+
+  it('is verified without waiting for the end of the input', async () => {
+    await run('migrate');
+    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'token', 'verify'], {
+      cwd: store.folder,
+      env: { PATH: process.env.PATH, DATABASE_URL: store.url },
+    });
+    // What reads stderr has left: no reason to end.
+    child.stderr.destroy();
+    child.stdin.write(`${newSecret()}\n`);
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    child.stdin.destroy();
   });
 
   it('is JSON, on request', async () => {

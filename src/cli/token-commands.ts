@@ -174,7 +174,10 @@ async function issue(
 /** The token in the first line of the standard input, which may be a header's value; '' where there is none. */
 async function readToken(): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write('token: ');
-  for await (const line of createInterface({ input: process.stdin })) {
+  const lines = createInterface({ input: process.stdin });
+  for await (const line of lines) {
+    // Else the process would wait for the end of its input.
+    lines.close();
     return line.replace(/^\s*Bearer\s/i, '').trim();
   }
   return '';
