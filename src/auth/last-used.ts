@@ -60,7 +60,7 @@ export class LastUsed implements OnApplicationShutdown {
  *
  * @throws the store's error
  */
-export async function recordLastUsed(
+async function recordLastUsed(
   manager: EntityManager,
   uses: readonly (readonly [id: number, time: number])[],
 ): Promise<void> {

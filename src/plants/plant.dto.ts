@@ -13,7 +13,7 @@ export function isStorableText(value: unknown): value is string {
 }
 
 /** class-validator's form of {@link isStorableText}. */
-export function IsStorableText(options?: ValidationOptions): PropertyDecorator {
+function IsStorableText(options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
     {
       name: 'isStorableText',
