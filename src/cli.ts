@@ -1,4 +1,3 @@
-#!/usr/bin/env -S node --
 import { prepareNode } from './prepare-node.js';
 
 prepareNode();

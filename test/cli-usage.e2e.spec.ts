@@ -58,7 +58,7 @@ describe('help', () => {
   });
 
   it('can be run as a program of its own', () => {
-    const program = readFileSync(new URL('../dist/src/cli.js', import.meta.url), 'utf8');
+    const program = readFileSync(new URL('../bin/plant-store.js', import.meta.url), 'utf8');
     // Without the dashes Node.js would take --env-file for its own.
     expect(program).toMatch(/^#!\/usr\/bin\/env -S node --\n/);
   });

@@ -25,7 +25,7 @@ describe('the image', () => {
   it('starts the service as npm start does, under an init', () => {
     // npm's shell makes room for the service; there is none here.
     const command = argumentsOf(textsOf(FINAL, 'CMD')[0]).join(' ');
-    expect(`exec ${command}`).toBe(MANIFEST.scripts.start);
+    expect(`npm run -s build && exec ${command}`).toBe(MANIFEST.scripts.start);
     expect(argumentsOf(textsOf(FINAL, 'ENTRYPOINT')[0])).toEqual(['tini', '--']);
   });
 

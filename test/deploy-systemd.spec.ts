@@ -22,7 +22,10 @@ describe('the systemd unit', () => {
   it('starts the service as npm start does', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
     // npm's shell makes room for the service; systemd needs none.
-    const start = scripts.start.replace('exec node ', '/opt/plant-store/node_modules/.bin/node ');
+    const start = scripts.start.replace(
+      /^.* exec node /,
+      '/opt/plant-store/node_modules/.bin/node ',
+    );
     expect(UNIT['ExecStart']).toBe(start.replace(' dist/', ' /opt/plant-store/dist/'));
     expect(CONFIG.production).toBe(true);
   });

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { read } from './support/published.js';
 import { requestText, RawConnection } from './support/raw-connection.js';
 import { Log } from './support/secrecy.js';
 import { SqliteStore } from './support/sqlite-store.js';
@@ -12,11 +15,23 @@ beforeEach(() => {
 });
 afterEach(() => store.remove());
 
-/** `npm start` as the leader of a process group, as a shell starts it, without the build before it. */
+/** Makes a folder whose `npm start` runs what was built: tests beside this one use that, so it is not built again. */
+function makeProject(): string {
+  const project = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const scripts = { ...project.scripts, build: 'true' };
+  writeFileSync(join(store.folder, 'package.json'), JSON.stringify({ ...project, scripts }));
+  for (const name of ['dist', 'node_modules']) {
+    symlinkSync(resolve(name), join(store.folder, name));
+  }
+  return store.folder;
+}
+
+/** `npm start` as the leader of a process group, as a shell starts it. */
 function npmStart(env: Readonly<Record<string, string>> = {}) {
   const { PATH, HOME } = process.env;
   const own = { PORT: '0', MANAGEMENT_PORT: 'off', DATABASE_URL: store.url, LOG_LEVEL: 'info' };
-  const npm = spawn('npm', ['start', '--ignore-scripts'], {
+  const npm = spawn('npm', ['start'], {
+    cwd: makeProject(),
     env: { PATH, HOME, ...own, ...env },
     detached: true,
   });

