@@ -1,6 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli, type Ran } from './support/cli.js';
 import { VERSION } from '../src/config/config.js';
@@ -57,10 +59,13 @@ describe('help', () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   });
 
-  it('can be run as a program of its own', () => {
-    const program = readFileSync(new URL('../bin/plant-store.js', import.meta.url), 'utf8');
-    // Without the dashes Node.js would take --env-file for its own.
-    expect(program).toMatch(/^#!\/usr\/bin\/env -S node --\n/);
+  it('can be run as a program of its own, by any name, whatever Node.js is found first', async () => {
+    const program = resolve('bin/plant-store');
+    symlinkSync(program, join(cwd, 'plants'));
+    writeFileSync(join(cwd, 'node'), '#!/bin/sh\nexit 9\n', { mode: 0o755 });
+    const env = { PATH: `${cwd}:/usr/bin:/bin` };
+    const run = promisify(execFile)(join(cwd, 'plants'), ['--version'], { cwd, env });
+    expect(await run).toEqual({ stdout: `${VERSION}\n`, stderr: '' });
   });
 
   it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(

@@ -36,7 +36,7 @@ describe("the README's blocks can be pasted twice", () => {
   it('Tokens', async () => {
     const block = blockOf('Tokens');
     // That npx finds the command, the other block shows; it takes a second each time.
-    const commands = block.replaceAll('npx plant-store', 'bin/plant-store.js');
+    const commands = block.replaceAll('npx plant-store', 'bin/plant-store');
     const { stdout } = await paste(`set -e\n${commands}${commands}`);
     expect(stdout.match(/^plant_\w{38}$/gm)).toHaveLength(4);
   });
