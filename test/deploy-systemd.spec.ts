@@ -79,18 +79,6 @@ describe('its drop-in for TLS', () => {
   });
 });
 
-describe('its drop-in for PostgreSQL', () => {
-  const drop = settingsOf('deploy/systemd/postgresql.conf');
-
-  it('hands the address over as a credential, and the service takes it', () => {
-    const [name, path] = drop['LoadCredential']?.split(':') ?? [];
-    expect(path).toBe(`/etc/plant-store/${name}`);
-    const env = variablesOf(drop['Environment'] ?? '');
-    expect(env).toEqual({ DATABASE_URL_FILE: `%d/${name}` });
-    expect(deployedConfig({ ...FILE, ...env }).databaseUrl).toMatch(/^postgres:/);
-  });
-});
-
 describe('its drop-in for several processes', () => {
   const drop = settingsOf('deploy/systemd/processes.conf');
   const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));

@@ -46,10 +46,12 @@ async function tryOut(plant?: string): Promise<string> {
     if (SCREENSHOT) await page.screenshot({ path: SCREENSHOT });
   }
   // A reload finds the operation open, by the page's address.
+  const execute = page.getByRole('button', { name: 'Execute' });
+  await tryIt.or(execute).first().waitFor();
   if (await tryIt.isVisible()) await tryIt.click();
   if (plant !== undefined) await page.locator('.body-param__text').fill(plant);
   const answered = page.waitForResponse((response) => response.request().method() === 'POST');
-  await page.getByRole('button', { name: 'Execute' }).click();
+  await execute.click();
   await answered;
   const answer = page.locator('.live-responses-table .response').first();
   await answer.waitFor();

@@ -39,6 +39,13 @@ describe('TokensService', () => {
     expect(await tokens.createFirst()).toBeUndefined();
   });
 
+  it('makes none where there are plants: a restore that was interrupted is to be continued', async () => {
+    await temporary.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
+    expect(await tokens.createFirst()).toBeUndefined();
+    await temporary.execute('DELETE FROM plants');
+    expect(await tokens.createFirst()).toBeDefined();
+  });
+
   it('keeps the hash, the name and the times', async () => {
     const from = Date.now();
     const secret = await tokens.create('ci', 1000);

@@ -39,11 +39,16 @@ export class TokensService {
     return this.change((tokens) => create(tokens, name, lifetime));
   }
 
-  /** Makes a token in a store that never had one, and returns its secret; undefined in any other. */
+  /**
+   * Makes a token in a store that never had one, and returns its secret; undefined in any other. One with plants had:
+   * a restore that was interrupted, and can be continued only while there is no other token, has not come to them.
+   */
   createFirst(): Promise<string | undefined> {
-    return this.change(async (tokens) =>
-      (await tokens.count()) === 0 ? create(tokens, FIRST_NAME) : undefined,
-    );
+    return this.change(async (tokens) => {
+      const plants = await tokens.query<unknown[]>('SELECT 1 FROM plants LIMIT 1');
+      const isNew = plants.length === 0 && (await tokens.count()) === 0;
+      return isNew ? create(tokens, FIRST_NAME) : undefined;
+    });
   }
 
   /** Every token there is or was, in the order of creation. */

@@ -31,8 +31,11 @@ const DURATION_UNITS: Readonly<Record<string, number>> = {
 /** The unit of a rate in seconds. */
 const RATE_UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** SQLite's driver would leave blanks at either end of the path out, and take another file. */
-const SQLITE_URL = /^sqlite:(?!:memory:)\S(.*\S)?$/;
+/**
+ * SQLite's driver would leave blanks at either end of the path out, and take another file; `sqlite://data/x` would
+ * be `/data/x`.
+ */
+const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 
 export const text: EnvParser<string> = { parse: (value) => value, must: 'must be a text' };
 

@@ -143,6 +143,7 @@ describe('readConfig', () => {
         'postgres://h/a%zz',
         'sqlite: a',
         'sqlite:a ',
+        'sqlite://a/b',
       ],
     ],
     ['DATABASE_TIMEOUT', ['0s', '5', '999s', '61s', '2m', 'x']],

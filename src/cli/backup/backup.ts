@@ -8,7 +8,7 @@ import { describeError } from '../../errors/describe.js';
 import { Plant } from '../../plants/plant.entity.js';
 import { makeFile } from '../new-file.js';
 import { progressOf } from '../progress.js';
-import { print } from '../session.js';
+import { onEndingSignal, print } from '../session.js';
 import { assertNotStore, fileConfig, storeConfig } from './stores.js';
 import {
   Digest,
@@ -63,6 +63,10 @@ export async function runRestore(command: Command, file: string): Promise<void> 
   try {
     const parts = await compare(config, source);
     const release = engineOf(config.databaseUrl).claim(config);
+    const unlisten = onEndingSignal((signal) => {
+      process.stderr.write(`error: stopped by ${signal}; run it again, and it continues\n`);
+      process.kill(process.pid, signal);
+    });
     try {
       await fill(config, source, parts).catch((error: unknown) => {
         const reason = `stopped: ${describeError(error)}; run it again, and it continues`;
@@ -71,6 +75,7 @@ export async function runRestore(command: Command, file: string): Promise<void> 
       await verify(config, parts);
       report(command, parts);
     } finally {
+      unlisten();
       release();
     }
   } finally {
