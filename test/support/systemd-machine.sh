@@ -4,6 +4,7 @@
 #   unshare --mount --pid --fork --cgroup --ipc --uts --kill-child sh test/support/systemd-machine.sh FOLDER
 # FOLDER/commands are run; what they print is in FOLDER/output, what the service logs in FOLDER/log.
 set -eu
+PATH=$PATH:/usr/sbin:/sbin
 folder=$1
 root=$folder/root
 units=$root/etc/systemd/system
