@@ -8,8 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 
 FROM sources AS build
-# The compiler needs none of the programs that packages build or fetch when they are installed.
-RUN npm ci --ignore-scripts
+RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY src ./src
 RUN npm run build

@@ -147,6 +147,7 @@ describe('bad usage', () => {
     ['import x --token t --url ftp://host', 'not an http or https URL'],
     ['import x --token t --concurrency 0', 'not a whole number from 1 to 1024'],
     ['import x --token t --tries many', 'not a whole number from 1 to 99'],
+    ['import . --token t --rejects ./', 'would overwrite the file to import'],
     ['backup -', 'not the standard output'],
   ])('%s', async (line, message) => {
     const { code, stdout, stderr } = await run(line);

@@ -38,8 +38,13 @@ it('commands that make the store, or write to it, at once take turns', async () 
       names.map(() => ({ code: 0, stderr: '' })),
     );
   }
+  const same = await Promise.all(
+    ['e', 'e', 'e'].map((name) => start(`token create --quiet ${name}`)),
+  );
+  expect(same.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
+  await run('token revoke e');
   const tokens = JSON.parse((await run('token list --json')).stdout) as { name: string }[];
-  expect(tokens.map(({ name }) => name).sort()).toEqual(names);
+  expect(tokens.map(({ name }) => name).sort()).toEqual([...names, 'e']);
 });
 
 describe('token', () => {

@@ -71,6 +71,11 @@ it('a SQLite file with a second name, a hard link, is refused: the claim and the
     code: 1,
     stderr: expect.stringContaining(`${linked.path} is a hard link: remove its other names`),
   });
+  // A folder has several names, too, but is no file at all.
+  expect(await runMain(linked, { DATABASE_URL: `sqlite:${linked.folder}` })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`${linked.folder} is not a file`),
+  });
   await linked.remove();
 });
 

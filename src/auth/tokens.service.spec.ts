@@ -57,32 +57,6 @@ describe('TokensService', () => {
     expect(JSON.stringify(await tokens.list())).not.toContain(secret);
   });
 
-  it('changes take turns: of creates at once one succeeds, and a revoke has the new one of a rotation', async () => {
-    // On PostgreSQL; what writes to SQLite has a process, and a connection, of its own.
-    if (store.options.type !== 'postgres') return;
-    const created = await Promise.allSettled(
-      ['a', 'a', 'a', 'a'].map((name) => tokens.create(name)),
-    );
-    expect(created.map(({ status }) => status).sort()).toEqual([
-      'fulfilled',
-      'rejected',
-      'rejected',
-      'rejected',
-    ]);
-    for (let i = 0; i < 10; i++) {
-      const name = `b${i}`;
-      await tokens.create(name);
-      const [, revoked] = await Promise.allSettled([
-        tokens.rotate(name, HOUR),
-        tokens.revoke(name),
-      ]);
-      expect(revoked.status).toBe('fulfilled');
-      const last = await find(name);
-      // Rotated first, both are revoked; revoked first, there was nothing to rotate.
-      expect(last?.revokedAt).not.toBeNull();
-    }
-  });
-
   it.each(['', '1ci', '-x', 'a b', 'é', 'a/b', 'a\n', `a${'b'.repeat(64)}`])(
     'refuses the name %j',
     (name) => expect(tokens.create(name)).rejects.toThrow(TokenError),

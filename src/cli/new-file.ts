@@ -63,14 +63,14 @@ export async function makeFile(
   }
 }
 
-/** Whether two paths, or open files, are one file, by whatever name; not where one is not there. */
-export function isSameFile(...files: readonly [string | number, string | number]): boolean {
-  const [one, other] = files.map((file) =>
-    typeof file === 'number'
-      ? fstatSync(file, { bigint: true })
-      : statSync(file, { bigint: true, throwIfNoEntry: false }),
-  );
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
+/** Whether a path, or an open file, and another path are one file, by whatever name; not where one is not there. */
+export function isSameFile(one: string | number, other: string): boolean {
+  const found = statSync(other, { bigint: true, throwIfNoEntry: false });
+  const { ino, dev } =
+    (typeof one === 'number'
+      ? fstatSync(one, { bigint: true })
+      : statSync(one, { bigint: true, throwIfNoEntry: false })) ?? {};
+  return found !== undefined && found.ino === ino && found.dev === dev;
 }
 
 /** A link stays one: the file that it leads to is replaced. */

@@ -12,8 +12,10 @@ import { describeError } from '../errors/describe.js';
  */
 export function claimFile(file: string): () => void {
   const path = realPathOf(file);
+  const found = statSync(path);
+  if (!found.isFile()) throw new Error(`${path} is not a file`);
   // The claim and SQLite's log are found by the name.
-  if (statSync(path).nlink > 1) {
+  if (found.nlink > 1) {
     throw new Error(`${path} is a hard link: remove its other names, or give it a copy of its own`);
   }
   try {

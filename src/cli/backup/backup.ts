@@ -20,6 +20,9 @@ import {
   type Table,
 } from './tables.js';
 
+/** What to do where a restore has stopped. */
+const CONTINUES = 'run it again, and it continues';
+
 /** A table on its way from one store to another. */
 interface Part {
   readonly table: Table;
@@ -44,7 +47,7 @@ export async function runBackup(command: Command, file: string): Promise<void> {
       const target = fileConfig(path);
       await fill(target, source, parts, backupIn(file));
       dropLog(path);
-      await verify(target, parts);
+      await verify(target, parts, backupIn(file));
     });
     report(command, parts);
   } finally {
@@ -64,12 +67,12 @@ export async function runRestore(command: Command, file: string): Promise<void> 
     const parts = await compare(config, source);
     const release = engineOf(config.databaseUrl).claim(config);
     const unlisten = onEndingSignal((signal) => {
-      process.stderr.write(`error: stopped by ${signal}; run it again, and it continues\n`);
+      process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
       process.kill(process.pid, signal);
     });
     try {
       await fill(config, source, parts).catch((error: unknown) => {
-        const reason = `stopped: ${describeError(error)}; run it again, and it continues`;
+        const reason = `stopped: ${describeError(error)}; ${CONTINUES}`;
         throw new Error(reason, { cause: error });
       });
       await verify(config, parts);
@@ -133,9 +136,9 @@ async function fill(
   config: Config,
   source: Snapshot,
   parts: readonly Part[],
-  target?: Subject,
+  subject?: Subject,
 ): Promise<void> {
-  const store = await openStore(config, [Plant], target?.name);
+  const store = await openStore(config, [Plant], subject?.name);
   try {
     for (const part of parts) {
       const { table, last } = part;
@@ -150,8 +153,8 @@ async function fill(
 }
 
 /** Reads the target again. @throws Error where it holds anything else than the parts */
-async function verify(config: Config, parts: readonly Part[]): Promise<void> {
-  const target = await Snapshot.open(config);
+async function verify(config: Config, parts: readonly Part[], subject?: Subject): Promise<void> {
+  const target = await Snapshot.open(config, subject);
   try {
     for (const { table, digest } of parts) {
       const there: Part = { table, digest: new Digest() };
