@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { residentMb } from '../bench/machine.js';
+import { Crowd, crowdKinds } from '../drill/fuzz/crowd.js';
 import { MAX_UNANSWERED } from '../src/http/connection.js';
 import type { PlantStoreAdapter } from '../src/http/plant-store.adapter.js';
 import type { Client } from './support/client.js';
@@ -166,4 +168,30 @@ it('without file descriptors left it survives, says so once, and goes on when th
   const send = () => client.create({ id: -2n, name: 'oak' });
   while (status !== 200) ({ status } = await send().catch(() => ({ status })));
   expect(service.output.split('was not accepted').length - 1).toBeLessThanOrEqual(1);
+});
+
+describe('a crowd without tokens', () => {
+  let attacked: ServiceProcess;
+  let crowd: Crowd;
+  afterEach(async () => {
+    crowd.stop();
+    await attacked.remove();
+  });
+
+  it.each([
+    ['5,400 headers, then no body', 1_500],
+    ['16 docs pages, 2,600 headers each, unread', 500],
+  ])('%s: the service goes on, in 400 MiB', async (kind, connections) => {
+    // The heap that V8 gives itself in a container of 512 MiB.
+    const NODE_OPTIONS = '--max-semi-space-size=4 --max-old-space-size=256';
+    attacked = await ServiceProcess.start({ env: { LOG_REQUESTS: 'errors', NODE_OPTIONS } });
+    const kinds = crowdKinds(false).filter(({ name }) => name === kind);
+    crowd = new Crowd({ port: attacked.port, isTls: false, kinds, connections, seed: 1 });
+    while (crowd.opened < connections) await sleep(20);
+    for (const id of range(20)) {
+      const answer = await attacked.client(1).create({ id: BigInt(id), name: 'oak' });
+      expect(answer.status).toBe(200);
+    }
+    expect(residentMb(attacked.pid, 'VmHWM')).toBeLessThan(400);
+  });
 });
