@@ -33,7 +33,7 @@ export class JsonTextPipe implements PipeTransform<Request, Promise<string>> {
 
   async transform(request: Request): Promise<string> {
     const limit = this.config.bodyLimit;
-    connectionOf(request).isTrusted = true;
+    connectionOf(request).trust();
     const { headers } = request;
     if (!isJson(headers['content-type'])) throw new Fault(ERRORS.MEDIA_TYPE);
     if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
