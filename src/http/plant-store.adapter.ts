@@ -5,7 +5,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from './connection.js';
-import { Connections, maxConnections } from './connections.js';
+import { Connections } from './connections.js';
 import { corsFor, type Cors } from './cors.js';
 import { toAnswer, type Answer } from './error.filter.js';
 import { Exchanges, exchangeStart } from './exchange.js';
@@ -55,8 +55,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
       (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
       options.httpsOptions,
     );
-    server.maxConnections = maxConnections(this.config.bodyLimit);
-    this.connections = new Connections(server, this.begin as RequestListener);
+    this.connections = new Connections(
+      server,
+      this.config.bodyLimit,
+      this.begin as RequestListener,
+    );
     this.httpServer = server;
   }
 
