@@ -11,10 +11,10 @@ export const MAX_FIELDS = 100;
 /**
  * Bytes of memory that a connection is counted as: its socket and parser, and a head that is still incoming, of
  * {@link MAX_FIELDS} fields in 16 KiB. Measured on Node 26: 3 to 5 KB idle, 21 to 25 KB with such a head; over
- * TLS some 16 KB more outside the heap.
+ * TLS up to 80 KB more outside the heap, which is half of the memory at most (see `docs/operating.md`).
  */
 const CONNECTION_BYTES = 24 * 1024;
-const TLS_BYTES = 16 * 1024;
+const TLS_BYTES = 24 * 1024;
 /** The same of a request with its answer: 5 to 14 KB, and for each name and value of a header besides its text. */
 const REQUEST_BYTES = 12 * 1024;
 const FIELD_BYTES = 64;
@@ -166,10 +166,10 @@ export class Connection {
   }
 
   /** What a request is counted as until it is answered and read to its end. */
-  private bytesOf({ headers, rawHeaders }: IncomingMessage): number {
+  private bytesOf({ headers, rawHeaders, url = '' }: IncomingMessage): number {
     const { 'content-length': length, 'transfer-encoding': coding } = headers;
     const body = coding === undefined ? Number(length ?? 0) : Infinity;
-    let bytes = REQUEST_BYTES + Math.min(body, this.account.bodyLimit);
+    let bytes = REQUEST_BYTES + url.length + Math.min(body, this.account.bodyLimit);
     for (const text of rawHeaders) bytes += text.length + FIELD_BYTES;
     return bytes;
   }
