@@ -22,8 +22,9 @@ export const SCHEMA = {
 export const NOT_MIGRATED =
   'its schema is not up to date: run `npx plant-store migrate`, or start the service with MIGRATE=on';
 
-/** What to do where there is no store yet. */
-export const TO_CREATE = ': run `npx plant-store migrate`, or start the service';
+/** What to do where there is no store. */
+export const NO_STORE =
+  "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
 
 /** What differs from one database engine to the next: all of it but the statements of the repositories. */
 export interface Engine {

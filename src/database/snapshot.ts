@@ -1,6 +1,6 @@
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { TO_CREATE, type Rows, type SnapshotReader } from './engine.js';
+import { NO_STORE, type Rows, type SnapshotReader } from './engine.js';
 import { engineOf, STORE_NAME, unusable } from './open-store.js';
 
 /** What is read, for the operator whom an error tells why it cannot be. */
@@ -11,7 +11,7 @@ export interface Subject {
   readonly advice: string;
 }
 
-const STORE: Subject = { name: STORE_NAME, advice: TO_CREATE };
+const STORE: Subject = { name: STORE_NAME, advice: NO_STORE };
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
 export class Snapshot {

@@ -6,7 +6,7 @@ import {
   NOT_MIGRATED,
   SCHEMA,
   statementTimeoutMs,
-  TO_CREATE,
+  NO_STORE,
   type Engine,
   type StoreConfig,
 } from './engine.js';
@@ -88,7 +88,7 @@ function optionsOf(config: StoreConfig) {
 
 /** Looks first: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
 function connectToExisting(config: StoreConfig) {
-  assertFile(config, TO_CREATE);
+  assertFile(config, NO_STORE);
   const options = optionsOf(config);
   return {
     ...options,
