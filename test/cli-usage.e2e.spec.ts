@@ -30,6 +30,7 @@ describe('help', () => {
     'token verify --help',
     'config --help',
     'migrate --help',
+    'check --help',
     'import --help',
     'export --help',
     'backup --help',
