@@ -9,27 +9,28 @@ import { toStoreUnavailable } from './store-errors.js';
  */
 const LEVEL_COLUMN = 'synchronous_commit';
 
-/** Other settings that make a commit worthless: with what value, and what to set instead. */
-const HAZARDS: Readonly<Record<string, readonly [value: string, instead: string]>> = {
-  fsync: ['off', 'on'],
-  full_page_writes: ['off', 'on'],
+/** The settings by which a commit could be lost, what each may be, and what to set it to. */
+const SETTINGS = [
+  ['synchronous_commit', /^(on|remote_apply)$/, 'on or remote_apply'],
+  ['fsync', /^on$/, 'on'],
+  ['full_page_writes', /^on$/, 'on'],
   // It hides the warning that a commit did not wait for the standby.
-  client_min_messages: ['error', 'warning'],
-};
+  ['client_min_messages', /^(?!error)/, 'warning'],
+] as const;
 
-const levelBy = (read: (name: string) => string) => `
-  CASE WHEN current_setting('fsync') = 'off' THEN 'fsync'
-    WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes'
-    WHEN ${read('client_min_messages')} = 'error' THEN 'client_min_messages'
-    ELSE ${read('synchronous_commit')} END`;
+const get = (name: string) => `current_setting('${name}')`;
+const keep = (name: string) => `set_config('${name}', ${get(name)}, true)`;
 
-/** What stands in that column: the level, or which of {@link HAZARDS} the server has. */
-export const COMMIT_LEVEL = levelBy((name) => `current_setting('${name}')`);
+/** What stands in that column: what the server has of them. */
+export const COMMIT_LEVEL = `concat_ws(' ', ${SETTINGS.map(([name]) => get(name)).join(', ')})`;
 
-/** The same, and keeps a reload of the server from changing it between the statement and its commit. */
-export const KEPT_COMMIT_LEVEL = levelBy(
-  (name) => `set_config('${name}', current_setting('${name}'), true)`,
-);
+/**
+ * The same, and keeps a reload of the server from changing what counts at the commit between the statement and its
+ * commit.
+ */
+export const KEPT_COMMIT_LEVEL = `
+  concat_ws(' ', ${keep('synchronous_commit')}, ${get('fsync')}, ${get('full_page_writes')},
+    ${keep('client_min_messages')})`;
 
 /** Milliseconds in which a server that can be reached takes a request to cancel a statement. */
 const CANCEL_TIMEOUT_MS = 1_000;
@@ -77,7 +78,7 @@ export class CheckedClient extends Client {
     // next statement fails, and the pool lends the connection no more.
     this.on('error', () => undefined);
     this.on('notice', ({ routine, message = '' }: Notice) => {
-      if (routine === 'SyncRepWaitForLSN' || SYNC.test(message)) this.warning = message;
+      if (routine === 'SyncRepWaitForLSN' || SYNC.test(message)) this.warning ??= message;
     });
   }
 
@@ -150,9 +151,13 @@ async function checked(client: CheckedClient, result: Promise<QueryResult>): Pro
 /** Of several statements at once, as a migration may send them, the driver gives an array of results. */
 function weaknessOf({ fields, rows }: Partial<QueryResult>): string | undefined {
   if (fields?.at(-1)?.name !== LEVEL_COLUMN) return undefined;
+  let last: unknown;
   for (const row of rows as Record<string, unknown>[]) {
-    const weakness = weaknessOfLevel(row[LEVEL_COLUMN]);
+    const level = row[LEVEL_COLUMN];
+    if (level === last) continue;
+    const weakness = weaknessOfLevel(String(level));
     if (weakness !== undefined) return weakness;
+    last = level;
   }
   return undefined;
 }
@@ -161,10 +166,12 @@ function weaknessOf({ fields, rows }: Partial<QueryResult>): string | undefined 
  * Why what is committed at a {@link COMMIT_LEVEL} could be lost; undefined where it could not
  * (postgresql.org/docs/current/runtime-config-wal.html).
  */
-export function weaknessOfLevel(level: unknown): string | undefined {
-  if (level === 'on' || level === 'remote_apply') return undefined;
-  const name = String(level);
-  const hazard = HAZARDS[name];
-  const is = hazard ? `${name} is ${hazard[0]}` : `synchronous_commit is ${name}`;
-  return `${is}, so that a plant could be lost: set it to ${hazard?.[1] ?? 'on or remote_apply'}`;
+export function weaknessOfLevel(level: string): string | undefined {
+  const values = level.split(' ');
+  for (const [i, [name, isSafe, safe]] of SETTINGS.entries()) {
+    const value = values[i] ?? '';
+    if (isSafe.test(value)) continue;
+    return `${name} is ${value}, so that a plant could be lost: set it to ${safe}`;
+  }
+  return undefined;
 }

@@ -167,11 +167,11 @@ function isUnavailableAtStart(error: unknown): boolean {
 async function assertDurable(store: DataSource): Promise<void> {
   const [row] = await store.query<Record<'level' | 'encoding', string>[]>(SETTINGS);
   const { level, encoding } = row ?? {};
-  const weakness = weaknessOfLevel(level);
+  const weakness = weaknessOfLevel(level ?? '');
   if (weakness !== undefined) throw new Error(weakness);
   if (encoding === 'UTF8') return;
   throw new Error(
-    `its encoding is ${encoding}, not UTF8: make the database by ` +
-      '`createdb --encoding UTF8 --template template0`',
+    `its encoding is ${encoding}, not UTF8: make one by ` +
+      '`createdb --encoding UTF8 --template template0 plants`',
   );
 }

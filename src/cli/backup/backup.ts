@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
-import { engineOf, openStore } from '../../database/open-store.js';
+import { engineOf, openStore, StoreUnusableError } from '../../database/open-store.js';
 import { Snapshot, type Subject } from '../../database/snapshot.js';
 import { dropLog } from '../../database/sqlite.js';
 import { describeError } from '../../errors/describe.js';
@@ -72,6 +72,8 @@ export async function runRestore(command: Command, file: string): Promise<void> 
     });
     try {
       await fill(config, source, parts).catch((error: unknown) => {
+        // It was not even opened.
+        if (error instanceof StoreUnusableError) throw error;
         const reason = `stopped: ${describeError(error)}; ${CONTINUES}`;
         throw new Error(reason, { cause: error });
       });
