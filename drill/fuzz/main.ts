@@ -40,7 +40,7 @@ installSchemathesis();
 /** For each of TCP and TLS, and for each engine: 100,000 of either in a whole run. */
 const [connections, cases] = values.quick ? [5_000, 1_000] : [50_000, 50_000];
 const bytes = [await fuzzBytes(seed, connections, false), await fuzzBytes(seed, connections, true)];
-const server = await PostgresServer.start(['fsync=off']);
+const server = await PostgresServer.start();
 const documents = await Promise.all([
   fuzzDocument('SQLite', () => Promise.resolve(new SqliteStore()), seed, cases),
   fuzzDocument('PostgreSQL', () => PostgresStore.create(server.url()), seed, cases),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
-import { engineOf, openStore, type Store } from '../../database/open-store.js';
+import { engineOf, openStore, StoreUnusableError, type Store } from '../../database/open-store.js';
 import { Snapshot } from '../../database/snapshot.js';
 import { dropLog } from '../../database/sqlite.js';
 import { isDamage } from '../../database/store-errors.js';
@@ -69,6 +69,8 @@ export async function runRestore(command: Command, file: string): Promise<void> 
     });
     try {
       await fill(config, backup, stored, finishTokens).catch((error: unknown) => {
+        // It was not even opened.
+        if (error instanceof StoreUnusableError) throw error;
         const reason = `stopped: ${describeError(error)}; ${CONTINUES}`;
         throw new Error(reason, { cause: error });
       });
