@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from '../http/connection.js';
 
 /** Something to read that is the same for everyone. */
@@ -15,14 +17,23 @@ export interface Page {
 
 /** Bytes that are handed to the connection at once: what a client does not read takes no more memory. */
 const PIECE = 16 * 1024;
+/** Pages that are sent at once. */
+const MAX_SENT = 64;
+let sent = 0;
+let turn = Promise.resolve();
 
 /**
  * Answers with a page from memory, or with 304 where the client has it (RFC 9110, section 13.1.2). The page is
  * made once, for the first who asks, so that a start does not wait for it; where that fails, the next one tries.
+ *
+ * @throws Fault OVERLOADED
  */
 export function pageSender(page: Page): (request: Request, response: Response) => Promise<void> {
   let made: ReturnType<typeof prepare> | undefined;
   return async (request, response) => {
+    if (sent >= MAX_SENT) throw new Fault(ERRORS.OVERLOADED);
+    sent += 1;
+    response.once('close', () => (sent -= 1));
     connectionOf(request).fill();
     made ??= prepare(page);
     const { body, headers } = await made.catch((error: unknown) => {
@@ -49,6 +60,10 @@ async function prepare({ type, make, isImmutable }: Page) {
   return { body, headers };
 }
 
-function* piecesOf(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
+/** One piece of all pages in each turn of the event loop: over TLS a page takes 1 ms or more, and creates go on. */
+async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE) {
+    await (turn = turn.then(() => setImmediate()));
+    yield body.subarray(at, at + PIECE);
+  }
 }
