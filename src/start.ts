@@ -17,7 +17,7 @@ import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
 async function start(): Promise<void> {
-  const { warnings } = loadEnvironment();
+  const warnings = loadEnvironment();
   const config = readConfig();
   const listening = Promise.withResolvers<Server>();
   // From here on: unhandled, the signal would end the process.
