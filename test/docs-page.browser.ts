@@ -61,8 +61,10 @@ it('shows the operation at once, fits a phone with its dialog, and follows the s
   await page.locator('.opblock.is-open .headers').first().waitFor();
   expect(await background()).toBe('rgb(250, 250, 250)');
   await page.emulateMedia({ colorScheme: 'dark' });
+  await page.locator('html.dark-mode').waitFor();
   expect(await background()).toBe('rgb(28, 32, 34)');
   await page.setViewportSize({ width: 390, height: 800 });
+  await page.waitForFunction('innerWidth === 390');
   expect(await width()).toBe(390);
   await page.getByRole('button', { name: 'Authorize' }).click();
   const box = await page.locator('.modal-ux .close-modal').boundingBox();
