@@ -74,6 +74,6 @@ export class Shutdown {
 
   private soFar(): string {
     const seconds = (performance.now() - this.beganAt) / 1_000;
-    return `${seconds.toFixed(1)} s; requests answered: ${this.answered}`;
+    return `${seconds.toFixed(1)} s; requests answered during the stop: ${this.answered}`;
   }
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { Server } from 'node:https';
+import { createServer } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { announce, announceManagement, announceStore } from './announce.js';
 import { createApp } from './app.js';
@@ -15,7 +17,7 @@ import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
 async function start(): Promise<void> {
-  const { warnings } = loadEnvironment();
+  const warnings = loadEnvironment();
   const config = readConfig();
   const listening = Promise.withResolvers<Server>();
   // From here on: unhandled, the signal would end the process.
@@ -45,12 +47,38 @@ function exit(signal: NodeJS.Signals): void {
   process.exit(0);
 }
 
-/** Starts the management listener, if there is to be one, and tells where it is. */
+/**
+ * Starts the management listener, if there is to be one, and tells where it is.
+ *
+ * @throws Error where it cannot listen; the message tells of PORT too where that is in use as well
+ */
 async function manage(config: Config, lifecycle: Lifecycle): Promise<ThisProcess | undefined> {
   if (config.managementPort === 'off') return undefined;
   const thisProcess = new ThisProcess(config, lifecycle);
-  announceManagement(await startManagement(config, thisProcess), config);
+  try {
+    announceManagement(await startManagement(config, thisProcess), config);
+  } catch (error) {
+    const other = await listenError(config);
+    if (other === undefined) throw error;
+    const problems = [error, other].map((problem) => toOperatorMessage(problem));
+    throw new Error(problems.join(' '), { cause: error });
+  }
   return thisProcess;
+}
+
+/** Why the service itself could not listen: undefined where it could. */
+async function listenError({ port, host, reusePort }: Config): Promise<unknown> {
+  // The kernel would give the probe connections that other processes on the port should have.
+  if (reusePort) return undefined;
+  const probe = createServer().listen(port, host);
+  try {
+    await once(probe, 'listening');
+    return undefined;
+  } catch (error) {
+    return error;
+  } finally {
+    probe.close();
+  }
 }
 
 try {

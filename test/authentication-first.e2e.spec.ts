@@ -8,7 +8,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const NO_TOKEN = { status: 401, body: { error: 2000, message: 'no bearer token' } };
+const NO_TOKEN = {
+  status: 401,
+  body: { error: 2000, message: 'no bearer token: send `Authorization: Bearer TOKEN`' },
+};
 const INVALID_TOKEN = { status: 401, body: { error: 2001, message: 'invalid or expired token' } };
 const json = { 'content-type': 'application/json' };
 const wrong = { ...json, authorization: 'Bearer x' };

@@ -8,7 +8,7 @@ const PLANT = '{"id":7,"name":"oak"}';
 const NO_TOKEN = {
   status: 401,
   challenge: 'Bearer realm="plant-store"',
-  body: { error: 2000, message: 'no bearer token' },
+  body: { error: 2000, message: 'no bearer token: send `Authorization: Bearer TOKEN`' },
 };
 const INVALID_TOKEN = {
   status: 401,

@@ -215,8 +215,9 @@ describe('config', () => {
     });
   });
 
-  it('exits with 78 where it is invalid, and shows no invalid value', async () => {
-    const bad = { PORT: 'hunter22', PUBLIC_URL: 'https://u:hunter22@h', NODE_ENV: 'staging' };
+  it('exits with 78 where it is invalid, and shows each value that is no secret, and its source', async () => {
+    writeFileSync(join(cwd, '.env'), 'NODE_ENV=staging\n');
+    const bad = { PORT: 'many', PUBLIC_URL: 'https://u:hunter22@h' };
     const ran = await run('config', bad);
     expect(ran.code).toBe(78);
     expect(ran.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; PUBLIC_URL [^\n]*\n$/);
@@ -228,9 +229,9 @@ describe('config', () => {
         { name: 'PORT', from: 'environment' },
       ]),
       problems: [
-        'PORT must be from 0 to 65535',
-        expect.stringMatching(/^PUBLIC_URL must be /),
-        'NODE_ENV must be one of production, development, test',
+        'PORT must be from 0 to 65535, not "many" (from environment)',
+        expect.stringMatching(/^PUBLIC_URL must be .* fragment \(from environment\)$/),
+        'NODE_ENV must be one of production, development, test, not "staging" (from .env)',
       ],
     });
     expect(ran.stdout + ran.stderr + json.stdout).not.toContain('hunter22');

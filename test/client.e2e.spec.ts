@@ -24,6 +24,21 @@ describe('plant-store/client', () => {
     },
   );
 
+  it('says so where the service does not speak HTTPS', async () => {
+    const { token } = service;
+    const baseUrl = `https://127.0.0.1:${service.port}`;
+    const created = new PlantStoreClient({ baseUrl, token }).createPlant({ id: 1, name: 'Alder' });
+    await expect(created).rejects.toMatchObject({
+      message: 'the service speaks HTTP, not HTTPS',
+      tries: 1,
+    });
+  });
+
+  it('says that a token is empty', () => {
+    const make = () => new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token: '' });
+    expect(make).toThrow('token is empty');
+  });
+
   it('says by type, status and number why a plant is refused, and by which request', async () => {
     await plants.createPlant({ id: 1, name: 'Alder' });
     const refused = plants.createPlant({ id: 1, name: 'Oak' });

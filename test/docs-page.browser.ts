@@ -3,7 +3,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { Service } from './support/service.js';
 
 // Not part of `npm test`, which runs on a machine without a browser: `npm run test:browser`.
-const { CHROMIUM = '/usr/bin/chromium', SCREENSHOT } = process.env;
+const { CHROMIUM = '/usr/bin/chromium' } = process.env;
 
 let service: Service;
 let browser: Browser;
@@ -38,14 +38,9 @@ async function authorize(token: string): Promise<void> {
   await page.locator('.modal-ux .btn-done').click();
 }
 
-/** Opens the operation and sends its plant, or another one; what the page shows of the answer. */
+/** Sends the operation's plant, or another one; what the page shows of the answer. */
 async function tryOut(plant?: string): Promise<string> {
   const tryIt = page.getByRole('button', { name: 'Try it out' });
-  if (!(await page.locator('.opblock.is-open').isVisible())) {
-    await page.locator('.opblock-summary-control').click();
-    if (SCREENSHOT) await page.screenshot({ path: SCREENSHOT });
-  }
-  // A reload finds the operation open, by the page's address.
   const execute = page.getByRole('button', { name: 'Execute' });
   await tryIt.or(execute).first().waitFor();
   if (await tryIt.isVisible()) await tryIt.click();
@@ -57,6 +52,27 @@ async function tryOut(plant?: string): Promise<string> {
   await answer.waitFor();
   return answer.innerText();
 }
+
+/** Its value, as a script of the page would read it. */
+const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
+const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+
+it('shows the operation at once, fits a phone with its dialog, and follows the system into the dark', async () => {
+  await page.locator('.opblock.is-open .headers').first().waitFor();
+  expect(await background()).toBe('rgb(250, 250, 250)');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.locator('html.dark-mode').waitFor();
+  expect(await background()).toBe('rgb(28, 32, 34)');
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.waitForFunction('innerWidth === 390');
+  expect(await width()).toBe(390);
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  const box = await page.locator('.modal-ux .close-modal').boundingBox();
+  expect((box?.x ?? NaN) + (box?.width ?? NaN)).toBeLessThanOrEqual(390);
+  await page.locator('.modal-ux .btn-done').click();
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1100, height: 1000 });
+});
 
 const reload = () => page.reload({ waitUntil: 'networkidle' });
 const onDisk = () => page.evaluate('JSON.stringify([localStorage, document.cookie])');

@@ -66,16 +66,16 @@ describe('import', () => {
       stdout: '1 plant is stored (sent 4, refused 3)\n',
     });
     expect(stderr.trimEnd().split('\n').sort()).toEqual([
-      'line 3: error 1000: the body is not valid JSON',
+      'line 3: error 1000: the body is not valid JSON at byte 0 of 4',
       'line 4: error 1003: id must be an integer from -2^63 to 2^63-1',
-      'line 5: error 1003: name must be a string',
+      'line 5: error 1003: name is missing',
     ]);
     const rejects = readFileSync(join(service.store.folder, 'r.ndjson'), 'utf8').trimEnd();
     const parsed = rejects.split('\n').map((line) => JSON.parse(line) as { line: number });
     expect(parsed.sort((a, b) => a.line - b.line)).toEqual([
-      { line: 3, error: 1000, message: 'the body is not valid JSON', plant: 'nope' },
+      { line: 3, error: 1000, message: 'the body is not valid JSON at byte 0 of 4', plant: 'nope' },
       expect.objectContaining({ line: 4, error: 1003, plant: '{"id":1e99,"name":"x"}' }),
-      { line: 5, error: 1003, message: 'name must be a string', plant: '{"id":2}' },
+      { line: 5, error: 1003, message: 'name is missing', plant: '{"id":2}' },
     ]);
   });
 

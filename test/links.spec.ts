@@ -27,3 +27,10 @@ it.each(PAGES)('the links of %s lead to files and headings that are there', (pag
     });
   }
 });
+
+it.each(['python/main.py', 'go/main.go'])('docs/clients.md has the retries of %s', (file) => {
+  const page = readFileSync('docs/clients.md', 'utf8');
+  const source = readFileSync(`test/clients/${file}`, 'utf8');
+  const [create = 'none'] = /^(?:def|func) create[^]*?\n(?=\n\n|\nfunc )/m.exec(source) ?? [];
+  expect(page).toContain(create.trim());
+});

@@ -139,14 +139,20 @@ describe('MANAGEMENT_PORT', () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
-    const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'fatal' };
+    const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'info' };
     const { code, stdout, stderr } = await runMain(service.store, env);
-    expect(stdout).not.toContain('Management');
+    const second = await runMain(service.store, { ...env, PORT: `${service.port}` });
     other.close();
-    const reason =
-      `Port ${port} is in use by another process: stop that one, ` +
-      'or set MANAGEMENT_PORT to another port.\n';
-    expect({ code, stderr }).toEqual({ code: 1, stderr: reason });
+    expect(stdout).toMatch(/^plant-store .*\n$/);
+    const reason = (busy: number, name: string) =>
+      `Port ${busy} is in use by another process: stop that one, or set ${name} to another port.`;
+    const first = reason(port, 'MANAGEMENT_PORT');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${first}\n` });
+    expect(second).toEqual({
+      code: 1,
+      stdout,
+      stderr: `${first} ${reason(service.port, 'PORT')}\n`,
+    });
   });
 
   it('at an address that is not of this machine: exit 1, and the reason', async () => {

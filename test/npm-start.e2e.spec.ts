@@ -88,7 +88,9 @@ describe('npm start is one process to whoever started it', () => {
     expect((await connection.read()).status).toBe(200);
     expect(await npm.closed).toEqual([0, null]);
     expect(npm.log.text.match(/: stopping$/gm)).toHaveLength(1);
-    expect(npm.log.text.match(/stopped after .*requests answered: 1$/gm)).toHaveLength(1);
+    expect(
+      npm.log.text.match(/stopped after .*requests answered during the stop: 1$/gm),
+    ).toHaveLength(1);
     await gone(npm.pid);
   });
 

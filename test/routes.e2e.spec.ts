@@ -39,7 +39,7 @@ it('every route answers 401 to a request without a token, but for the public one
     expect({ route, status, body }).toEqual({
       route,
       status: 401,
-      body: { error: 2000, message: 'no bearer token' },
+      body: { error: 2000, message: 'no bearer token: send `Authorization: Bearer TOKEN`' },
     });
   }
 });

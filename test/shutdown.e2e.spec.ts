@@ -83,7 +83,7 @@ describe('the log of a stop', () => {
     const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
     expect(lines).toEqual([
       expect.stringMatching(/SIGTERM: stopping$/),
-      expect.stringMatching(/stopped after \d+\.\d s; requests answered: 1$/),
+      expect.stringMatching(/stopped after \d+\.\d s; requests answered during the stop: 1$/),
     ]);
   });
 });

@@ -50,7 +50,7 @@ describe('systemctl start', () => {
     );
     expect(output.trimEnd().split('\n')).toEqual([
       'start: 0',
-      '{"error":2000,"message":"no bearer token"}',
+      '{"error":2000,"message":"no bearer token: send `Authorization: Bearer TOKEN`"}',
       '700',
       '600',
       'stop: 0',

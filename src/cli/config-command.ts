@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Environment } from '../config/environment.js';
 import type { Setting } from '../config/settings.js';
 import { alignColumns, jsonOption, print, readStoreConfig } from './session.js';
 
@@ -8,12 +7,8 @@ const DESCRIPTION =
   'the file .env or --env-file, the file that NAME_FILE names, or the default. Secrets are masked. ' +
   'An invalid configuration exits with 78.';
 
-/**
- * `config`: shows and checks the configuration.
- *
- * @param environment what the environment has become when the command runs
- */
-export function addConfigCommand(program: Command, environment: () => Environment): void {
+/** `config`: shows and checks the configuration. */
+export function addConfigCommand(program: Command): void {
   program
     .command('config')
     .summary('print and check the configuration')
@@ -26,7 +21,7 @@ export function addConfigCommand(program: Command, environment: () => Environmen
     .action(async (_options: unknown, command: Command) => {
       const { describeSettings } = await import('../config/settings.js');
       const { checkConfig } = await import('../config/read-config.js');
-      const variables = describeSettings(environment());
+      const variables = describeSettings();
       const { problems } = checkConfig();
       print(command, asTable(variables), { variables, problems });
       const config = await readStoreConfig(command);

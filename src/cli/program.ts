@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/config.js';
-import { loadEnvironment, type Environment } from '../config/environment.js';
+import { loadEnvironment } from '../config/environment.js';
 import { readSecret } from '../config/variable.js';
 import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
@@ -63,18 +63,18 @@ function createProgram(): Command {
       outputError: (text, write) =>
         write(`${text.trim().replaceAll('\n', ' ').replace(/=.*'/, "=…'")}\n`),
     });
-  let environment: Environment | undefined;
   addTokenCommands(program);
   addMigrateCommand(program);
   addCheckCommand(program);
-  addConfigCommand(program, () => environment ?? loadEnvironment());
+  addConfigCommand(program);
   addImportCommand(program);
   addExportCommand(program);
   addBackupCommand(program);
   addRestoreCommand(program);
   return program.hook('preSubcommand', (_program, command) => {
-    environment = loadEnvironment(program.opts<GlobalOptions>().envFile, variablesOf(program));
-    for (const warning of environment.warnings) process.stderr.write(`warning: ${warning}\n`);
+    const { envFile } = program.opts<GlobalOptions>();
+    const warnings = loadEnvironment(envFile, variablesOf(program));
+    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
     readSecretFiles(program, command);
   });
 }

@@ -43,8 +43,10 @@ export class AnswerError extends PlantStoreError {
   }
 }
 
-/** Node's codes of a certificate that is not trusted, and of a service that does not speak TLS. */
-const TLS_FAILURE = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
+/** Node's codes of a service that does not speak TLS. */
+const NO_TLS = /^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
+/** And of a certificate that is not trusted. */
+const TLS_FAILURE = /CERT|LEAF_SIGNATURE|^ERR_TLS_/;
 
 /** No connection, or one that broke; `cause` is what fetch() said. */
 export class ConnectionError extends PlantStoreError {
@@ -54,13 +56,15 @@ export class ConnectionError extends PlantStoreError {
 
   constructor(cause: unknown, tries: number, message?: string) {
     const { code, message: text } = rootOf(cause);
-    super(message ?? text, tries, { cause });
+    // OpenSSL's own sentence says nothing to who has mistyped an address.
+    const noTls = NO_TLS.test(String(code)) ? 'the service speaks HTTP, not HTTPS' : undefined;
+    super(message ?? noTls ?? text, tries, { cause });
     this.code = typeof code === 'string' ? code : undefined;
   }
 
   /** Whether the two do not agree on TLS, which no further try would change. */
   get isTlsFailure(): boolean {
-    return TLS_FAILURE.test(this.code ?? '');
+    return NO_TLS.test(this.code ?? '') || TLS_FAILURE.test(this.code ?? '');
   }
 }
 

@@ -89,6 +89,7 @@ export class PlantStoreClient {
     this.firstDelayMs = options.firstDelayMs ?? 200;
     this.fetch = options.fetch ?? ((url, init) => fetch(url, init));
     // fetch() would say so too late, as if the connection had failed. The value stays out of messages.
+    if (this.token === '') throw new TypeError('token is empty');
     if (!isCredential(this.token)) throw new TypeError('token is not a bearer token');
   }
 

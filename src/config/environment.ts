@@ -3,14 +3,12 @@ import { parseEnv } from 'node:util';
 import { ConfigError } from './variable.js';
 import { misspelledNames } from './misspelled.js';
 
-/** What a file has added to the environment of this process. */
-export interface Environment {
-  /** The file, as the operator names it; undefined where there is none. */
-  readonly file: string | undefined;
-  /** The variables that it has set: those that the environment did not have. */
-  readonly fromFile: ReadonlySet<string>;
-  /** What an operator should know, one line each: names that are probably typos. */
-  readonly warnings: readonly string[];
+/** The files of the variables that a file has set in this process, as the operator names them. */
+const FILES = new Map<string, string>();
+
+/** Where the value of a variable of this process comes from: `environment`, or the file that has set it. */
+export function sourceOf(name: string): string {
+  return FILES.get(name) ?? 'environment';
 }
 
 const QUOTED = String.raw`'[^']*'|"(?:\\[^]|[^"\\])*"`;
@@ -28,15 +26,20 @@ const ASSIGNMENT = new RegExp(
  *
  * @param file path of the environment file
  * @param others variables that are not the configuration's, for what would be typos of them
+ * @returns what an operator should know, one line each: names that are probably typos
  * @throws ConfigError where the file cannot be read
  */
-export function loadEnvironment(file?: string, others?: readonly string[]): Environment {
+export function loadEnvironment(file?: string, others?: readonly string[]): string[] {
   const path = file ?? (existsSync('.env') ? '.env' : undefined);
-  const found = path === undefined ? {} : readVariables(path, file !== undefined);
-  const fromFile = new Set(Object.keys(found).filter((name) => !(name in process.env)));
-  const warnings = misspelledNames(Object.keys(found), others).map((name) => `${path}: ${name}`);
-  for (const name of fromFile) process.env[name] = found[name];
-  return { file: path, fromFile, warnings };
+  FILES.clear();
+  if (path === undefined) return [];
+  const found = readVariables(path, file !== undefined);
+  for (const [name, value] of Object.entries(found)) {
+    if (name in process.env) continue;
+    process.env[name] = value;
+    FILES.set(name, path);
+  }
+  return misspelledNames(Object.keys(found), others).map((name) => `${path}: ${name}`);
 }
 
 function readVariables(path: string, isSystemd: boolean): NodeJS.Dict<string> {

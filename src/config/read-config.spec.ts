@@ -167,17 +167,32 @@ describe('readConfig', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['x', 'grpc://otel:4317']],
     ['NODE_ENV', ['prod', 'staging', 'Production']],
     ['OTEL_EXPORTER_OTLP_HEADERS', ['x', 'x=', '=x', 'x=%', 'a=b,', 'a b=c', 'a=%0d%0Ab']],
-  ])('%s is never %j, and the value is not repeated', (name, values) => {
+  ])('%s is never %j', (name, values) => {
     for (const value of values) {
       const problems = problemsWith({ [name]: value });
-      expect(problems).toMatch(new RegExp(`^${name} must be .+$`));
-      expect(problems.split(' ')).not.toContain(value);
+      expect(problems).toMatch(new RegExp(`^${name} must be .+ \\(from environment\\)$`));
+    }
+  });
+
+  it('names an invalid value, unless it is or may have a secret', () => {
+    expect(problemsWith({ PORT: '80 81' })).toBe(
+      'PORT must be from 0 to 65535, not "80 81" (from environment)',
+    );
+    const secret = 's3cr3t';
+    const values = [`postgres://u:${secret}@h`, `https://u:${secret}@h`, `https://h?k=${secret}`];
+    for (const value of [...values, `plant_${secret}`, `${secret}${'x'.repeat(80)}\n`]) {
+      for (const { name } of VARIABLES)
+        expect(problemsWith({ [name]: value })).not.toContain(secret);
+    }
+    for (const name of ['DATABASE_URL', 'OTEL_EXPORTER_OTLP_HEADERS']) {
+      expect(problemsWith({ [name]: secret })).toMatch(/^\w+ must be [^]+ \(from environment\)$/);
+      expect(problemsWith({ [name]: secret })).not.toContain(secret);
     }
   });
 
   it('DATABASE_URL is never without a path', () => {
     expect(problemsWith({ DATABASE_URL: 'sqlite:' })).toBe(
-      'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database',
+      'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database (from environment)',
     );
   });
 
@@ -200,12 +215,14 @@ describe('readConfig', () => {
   it('lists every problem, one a line', () => {
     expect(problemsWith({ PORT: 'x', DOCS: 'x', LOG_LEVEL: 'x' }).split('\n')).toEqual([
       expect.stringMatching(/^PORT must be /),
-      'DOCS must be on or off',
-      'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace',
+      'DOCS must be on or off, not "x" (from environment)',
+      expect.stringMatching(
+        /^LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, not /,
+      ),
     ]);
   });
 
   it.each(['toString', '__proto__', 'constructor'])('DOCS=%s is no value either', (value) => {
-    expect(problemsWith({ DOCS: value })).toBe('DOCS must be on or off');
+    expect(problemsWith({ DOCS: value })).toMatch(/^DOCS must be on or off, not "/);
   });
 });

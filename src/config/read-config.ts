@@ -1,4 +1,5 @@
 import { Config } from './config.js';
+import { sourceOf } from './environment.js';
 import { ConfigError, readSecret, VARIABLES, type ConfigVariable } from './variable.js';
 
 /**
@@ -13,7 +14,7 @@ export function readConfig(env = process.env): Config {
   return config;
 }
 
-/** The configuration as far as it is valid, with a line for each problem: its variable and what it must be. */
+/** The configuration as far as it is valid, with a line for each problem. */
 export function checkConfig(env = process.env): { config: Config; problems: string[] } {
   const config = new Config();
   const problems: string[] = [];
@@ -22,7 +23,7 @@ export function checkConfig(env = process.env): { config: Config; problems: stri
       const text = textOf(variable, env);
       if (!text) continue;
       const value = variable.parser.parse(text);
-      if (value === undefined) problems.push(`${variable.name} ${variable.parser.must}`);
+      if (value === undefined) problems.push(describeInvalid(variable, text, env));
       else Object.assign(config, { [variable.field]: value });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -35,6 +36,23 @@ export function checkConfig(env = process.env): { config: Config; problems: stri
 /** @throws ConfigError where the file of a secret cannot be read */
 export function textOf({ name, mask }: ConfigVariable, env = process.env): string | undefined {
   return mask ? readSecret(name, env) : env[name];
+}
+
+/** Where the value of a variable comes from: `default`, `environment`, a file, or the variable `NAME_FILE`. */
+export function originOf({ name, mask }: ConfigVariable, env = process.env): string {
+  if (mask && env[`${name}_FILE`]) return `${name}_FILE`;
+  return env[name] ? sourceOf(name) : 'default';
+}
+
+/** What a value may have to be shown: neither a token, nor what carries credentials and queries in an address. */
+const SHOWABLE = /^(?!.*plant_)[ -~]{1,80}$/;
+
+/** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
+function describeInvalid(variable: ConfigVariable, text: string, env: NodeJS.ProcessEnv): string {
+  const { name, parser, mask } = variable;
+  const isShown = !mask && SHOWABLE.test(text) && !/[@?]/.test(text);
+  const value = isShown ? `, not ${JSON.stringify(text)}` : '';
+  return `${name} ${parser.must}${value} (from ${originOf(variable, env)})`;
 }
 
 /** What two variables together must be: a sentence for the operator, and when it is broken. */

@@ -1,6 +1,5 @@
 import { Config, VERSION } from './config.js';
-import type { Environment } from './environment.js';
-import { textOf } from './read-config.js';
+import { originOf, textOf } from './read-config.js';
 import { ConfigError } from './variable.js';
 import { describeStore } from './store-address.js';
 import { VARIABLES, type ConfigVariable } from './variable.js';
@@ -15,16 +14,12 @@ export interface Setting {
 }
 
 /** Every variable of the configuration, in its order. */
-export function describeSettings(environment: Environment): Setting[] {
-  return VARIABLES.map((variable) => {
-    const { name, mask } = variable;
-    const isFromFile = mask && process.env[`${name}_FILE`];
-    return {
-      name,
-      value: valueOf(variable),
-      from: isFromFile ? `${name}_FILE` : originOf(name, environment),
-    };
-  });
+export function describeSettings(): Setting[] {
+  return VARIABLES.map((variable) => ({
+    name: variable.name,
+    value: valueOf(variable),
+    from: originOf(variable),
+  }));
 }
 
 /** What this process is and which store it works on, in one line for the operator, without a password. */
@@ -52,9 +47,4 @@ export function defaultOf({ field, parser }: ConfigVariable): string {
   if (parser.format) return parser.format(value);
   // Else it is a list or a record, and empty.
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
-function originOf(name: string, { file, fromFile }: Environment): string {
-  if (!process.env[name]) return 'default';
-  return fromFile.has(name) && file !== undefined ? file : 'environment';
 }

@@ -22,7 +22,7 @@ describe('DATABASE_URL_FILE', () => {
   it.each([
     ['', 'DATABASE_URL_FILE must not name an empty file'],
     ['\n', 'DATABASE_URL_FILE must not name an empty file'],
-    ['SECRET', 'DATABASE_URL must be sqlite: and the path of a file, or '],
+    ['SECRET', 'host/database (from DATABASE_URL_FILE)'],
   ])('is refused where it holds %j', (text, problem) => {
     expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).toThrow(problem);
     expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).not.toThrow('SECRET');

@@ -28,7 +28,7 @@ export function SecretVariable(
   return (_target, field) => void VARIABLES.push({ name, field: String(field), parser, mask });
 }
 
-/** Invalid configuration; the message lists every variable at fault, and never a value. */
+/** Invalid configuration; the message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
 
 /**

@@ -27,7 +27,7 @@ export const ERRORS = {
   NO_TOKEN: {
     error: 2000,
     status: 401,
-    message: 'no bearer token',
+    message: 'no bearer token: send `Authorization: Bearer TOKEN`',
     headers: { 'www-authenticate': REALM },
   },
   // One message for malformed, unknown, expired and revoked: the answer helps nobody to guess.

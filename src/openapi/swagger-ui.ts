@@ -24,10 +24,15 @@ const FILES = [
 /**
  * Starts Swagger UI on the document, which stands beside the script's own folder, whatever path a proxy
  * puts before both. The token outlives a reload of the tab, but never the tab: Swagger UI's own
- * `persistAuthorization` would keep it on disk. A token that was pasted with its scheme loses that.
+ * `persistAuthorization` would keep it on disk. A token that was pasted with its scheme loses that. Swagger UI has a
+ * dark mode, but no switch for it in this layout.
  */
 const INIT = `const url = new URL('../openapi.json', document.currentScript.src).href;
 const KEY = 'plant-store-token';
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+followScheme();
+dark.addEventListener('change', followScheme);
 const keepToken = () => ({
   statePlugins: {
     auth: {
@@ -55,10 +60,31 @@ const ui = SwaggerUIBundle({
   url,
   dom_id: '#swagger-ui',
   deepLinking: true,
+  docExpansion: 'full',
   plugins: [keepToken],
   onComplete,
 });
 `;
+
+/** What Swagger UI lacks: tables that fit a phone, text that can be read in the dark; and no operation has links. */
+const STYLE = `
+      body { margin: 0; background: #fafafa; }
+      .swagger-ui .response-col_links { display: none; }
+      .swagger-ui .response-controls { flex-wrap: wrap; }
+      html.dark-mode body { background: #1c2022; }
+      html.dark-mode .swagger-ui :is(.header-col, .examples__section-header, .examples-select__section-label) {
+        color: #e4e6e6;
+      }
+      @media (max-width: 640px) {
+        .swagger-ui .wrapper { padding: 0 8px; }
+        .swagger-ui .servers > label select { min-width: 0; max-width: 100%; width: 100%; }
+        .swagger-ui .servers > label { margin: 0; }
+        .swagger-ui :is(.opblock-description-wrapper, .responses-inner, .opblock-section .opblock-body) { padding: 8px; }
+        .swagger-ui .responses-table thead { display: none; }
+        .swagger-ui .responses-table :is(tbody, tr, td) { display: block; width: auto; }
+        .swagger-ui .responses-table td { padding: 4px 0; }
+      }
+    `;
 
 /** Swagger UI, by the paths that it is at. */
 export function swaggerUi(): Record<string, Page> {
@@ -88,7 +114,7 @@ function html(base: string): string {
     <link rel="icon" type="image/png" sizes="32x32" href="${at('favicon-32x32.png')}">
     <link rel="icon" type="image/png" sizes="16x16" href="${at('favicon-16x16.png')}">
     <link rel="stylesheet" href="${at('swagger-ui.css')}">
-    <style>body { margin: 0; background: #fafafa; }</style>
+    <style>${STYLE}</style>
   </head>
   <body>
     <div id="swagger-ui"></div>

@@ -13,7 +13,7 @@ it is. A request that was refused has stored nothing.
 
 Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53
 loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
-such an id into the body, as docs/clients.md shows. \`name\` and \`tag\` are kept exactly; text with U+0000
+such an id into the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. \`name\` and \`tag\` are kept exactly; text with U+0000
 or an unpaired surrogate is refused. Fields beyond the schema are dropped.`;
 
 const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };

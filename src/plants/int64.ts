@@ -38,7 +38,10 @@ export function IsInt64(): PropertyDecorator {
     name: 'isInt64',
     validator: {
       validate: isInt64,
-      defaultMessage: () => '$property must be an integer from -2^63 to 2^63-1',
+      defaultMessage: (args) =>
+        args?.value === undefined
+          ? '$property is missing'
+          : '$property must be an integer from -2^63 to 2^63-1',
     },
   });
 }

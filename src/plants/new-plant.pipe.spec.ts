@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ERRORS, Fault } from '../errors/errors.js';
+import { findJsonFault } from './find-json-fault.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 
 const pipe = new NewPlantPipe();
@@ -13,6 +14,20 @@ function faultOf(text: string): unknown {
     return error;
   }
   return undefined;
+}
+
+/** What V8 says of a text that is not JSON: a position, or the token, or only that the text ends. */
+function parseError(text: string): { position?: number; token?: string | undefined } | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    const position = /at position (\d+)/.exec(message)?.[1];
+    if (position !== undefined) return { position: Number(position) };
+    if (message === 'Unexpected end of JSON input') return { position: text.length };
+    return { token: /^Unexpected token '([^]+?)', /.exec(message)?.[1] };
+  }
 }
 
 describe('NewPlantPipe', () => {
@@ -42,7 +57,32 @@ describe('NewPlantPipe', () => {
   });
 
   it('throws INVALID_JSON for a text that is none', () => {
-    expect(faultOf('{"id":7,')).toEqual(new Fault(ERRORS.INVALID_JSON));
+    const message = 'the body is not valid JSON at byte 8 of 8';
+    expect(faultOf('{"id":7,')).toEqual(new Fault(ERRORS.INVALID_JSON, message));
+  });
+
+  it('finds what is wrong where V8 does, or where the token begins that V8 has read some of', () => {
+    const change = fc.tuple(
+      fc.nat(),
+      fc.nat(2),
+      fc.constantFrom('', ...Array.from('{}[],:"\\\n-.0et ')),
+    );
+    fc.assert(
+      fc.property(fc.json(), change, (json, [at, dropped, added]) => {
+        expect(findJsonFault(json) ?? json.length).toBe(json.length);
+        const from = at % (json.length + 1);
+        const text = json.slice(0, from) + added + json.slice(from + dropped);
+        const error = parseError(text);
+        if (error === undefined) return;
+        const fault = findJsonFault(text) ?? NaN;
+        const before = parseError(text.slice(0, fault)) ?? { position: fault };
+        expect(before.position ?? fault).toBe(fault);
+        const read = text.slice(fault, error.position ?? fault);
+        expect(read).toMatch(/^("[^]*|[\d.eE+-]*|[a-z]*)$/);
+        if (error.token !== undefined) expect(text.slice(fault)).toContain(error.token);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('throws INVALID_PLANT with every reason', () => {
@@ -50,7 +90,7 @@ describe('NewPlantPipe', () => {
     expect(fault.kind).toBe(ERRORS.INVALID_PLANT);
     expect(fault.message.split('; ').sort()).toEqual([
       'id must be an integer from -2^63 to 2^63-1',
-      'name must be a string',
+      'name is missing',
       'tag must not contain U+0000 or unpaired surrogates',
     ]);
   });
@@ -64,6 +104,13 @@ describe('NewPlantPipe', () => {
         expect([ERRORS.INVALID_JSON, ERRORS.INVALID_PLANT]).toContain((fault as Fault).kind);
       }),
     );
+  });
+
+  it('finds what is wrong with 1 MB, the most that a body may be set to have', () => {
+    const texts = ['['.repeat(2 ** 20), `["${'\\n'.repeat(2 ** 19)}`];
+    const faults = texts.map((text) => (faultOf(text) as Fault).message);
+    const { message } = ERRORS.INVALID_JSON;
+    expect(faults).toEqual([message, `${message} at byte 1 of 1048578`]);
   });
 
   it('reads an id behind 1 MB of escapes, the most that a body may be set to have', () => {

@@ -1,6 +1,7 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { Validator } from 'class-validator/cjs/validation/Validator.js';
 import { ERRORS, Fault } from '../errors/errors.js';
+import { findJsonFault } from './find-json-fault.js';
 import { parseInt64 } from './int64.js';
 import { isNewPlant, NewPlantDto } from './plant.dto.js';
 
@@ -11,7 +12,7 @@ const FRACTION_OR_EXPONENT = /\d[.eE]/;
  * Turns the text of a request's body into a NewPlant: reads the JSON, the id from its digits, and
  * validates; fields beyond the schema are dropped.
  *
- * @throws Fault INVALID_JSON, or INVALID_PLANT with a message that names every field at fault
+ * @throws Fault INVALID_JSON with the offset of what is wrong, or INVALID_PLANT with a message that names every field at fault
  */
 @Injectable()
 export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
@@ -34,12 +35,18 @@ function readObject(text: string): Record<string, unknown> {
   try {
     body = JSON.parse(text);
   } catch {
-    throw new Fault(ERRORS.INVALID_JSON);
+    throw new Fault(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message}${placeOf(text)}`);
   }
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
     return body as Record<string, unknown>;
   }
   throw new Fault(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
+}
+
+function placeOf(text: string): string {
+  const fault = findJsonFault(text);
+  if (fault === undefined) return '';
+  return ` at byte ${Buffer.byteLength(text.slice(0, fault))} of ${Buffer.byteLength(text)}`;
 }
 
 /**

@@ -19,10 +19,12 @@ function IsStorableText(options?: ValidationOptions): PropertyDecorator {
       name: 'isStorableText',
       validator: {
         validate: isStorableText,
-        defaultMessage: (args) =>
-          typeof args?.value === 'string'
+        defaultMessage: (args) => {
+          if (args?.value === undefined) return '$property is missing';
+          return typeof args.value === 'string'
             ? '$property must not contain U+0000 or unpaired surrogates'
-            : '$property must be a string',
+            : '$property must be a string';
+        },
       },
     },
     options,

@@ -29,9 +29,10 @@ export class ServiceLogger implements LoggerService {
     this.write('fatal', message, rest);
   }
 
-  /** Nest logs what fails a start, with its stack; main.ts says it in words for the operator. */
+  /** Nest logs what fails a start, with its stack or its code; main.ts says it in words for the operator. */
   error(message: unknown, ...rest: unknown[]): void {
-    this.write(rest.at(-1) === 'ExceptionHandler' ? 'debug' : 'error', message, rest);
+    const isOfStart = /^(ExceptionHandler|NestApplication)$/.test(String(rest.at(-1)));
+    this.write(isOfStart ? 'debug' : 'error', message, rest);
   }
 
   warn(message: unknown, ...rest: unknown[]): void {

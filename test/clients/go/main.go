@@ -6,7 +6,21 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"time"
 )
+
+func create(client *ClientWithResponses, plant NewPlant) (*CreatePlantResponse, error) {
+	for delay := 200 * time.Millisecond; ; delay *= 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		answer, err := client.CreatePlantWithResponse(ctx, plant)
+		cancel()
+		isFinal := err == nil && answer.StatusCode() != 429 && answer.StatusCode() < 500
+		if isFinal || delay > 3*time.Second {
+			return answer, err
+		}
+		time.Sleep(delay)
+	}
+}
 
 func main() {
 	authorize := func(_ context.Context, request *http.Request) error {
@@ -19,12 +33,12 @@ func main() {
 	}
 	tag := "Alnus"
 	plant := NewPlant{Id: math.MaxInt64, Name: "Alder", Tag: &tag}
-	created, err := client.CreatePlantWithResponse(context.Background(), plant)
+	created, err := create(client, plant)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(created.JSON200.Name)
-	refused, err := client.CreatePlantWithResponse(context.Background(), NewPlant{Id: plant.Id, Name: "Oak"})
+	refused, err := create(client, NewPlant{Id: plant.Id, Name: "Oak"})
 	if err != nil {
 		panic(err)
 	}
