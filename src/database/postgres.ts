@@ -1,27 +1,11 @@
 import { userInfo } from 'node:os';
-import { defaults, type Client } from 'pg';
-import {
-  DataSource,
-  MigrationExecutor,
-  type DataSourceOptions,
-  type EntityManager,
-  type QueryRunner,
-} from 'typeorm';
+import { defaults } from 'pg';
+import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import {
-  MAX_ID,
-  MIN_ID,
-  SCHEMA,
-  statementTimeoutMs,
-  WritePath,
-  type Engine,
-  type Rows,
-  type SnapshotReader,
-  type StoreConfig,
-} from './engine.js';
+import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
 import { Logger } from './logger.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
-import { CopyOut, toJson } from './postgres-copy.js';
+import { reader } from './postgres-reader.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
@@ -35,6 +19,9 @@ const MIGRATION_LOCK = 0x70_6c_61_6e_74;
  * gives up before their requests do, and nothing is changed.
  */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
+
+/** Citus's workers have locks too: this sends them each later SET LOCAL. Elsewhere it is a name without a meaning. */
+const SEND_SETTINGS = "SET LOCAL citus.propagate_set_commands = 'local'";
 
 /** What {@link assertDurable} reads. */
 const SETTINGS = `
@@ -64,16 +51,6 @@ class PostgresWritePath extends WritePath {
     return Promise.resolve();
   }
 }
-
-/** For this transaction alone, so that a pooler may stand between. Older servers than 17 have no limit of the last kind. */
-const reader: SnapshotReader = {
-  begin: `
-    BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-    SET LOCAL statement_timeout = 0;
-    SET LOCAL idle_in_transaction_session_timeout = 0;
-    SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`,
-  lines: readLines,
-};
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -111,17 +88,6 @@ function connect(config: StoreConfig, timeoutMs?: number) {
   } satisfies DataSourceOptions;
 }
 
-async function* readLines(runner: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
-  const { cells, table, from = MIN_ID, to = MAX_ID } = rows;
-  if (from > to) return;
-  const client = (await runner.connect()) as Client;
-  const [first, last] = [from, to].map((id) => `CAST('${id}' AS BIGINT)`);
-  const where = `id >= ${first} AND id <= ${last}`;
-  const columns = cells.map(({ column }) => column).join(', ');
-  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id`;
-  for await (const text of client.query(new CopyOut(sql))) yield toJson(text as Buffer, rows);
-}
-
 /** The user that PostgreSQL's own clients take where neither the address nor the environment names one. */
 function systemUser(): string | undefined {
   try {
@@ -142,6 +108,7 @@ async function migrate(config: StoreConfig): Promise<string[]> {
   try {
     return await store.transaction(async ({ queryRunner }) => {
       await queryRunner?.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      await queryRunner?.query(SEND_SETTINGS);
       await queryRunner?.query(LOCK_TIMEOUT);
       const executor = new MigrationExecutor(store, queryRunner);
       return (await executor.executePendingMigrations()).map(({ name }) => name);
