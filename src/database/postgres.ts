@@ -20,8 +20,8 @@ const MIGRATION_LOCK = 0x70_6c_61_6e_74;
  */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 
-/** Citus's workers have locks too: this sends them each later SET LOCAL. Elsewhere it is a name without a meaning. */
-const SEND_SETTINGS = "SET LOCAL citus.propagate_set_commands = 'local'";
+/** Citus passes that on to its workers; other servers have no use for it. */
+const PASS_ON = "SET LOCAL citus.propagate_set_commands = 'local'";
 
 /** What {@link assertDurable} reads. */
 const SETTINGS = `
@@ -108,7 +108,7 @@ async function migrate(config: StoreConfig): Promise<string[]> {
   try {
     return await store.transaction(async ({ queryRunner }) => {
       await queryRunner?.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-      await queryRunner?.query(SEND_SETTINGS);
+      await queryRunner?.query(PASS_ON);
       await queryRunner?.query(LOCK_TIMEOUT);
       const executor = new MigrationExecutor(store, queryRunner);
       return (await executor.executePendingMigrations()).map(({ name }) => name);
