@@ -50,8 +50,7 @@ export function stepAside(): void {
 export function startFlags(tree = '.'): string[] {
   const text = readFileSync(join(tree, 'package.json'), 'utf8');
   const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  const command = scripts.start.split('exec node ').at(-1) ?? '';
-  return command.split(' ').filter((word) => word.startsWith('-'));
+  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
 }
 
 /** Starts a program on a core; it ends at the latest when this process does. */

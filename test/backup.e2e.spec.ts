@@ -179,7 +179,7 @@ it('a store that is not there is not made', async () => {
     expect(stderr).toBe(
       `error: DATABASE_URL: the store cannot be opened: ${
         ENGINE === 'sqlite' ? `there is no file ${missing}` : 'it is not a plant store'
-      }: run \`npx plant-store migrate\`, or start the service\n`,
+      }; run this in the service's folder, or set DATABASE_URL; \`npx plant-store migrate\` creates a new store\n`,
     );
   }
   expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);

@@ -115,6 +115,7 @@ describe('the CronJob', () => {
     const [container] = BACKUP.spec.containers;
     const [, { name, mountPath } = { name: '', mountPath: '' }] = container.volumeMounts;
     expect(container.args?.at(-1)).toContain(`node dist/src/cli.js backup "${mountPath}/plants-`);
+    expect(container.args?.at(-1)).toContain('xargs -0 -n 1 node dist/src/cli.js backup --verify');
     const { metadata } = manifest('backup/volume.yaml') as { metadata: { name: string } };
     expect(BACKUP.spec.volumes[1]).toEqual({
       name,

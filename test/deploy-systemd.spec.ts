@@ -111,5 +111,6 @@ describe('the timer of backups', () => {
     const [, folder] = backup['StateDirectory']?.split(' ') ?? [];
     expect(backup['ExecStart']).toContain(`dist/src/cli.js backup "%S/${folder}/plants-`);
     expect(backup['ExecStartPost']).toContain(`find %S/${folder} -name 'plants-*'`);
+    expect(backup['ExecStartPost']).toMatch(/-mtime -2 .*\/dist\/src\/cli\.js backup --verify'$/m);
   });
 });

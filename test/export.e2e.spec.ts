@@ -25,7 +25,9 @@ afterEach(() => store.remove());
 async function restore(fill: (source: SqliteStore) => Promise<unknown>): Promise<void> {
   const source = await createSource();
   await fill(source);
-  expect(await cli(store, `restore ${source.path}`)).toMatchObject({ code: 0 });
+  const backup = join(source.folder, 'backup.sqlite');
+  await cli(source, `backup ${backup}`);
+  expect(await cli(store, `restore ${backup}`)).toMatchObject({ code: 0 });
   await source.remove();
 }
 

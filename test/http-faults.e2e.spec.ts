@@ -30,7 +30,9 @@ describe('what is no HTTP: 400, an Error body, and the connection is closed', ()
       'a length and chunks (RFC 9112, section 6.3)',
       `${POST}${HOST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
-    ['an unknown transfer coding', `${POST}${HOST}transfer-encoding: x\r\n\r\n`],
+    ['HTTP/2.0', `POST /plants HTTP/2.0\r\n${HOST}\r\n`],
+    ['HTTP/0.9', `POST /plants HTTP/0.9\r\n${HOST}\r\n`],
+    ['thousands of header fields', `${POST}${HOST}${'a:\r\n'.repeat(2_000)}\r\n`],
     ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
   ])('%s', async (_name, bytes) => {
     const connection = await service.connect();
@@ -101,9 +103,10 @@ describe('a header that there must be one of, twice: 400', () => {
   it.each([
     ['Host', HOST, HOST],
     ['Host', HOST, 'HOST: elsewhere\r\n'],
-    ['Host', HOST, `${'a:\r\n'.repeat(2_000)}Host: elsewhere\r\n`],
+    ['Host', HOST, `${'a:\r\n'.repeat(90)}Host: elsewhere\r\n`],
     ['Authorization', HOST, AUTHORIZATION],
     ['Authorization', HOST, `${AUTHORIZATION}Authorization: Bearer y\r\n`],
+    ['Content-Type', HOST, 'Content-Type: text/plain\r\n'],
   ])('%s', async (name, before, more) => {
     const connection = await service.connect();
     const text = requestText(service.client.headers, '{"id":2,"name":"oak"}');
@@ -115,6 +118,50 @@ describe('a header that there must be one of, twice: 400', () => {
     connection.close();
     expect(await service.store.plant(2n)).toBeUndefined();
   });
+});
+
+it('a request has at most 100 header fields', async () => {
+  const text = requestText(service.client.headers, '{"id":3,"name":"oak"}');
+  const own = text.split('\r\n').indexOf('') - 1;
+  for (const [fields, status] of [
+    [100, 200],
+    [101, 400],
+  ] as const) {
+    const connection = await service.connect();
+    connection.write(text.replace(HOST, HOST + 'a:\r\n'.repeat(fields - own)));
+    expect((await connection.read()).status).toBe(status);
+    connection.close();
+  }
+});
+
+it.each(['gzip, chunked', 'x'])(
+  'the transfer coding "%s": 501, and nothing is stored',
+  async (coding) => {
+    const connection = await service.connect();
+    const head = requestText({ ...service.client.headers, 'transfer-encoding': coding });
+    const chunks = '15\r\n{"id":4,"name":"oak"}\r\n0\r\n\r\n';
+    connection.write(head.replace('content-length: 0\r\n', '') + chunks);
+    expect(await connection.read()).toMatchObject({ status: 501, body: { error: 3003 } });
+    connection.close();
+    expect(await service.store.plant(4n)).toBeUndefined();
+  },
+);
+
+it('a client that closes its side behind a request has its answer, and the connection ends', async () => {
+  const connection = await service.connect(true);
+  connection.write(requestText(service.client.headers, '{"id":5,"name":"oak"}')).socket.end();
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  await connection.closed();
+});
+
+it('an Upgrade header that Connection does not name is ignored: the next request is served', async () => {
+  const connection = await service.connect();
+  const texts = [6, 7].map((id) =>
+    requestText(service.client.headers, `{"id":${id},"name":"oak"}`),
+  );
+  connection.write(texts.join('').replace(HOST, `${HOST}upgrade: websocket\r\n`));
+  for (let i = 0; i < 2; i++) expect((await connection.read()).status).toBe(200);
+  connection.close();
 });
 
 it.each([
@@ -149,6 +196,11 @@ it('nothing is read as a request behind one whose upgrade is not taken', async (
   await other.closed();
   await unlock();
   expect(await service.store.plant(301n)).toBeUndefined();
+});
+
+it('a fragment in the target: 400', async () => {
+  const { status, body } = await service.client.send({ path: '/plants#x' });
+  expect({ status, body }).toMatchObject({ status: 400, body: { error: 3002 } });
 });
 
 it.each([

@@ -15,7 +15,8 @@ import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
 
 const BEYOND = 2n ** 53n;
-const NOTHING = '0 plants are stored (sent 0, refused 0); importing again is safe';
+const NOTHING =
+  '0 plants are stored (sent 0, refused 0); interrupted after line 0; importing again is safe';
 
 /** A line of NDJSON for each of so many plants, whose ids no double tells apart. */
 function plants(count: number): string {
@@ -82,7 +83,7 @@ describe('import', () => {
     const { code, stdout } = await importing('{"id":1,"name":"Alder"}\nnope\n', ['--json']);
     expect({ code, sum: JSON.parse(stdout) as unknown }).toEqual({
       code: 1,
-      sum: { stored: 1, refused: 1 },
+      sum: { complete: true, answeredLines: 2, stored: 1, refused: 1 },
     });
   });
 
@@ -104,7 +105,7 @@ describe('import', () => {
     ]);
     expect({ code, stdout }).toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/refused [12]\); importing again is safe\n$/),
+      stdout: expect.stringMatching(/refused [12]\); interrupted after line \d; importing again/),
     });
     expect(stderr).toContain('error: stopped: ENOSPC');
   });
@@ -177,18 +178,27 @@ describe('import', () => {
     });
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'sums up at a %s, and ends by it',
-    async (signal) => {
+  const SUM = '300 plants are stored (sent 300, refused 0)';
+  it.each([
+    ['SIGINT', [], `${SUM}; interrupted after line 300; importing again is safe`],
+    ['SIGHUP', [], `${SUM}; interrupted after line 300; importing again is safe`],
+    ['SIGTERM', ['--json'], '{"complete":false,"answeredLines":300,"stored":300,"refused":0}'],
+  ] as const)(
+    'says at a %s where it was interrupted, and ends by it %j',
+    async (signal, options, sum) => {
       const env = {
         PLANT_STORE_URL: `http://127.0.0.1:${service.port}`,
         PLANT_STORE_TOKEN: service.token,
       };
       const { store } = service;
-      const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'import', '-'], {
-        cwd: store.folder,
-        env: { PATH: process.env.PATH, ...env },
-      });
+      const child = spawn(
+        process.execPath,
+        [resolve('dist/src/cli.js'), 'import', '-', ...options],
+        {
+          cwd: store.folder,
+          env: { PATH: process.env.PATH, ...env },
+        },
+      );
       const ended = once(child, 'close');
       const written = Promise.all([text(child.stdout), text(child.stderr)]);
       // The pipe stays open: the import waits for a line when the signal comes.
@@ -196,8 +206,7 @@ describe('import', () => {
       while ((await store.count()) < 300) await sleep(20);
       child.kill(signal);
       expect(await ended).toEqual([null, signal]);
-      const stored = '300 plants are stored (sent 300, refused 0); importing again is safe\n';
-      expect(await written).toEqual([stored, '']);
+      expect(await written).toEqual([`${sum}\n`, '']);
     },
   );
 });

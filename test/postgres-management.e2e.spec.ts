@@ -46,7 +46,8 @@ describe('a service whose PostgreSQL', () => {
   let service: ServiceProcess;
   let monitor: Monitor;
   beforeAll(async () => {
-    const env = { MANAGEMENT_PORT: '0', NODE_ENV: 'development' };
+    // An outage is over after half as long without a failure.
+    const env = { MANAGEMENT_PORT: '0', NODE_ENV: 'development', DATABASE_TIMEOUT: '2s' };
     // The start before this one has made the token.
     await store.execute('DELETE FROM tokens');
     service = await ServiceProcess.start({ store, env });
@@ -110,5 +111,26 @@ describe('a service whose PostgreSQL', () => {
       'SELECT pg_reload_conf()',
     );
     await monitor.until(200);
+  });
+
+  it('fails for some plants: one outage, not ready until it is over, two lines', async () => {
+    await monitor.until(200);
+    await store.execute(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'a worker is down' USING ERRCODE = '08006'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.name = 'elm')
+        EXECUTE FUNCTION fail()`);
+    const lines = (what: string) => service.output.split(`the store is ${what}`).length;
+    const before = [lines('unavailable'), lines('available again')];
+    const client = service.client();
+    for (let i = 0; i < 40; i++) {
+      expect((await client.create({ ...plant(), name: 'elm' })).status).toBe(503);
+      expect((await client.create(plant())).status).toBe(200);
+      expect(await monitor.ready()).toMatchObject({ status: 503, failed: ['store'] });
+    }
+    await store.execute('DROP TRIGGER fail ON plants');
+    await monitor.until(200);
+    const after = [lines('unavailable'), lines('available again')];
+    expect(after).toEqual(before.map((count) => count + 1));
   });
 });

@@ -184,31 +184,6 @@ describe('a start', () => {
     await empty.remove();
   });
 
-  it('is refused where warnings are hidden', async () => {
-    await operate('ALTER ROLE plants SET client_min_messages = error');
-    const { code, stderr } = await runMain(store, { DATABASE_URL: url });
-    await operate('ALTER ROLE plants RESET client_min_messages');
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /: client_min_messages is error, which hides that a plant could be lost\n$/,
-    );
-  });
-
-  it.each(['off', 'local', 'remote_write'])(
-    'is refused with synchronous_commit = %s',
-    async (level) => {
-      await operate(`ALTER ROLE plants SET synchronous_commit = ${level}`);
-      const { code, stderr } = await runMain(store, { DATABASE_URL: url });
-      await operate('ALTER ROLE plants RESET synchronous_commit');
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr:
-          `DATABASE_URL: the store cannot be opened: synchronous_commit is ${level}, ` +
-          'so that a plant could be lost: set it to on or remote_apply\n',
-      });
-    },
-  );
-
   it('is refused where the server does not know us, without the password', async () => {
     const wrong = url.replace('plants@', 'nobody:SECRET@');
     const { code, stderr } = await runMain(store, { DATABASE_URL: wrong });

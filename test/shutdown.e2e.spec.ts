@@ -117,6 +117,17 @@ describe('SHUTDOWN_DELAY', () => {
 });
 
 describe('SHUTDOWN_TIMEOUT', () => {
+  it('cuts off a client that does not read its answers, and ends in order', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '2s' });
+    const { socket } = await service.connect();
+    socket.pause();
+    socket.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(4));
+    await service.client().create({ id: 0n, name: 'oak' });
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    socket.destroy();
+  });
+
   it('cuts off a client that does not send the rest of its request, and ends in order', async () => {
     await start({ SHUTDOWN_TIMEOUT: '2s' });
     const connection = await service.connect();

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { publish } from '../../bench/markdown.js';
-import { MAX_ID, MIN_ID } from '../../src/database/engine.js';
 import { runCli } from '../../test/support/cli.js';
 import { Client } from '../../test/support/client.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
@@ -68,7 +67,7 @@ function empty(): Promise<void> {
 async function playIds(): Promise<void> {
   const double = 2n ** 53n;
   const near = [-double - 1n, -double, -1n, 0n, 1n, double, double + 1n, double + 2n];
-  const ids = [MIN_ID, ...near, MAX_ID];
+  const ids = [-(2n ** 63n), ...near, 2n ** 63n - 1n];
   const client = service.client();
   const create = async (name: string) =>
     tally(await Promise.all(ids.map((id) => client.create({ id, name }))));

@@ -32,6 +32,14 @@ export const httpUrl = argument((text) => {
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }, 'It is not an http or https URL.');
 
+const NAME = /^[A-Za-z][\w.@-]{0,63}$/;
+
+/** The name of a token: it starts with a letter, and so is never taken for an id. */
+export const tokenName = argument(
+  (text) => (NAME.test(text) ? text : undefined),
+  'A name starts with a letter and has at most 64 letters, digits and any of ._@-.',
+);
+
 /** A number from 1 to `max`. */
 export function wholeNumber(max: number): (text: string) => number {
   return argument((text) => {

@@ -12,19 +12,21 @@ Examples:
 
 const BACKUP =
   'Make a file of all that the store holds at one moment, from SQLite or PostgreSQL, while the ' +
-  "service runs: plants and who created them, tokens' hashes. It is read again, counted and digested, " +
-  'and put in its place once it is whole. It is a SQLite store: the service can run on it.';
+  "service runs: plants and who created them, tokens' hashes. It is read again, compared, and put in " +
+  'its place once it is whole. Counts and digests of its content are in it, by which --verify and ' +
+  'restore notice damage. It is a SQLite store: the service can run on a copy of it.';
 
 const BACKUP_NOTES = `
 It is as secret as the store, and only its owner can read it.
 
-Example:
-  $ npx plant-store backup /var/backups/plants-$(date +%F).sqlite`;
+Examples:
+  $ npx plant-store backup /var/backups/plants-$(date +%F).sqlite
+  $ npx plant-store backup --verify /var/backups/plants-2026-11-22.sqlite`;
 
 const RESTORE =
   'Fill the store, SQLite or PostgreSQL, with what a backup holds. The store must be there and ' +
-  'empty, but for what an interrupted restore of the same backup has left: that is continued. At ' +
-  'the end the store is read again, counted and digested.';
+  'empty, but for what an interrupted restore of the same backup has left: that is continued. All of ' +
+  'the backup is read and compared with its digests before, and all of the store at the end.';
 
 const RESTORE_NOTES = `
 A file that is no backup, or is damaged, or of a newer version is refused, and so
@@ -61,13 +63,14 @@ export function addBackupCommand(program: Command): void {
     .command('backup')
     .summary('back up the store into a file')
     .description(BACKUP)
-    .argument('<file>', 'the file; replaced')
+    .argument('<file>', 'the file; replaced, but with --verify')
+    .option('--verify', 'make nothing: read a backup, and exit with 1 where it is damaged')
     .addOption(jsonOption())
     .addHelpText('after', BACKUP_NOTES)
-    .action(async (file: string, _options: unknown, command: Command) => {
+    .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
       if (file === '-') command.error('error: a backup is a file, not the standard output');
-      const { runBackup } = await import('./backup/backup.js');
-      await runBackup(command, file);
+      const { runBackup, runVerify } = await import('./backup/backup.js');
+      await (verify ? runVerify : runBackup)(command, file);
     });
 }
 

@@ -27,10 +27,10 @@ const LOGS = ['-wal', '-journal'];
  * @param write is given the path of an empty file to write to, which only its owner can read
  * @throws Error where something other than a file is there, or a store that is in use or was not closed
  */
-export async function makeFile(
+export async function makeFile<Result>(
   file: string,
-  write: (unfinished: string) => Promise<void>,
-): Promise<void> {
+  write: (unfinished: string) => Promise<Result>,
+): Promise<Result> {
   const path = placeOf(file);
   // Else what fails would name the unfinished file.
   accessSync(dirname(path), constants.W_OK);
@@ -48,13 +48,14 @@ export async function makeFile(
     // A process that was killed may have left one, and in containers all have one number.
     removeStore(unfinished);
     descriptor = openSync(unfinished, 'wx', 0o600);
-    await write(unfinished);
+    const result = await write(unfinished);
     fsyncSync(descriptor);
     if (!isSameFile(descriptor, unfinished)) throw new Error(`${file}: another process makes it`);
     // Meanwhile a service may have been started on what is replaced.
     placeOf(file);
     renameSync(unfinished, path);
     sync(dirname(path));
+    return result;
   } finally {
     remove();
     if (descriptor !== undefined) closeSync(descriptor);

@@ -8,7 +8,7 @@ import { addConfigCommand } from './config-command.js';
 import { addBackupCommand, addExportCommand, addRestoreCommand } from './data-commands.js';
 import { addImportCommand } from './import-command.js';
 import type { GlobalOptions } from './session.js';
-import { addMigrateCommand } from './store-commands.js';
+import { addCheckCommand, addMigrateCommand } from './store-commands.js';
 import { addTokenCommands } from './token-commands.js';
 
 const BAD_USAGE = 2;
@@ -17,7 +17,7 @@ const BAD_USAGE = 2;
 const HELP = `
 Exit codes:
   0   success
-  1   failed: the reason is on stderr; of verify, a token that is not active
+  1   failed, or damaged: the reason is on stderr; of token verify, not active
   2   bad usage: nothing was done
   74  a failed sync of the store's files
   78  invalid configuration: nothing was done
@@ -66,6 +66,7 @@ function createProgram(): Command {
   let environment: Environment | undefined;
   addTokenCommands(program);
   addMigrateCommand(program);
+  addCheckCommand(program);
   addConfigCommand(program, () => environment ?? loadEnvironment());
   addImportCommand(program);
   addExportCommand(program);

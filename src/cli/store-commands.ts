@@ -23,3 +23,21 @@ export function addMigrateCommand(program: Command): void {
       print(command, lines.join('\n'), { ran });
     });
 }
+
+/** `check`: for what a disk did to the store, before it is missed. */
+export function addCheckCommand(program: Command): void {
+  program
+    .command('check')
+    .summary('look for damage in the store')
+    .description(
+      'Read all of the store once, and tell whether it is damaged: the structure of its files, and every ' +
+        "value's type and text. PostgreSQL's indexes need the extension amcheck, and the right to run it. " +
+        'Nothing is written, and the service may run. The exit code is 1 where something is damaged.',
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExample:\n  $ npx plant-store check --json')
+    .action(async (_options: unknown, command: Command) => {
+      const { runCheck } = await import('./backup/backup.js');
+      await runCheck(command);
+    });
+}

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Option, type Command } from 'commander';
 import type { TokensService } from '../auth/tokens.service.js';
-import { duration, durationOrZero, instant } from './arguments.js';
+import { duration, durationOrZero, instant, tokenName } from './arguments.js';
 import { jsonOption, print, readStoreConfig } from './session.js';
 
 const UNKNOWN = 'unknown: mistyped, of another store, or a JSON Web Token';
@@ -37,7 +37,7 @@ function addCreateCommand(token: Command): void {
       'Create a token and print it, alone, on stdout. It cannot be shown again: the store ' +
         'keeps only its hash.',
     )
-    .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-')
+    .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-', tokenName)
     .option('--expires <duration>', 'how long it is valid: 45s, 30m, 12h, 90d or 2w', duration)
     .addOption(jsonOption())
     .addHelpText('after', '\nExample:\n  $ npx plant-store token create nursery --expires 90d')
@@ -98,7 +98,7 @@ function addRotateCommand(token: Command): void {
         'old one stays valid for the overlap, so that its holder can change over, but no longer than ' +
         'it would have. The new one is valid for as long as the old one was when it was created.',
     )
-    .argument('<name>', 'its name, as list shows it')
+    .argument('<name>', 'its name, as list shows it', tokenName)
     .addOption(
       new Option('--overlap <duration>', 'how long the old one stays valid; 0s ends it at once')
         .default(duration('24h'), '24h')

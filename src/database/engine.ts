@@ -22,8 +22,9 @@ export const SCHEMA = {
 export const NOT_MIGRATED =
   'its schema is not up to date: run `npx plant-store migrate`, or start the service with MIGRATE=on';
 
-/** What to do where there is no store yet. */
-export const TO_CREATE = ': run `npx plant-store migrate`, or start the service';
+/** What to do where there is no store. */
+export const NO_STORE =
+  "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
 
 /** What differs from one database engine to the next: all of it but the statements of the repositories. */
 export interface Engine {
@@ -65,10 +66,6 @@ export interface Engine {
   openWritePath(store: DataSource, config: StoreConfig): WritePath;
 }
 
-/** The ends of int64. */
-export const MIN_ID = -(2n ** 63n);
-export const MAX_ID = 2n ** 63n - 1n;
-
 /** What a line of JSON has of a column. */
 export interface Cell {
   readonly column: string;
@@ -86,8 +83,9 @@ export interface Rows {
   readonly cells: readonly Cell[];
   /** What ends each line. */
   readonly end: string;
-  /** The first id and the last, both included; all if left out. */
-  readonly from?: bigint | undefined;
+  /** Only rows whose id is greater than this. */
+  readonly after?: bigint | undefined;
+  /** Only rows whose id is at most this. */
   readonly to?: bigint | undefined;
 }
 
@@ -100,6 +98,7 @@ export interface SnapshotReader {
    * @throws Error, with a reason for the operator, where some are not there by then; the store's error
    */
   begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
+  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
   lines(runner: QueryRunner, rows: Rows): AsyncIterable<Buffer>;
 }
 

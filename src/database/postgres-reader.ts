@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { QueryRunner } from 'typeorm';
-import { MAX_ID, MIN_ID, type Rows, type SnapshotReader } from './engine.js';
+import type { Rows, SnapshotReader } from './engine.js';
 import { CopyOut, toJson } from './postgres-copy.js';
 
 /** What is prepared on each node of Citus, as a JSON array of names. */
@@ -25,6 +25,7 @@ export const reader: SnapshotReader = {
     await awaitPrepared(runner, timeoutMs);
     await runner.query(BEGIN);
   },
+  check,
   lines: readLines,
 };
 
@@ -34,9 +35,7 @@ export const reader: SnapshotReader = {
  * one holds was not acknowledged before.
  */
 async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
-  const sql = "SELECT to_regproc('run_command_on_all_nodes') IS NOT NULL AS there";
-  const [citus] = await runner.manager.query<{ there: boolean }[]>(sql);
-  if (!citus?.there) return;
+  if (!(await isCitus(runner))) return;
   const until = performance.now() + timeoutMs;
   let prepared = await readPrepared(runner);
   while (prepared.length > 0) {
@@ -50,6 +49,12 @@ async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<vo
   }
 }
 
+async function isCitus(runner: QueryRunner): Promise<boolean> {
+  const sql = "SELECT to_regproc('run_command_on_all_nodes') IS NOT NULL AS there";
+  const [citus] = await runner.manager.query<{ there: boolean }[]>(sql);
+  return citus?.there === true;
+}
+
 async function readPrepared(runner: QueryRunner): Promise<string[]> {
   const nodes = await runner.manager.query<{ success: boolean; result: string }[]>(PREPARED);
   const failed = nodes.find(({ success }) => !success);
@@ -57,13 +62,26 @@ async function readPrepared(runner: QueryRunner): Promise<string[]> {
   return nodes.flatMap(({ result }) => JSON.parse(result) as string[]);
 }
 
+/** The indexes, by the extension amcheck; false where this role cannot use it, or Citus's workers have them. */
+async function check(runner: QueryRunner, tables: readonly string[]): Promise<boolean> {
+  const [amcheck] = (await runner.query(
+    `SELECT oid::regproc AS name FROM pg_proc
+    WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')`,
+  )) as { name: string }[];
+  if (!amcheck || (await isCitus(runner))) return false;
+  // With its second argument it looks for each row in the index, too.
+  const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
+  await runner.query(sql, [tables]);
+  return true;
+}
+
 async function* readLines(runner: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
-  const { cells, table, from = MIN_ID, to = MAX_ID } = rows;
-  if (from > to) return;
+  const { cells, table, after, to } = rows;
   const client = (await runner.connect()) as Client;
-  const [first, last] = [from, to].map((id) => `CAST('${id}' AS BIGINT)`);
-  const where = `id >= ${first} AND id <= ${last}`;
   const columns = cells.map(({ column }) => column).join(', ');
+  let where = 'true';
+  if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
+  if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
   const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id`;
   for await (const text of client.query(new CopyOut(sql))) yield toJson(text as Buffer, rows);
 }

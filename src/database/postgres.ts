@@ -24,10 +24,7 @@ const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 const PASS_ON = "SET LOCAL citus.propagate_set_commands = 'local'";
 
 /** What {@link assertDurable} reads. */
-const SETTINGS = `
-  SELECT ${COMMIT_LEVEL} AS commit,
-    current_setting('client_min_messages') AS messages,
-    current_setting('server_encoding') AS encoding`;
+const SETTINGS = `SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding`;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
@@ -84,7 +81,7 @@ function connect(config: StoreConfig, timeoutMs?: number) {
     installExtensions: false,
     // An idle connection broke: the pool has dropped it already, and the next one may hold.
     poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
-    extra: { Client: CheckedClient, query_timeout: timeoutMs, keepAlive: true },
+    extra: { Client: CheckedClient, statementTimeoutMs: timeoutMs, keepAlive: true },
   } satisfies DataSourceOptions;
 }
 
@@ -106,6 +103,8 @@ function systemUser(): string | undefined {
 async function migrate(config: StoreConfig): Promise<string[]> {
   const store = await new DataSource(connect(config)).initialize();
   try {
+    // Before anything is made in a database that cannot be used.
+    await assertDurable(store);
     return await store.transaction(async ({ queryRunner }) => {
       await queryRunner?.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       await queryRunner?.query(PASS_ON);
@@ -127,17 +126,15 @@ function isUnavailableAtStart(error: unknown): boolean {
   return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
 }
 
-/**
- * A commit must wait for stable storage (postgresql.org/docs/current/runtime-config-wal.html), must
- * warn where it stops to wait for the standby, and the database must have room for every character.
- */
+/** A commit must be kept by the server, and the database must have room for every character. */
 async function assertDurable(store: DataSource): Promise<void> {
-  const [row] = await store.query<Record<'commit' | 'messages' | 'encoding', string>[]>(SETTINGS);
-  const { commit, messages, encoding } = row ?? {};
-  const weakness = weaknessOfLevel(commit);
+  const [row] = await store.query<Record<'level' | 'encoding', string>[]>(SETTINGS);
+  const { level, encoding } = row ?? {};
+  const weakness = weaknessOfLevel(level ?? '');
   if (weakness !== undefined) throw new Error(weakness);
-  if (messages === 'error' || messages === 'fatal' || messages === 'panic') {
-    throw new Error(`client_min_messages is ${messages}, which hides that a plant could be lost`);
-  }
-  if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}, not UTF8`);
+  if (encoding === 'UTF8') return;
+  throw new Error(
+    `its encoding is ${encoding}, not UTF8: make one by ` +
+      '`createdb --encoding UTF8 --template template0 plants`',
+  );
 }

@@ -1,7 +1,9 @@
+import { isUtf8 } from 'node:buffer';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { TO_CREATE, type Rows, type SnapshotReader } from './engine.js';
+import { NO_STORE, type Rows, type SnapshotReader } from './engine.js';
 import { engineOf, STORE_NAME, unusable } from './open-store.js';
+import { DamageError } from './store-errors.js';
 
 /** What is read, for the operator whom an error tells why it cannot be. */
 export interface Subject {
@@ -11,7 +13,7 @@ export interface Subject {
   readonly advice: string;
 }
 
-const STORE: Subject = { name: STORE_NAME, advice: TO_CREATE };
+const STORE: Subject = { name: STORE_NAME, advice: NO_STORE };
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
 export class Snapshot {
@@ -48,10 +50,23 @@ export class Snapshot {
    * Reads rows as lines, each with its line feed: whole ones in every chunk. Memory grows neither with the table
    * nor with a slow reader. One table at a time.
    *
-   * @throws the store's error
+   * @throws DamageError where a value is not what the column has; the store's error
    */
-  lines(rows: Rows): AsyncIterable<Buffer> {
-    return this.reader.lines(this.runner, rows);
+  async *lines(rows: Rows): AsyncGenerator<Buffer> {
+    for await (const chunk of this.reader.lines(this.runner, rows)) {
+      if (!isUtf8(chunk)) throw new DamageError(`${rows.table}: ${describeInvalid(chunk)}`);
+      yield chunk;
+    }
+  }
+
+  /**
+   * Checks the structure of the files; rows are checked as they are read.
+   *
+   * @returns whether that includes the indexes
+   * @throws DamageError; the store's error
+   */
+  check(tables: readonly string[]): Promise<boolean> {
+    return this.reader.check(this.runner, tables);
   }
 
   query<Row>(sql: string): Promise<Row[]> {
@@ -62,6 +77,12 @@ export class Snapshot {
     await this.runner.release();
     await this.store.destroy();
   }
+}
+
+function describeInvalid(chunk: Buffer): string {
+  const lines = chunk.toString('latin1').split('\n');
+  const line = lines.find((line) => !isUtf8(Buffer.from(line, 'latin1')));
+  return `the text of id ${/-?\d+/.exec(line ?? '')?.[0]} is not UTF-8`;
 }
 
 /** @throws Error, for the operator, where a store has not the very migrations of this version */
@@ -80,7 +101,9 @@ async function assertSchema(
     throw new Error(`it is not a plant store${advice}`);
   }
   if (missing.length > 0) {
-    throw new Error('its schema is not up to date: run `npx plant-store migrate` on it');
+    throw new Error(
+      'its schema is of an older version: run `npx plant-store migrate` on a store; restore a backup with its version',
+    );
   }
   if (run.size > known.length) {
     throw new Error('its schema is of a newer version: use that version of plant-store');

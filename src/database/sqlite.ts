@@ -6,7 +6,7 @@ import {
   NOT_MIGRATED,
   SCHEMA,
   statementTimeoutMs,
-  TO_CREATE,
+  NO_STORE,
   type Engine,
   type StoreConfig,
 } from './engine.js';
@@ -45,8 +45,17 @@ export const sqlite: Engine = {
   connectToExisting,
   connectToRead: (config, advice) => {
     assertFile(config, advice);
-    // The pragmas would change the file of another program.
-    return { ...optionsOf(config), readonly: true, prepareDatabase: () => undefined };
+    const file = realpathSync(fileOf(config));
+    return {
+      ...optionsOf(config),
+      fileMustExist: true,
+      // Where nothing is beside the file, a read-only connection would make a log and leave it there.
+      readonly: ['-wal', '-journal'].some((end) => existsSync(file + end)),
+      // The store's own pragmas would change the file of another program.
+      prepareDatabase: (database: Database.Database) => {
+        database.pragma('query_only = ON');
+      },
+    };
   },
   reader,
   fileOf: (databaseUrl) => fileOf({ databaseUrl }),
@@ -88,7 +97,7 @@ function optionsOf(config: StoreConfig) {
 
 /** Looks first: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
 function connectToExisting(config: StoreConfig) {
-  assertFile(config, TO_CREATE);
+  assertFile(config, NO_STORE);
   const options = optionsOf(config);
   return {
     ...options,

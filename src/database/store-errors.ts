@@ -19,6 +19,9 @@ const POSTGRES = /^(08...|25006|25P0[34]|28...|3D...|40001|53...|55P03|57...|58.
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
+/** What says that something stored is damaged, or cannot be read. PostgreSQL: XX001 and the like, and a disk's (58). */
+const DAMAGE = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
+
 /** The driver of PostgreSQL tells these by their messages alone. */
 const DRIVER =
   /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
@@ -30,6 +33,17 @@ export function isUnavailable(error: unknown): boolean {
   if ([SQLITE, POSTGRES, NETWORK].some((codes) => codes.test(code))) return true;
   // A socket that is a file may not be there: ENOENT.
   return syscall === 'connect' || DRIVER.test(error.message);
+}
+
+/** What was read is not what a store holds. */
+export class DamageError extends Error {
+  readonly code = 'DAMAGE';
+}
+
+/** Whether an error, or what caused it, says that the store is damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return DAMAGE.test((error as NodeJS.ErrnoException).code ?? '') || isDamage(error.cause);
 }
 
 /** What failed in the store: StoreUnavailable where a later try may do, else the error as it is. The one place that decides. */

@@ -9,12 +9,18 @@ import { toStoreError } from './store-errors.js';
 const PROBE_TTL_MS = 1_000;
 /** Milliseconds that a probe is waited for at most: those who ask have short timeouts themselves. */
 const MAX_PROBE_MS = 2_000;
+/** Milliseconds without a failure after which an outage is over, at most. */
+const MAX_STEADY_MS = 5_000;
 
-/** Whether the store is available, as requests and probes find it. */
+/**
+ * Whether the store is available, as requests and probes find it. An outage may concern some plants alone, as where one
+ * of a cluster's servers is down: it is over once nothing has failed for as long as a lookup may take.
+ */
 @Injectable()
 export class StoreHealth implements OnApplicationShutdown {
   private readonly outage = new Outage(new Logger('Store'), 'the store', 'error');
   private readonly timeoutMs: number;
+  private readonly steadyMs: number;
   /** The newest sign that the store is unavailable, and when it came, by performance.now(). */
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
   private check: Promise<void> | undefined;
@@ -24,6 +30,7 @@ export class StoreHealth implements OnApplicationShutdown {
 
   constructor(config: Config) {
     this.timeoutMs = lookupTimeoutMs(config);
+    this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
   }
 
   /**
@@ -53,23 +60,26 @@ export class StoreHealth implements OnApplicationShutdown {
 
   /** The store has just taken plants, or a probe. */
   markAvailable(): void {
+    if (this.hasFailedWithin(this.steadyMs)) return;
     this.lastFailure = undefined;
     this.outage.end();
   }
 
   /**
-   * Resolves where the store takes writes. Those who ask within a second share one probe; where a
-   * request has found the store unavailable in that time, there is none.
+   * Resolves where the store takes writes, and no outage is on. Those who ask within a second share one probe; where
+   * a request has found the store unavailable in that time, there is none.
    *
    * @param probe does all that an insert does, with no plant
    * @throws the error that says why it does not
    */
   async assertAvailable(probe: () => Promise<void>): Promise<void> {
     if (this.closed) throw new StoreUnavailable('closed');
-    const { lastFailure } = this;
-    if (lastFailure && performance.now() - lastFailure.at < PROBE_TTL_MS) throw lastFailure.error;
-    this.check ??= this.run(probe);
-    await this.check;
+    if (!this.hasFailedWithin(PROBE_TTL_MS)) await (this.check ??= this.run(probe));
+    if (this.lastFailure) throw this.lastFailure.error;
+  }
+
+  private hasFailedWithin(ms: number): boolean {
+    return this.lastFailure !== undefined && performance.now() - this.lastFailure.at < ms;
   }
 
   /** The store is closed next; a probe would open it again. */

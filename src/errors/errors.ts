@@ -52,6 +52,8 @@ export const ERRORS = {
     headers: { allow: 'POST' },
   },
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
+  // RFC 9112, section 6.1.
+  NO_SUCH_CODING: { error: 3003, status: 501, message: 'no such transfer coding' },
   // Its Retry-After is that of the token's limit: src/auth/rate-limiter.ts.
   RATE_LIMITED: { error: 4000, status: 429, message: 'over the rate limit of the token' },
   INTERNAL: { error: 5000, status: 500, message: 'internal error' },

@@ -2,38 +2,69 @@ import type { RequestListener, Server } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerDueOn, Connection } from './connection.js';
+import { getHeapStatistics } from 'node:v8';
+import { Logger } from '@nestjs/common';
+import { answerDueOn, Connection, type MemoryAccount } from './connection.js';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
 const DRAIN_MS = 250;
 /** Milliseconds between two times that clients are cut off then. */
 const CUT_OFF_INTERVAL_MS = 500;
 
-/** The open connections of a server, and how they come to their end. */
-export class Connections {
-  private readonly open = new Set<Socket>();
-  /** Those that have not agreed on TLS yet, by their clients' addresses. */
-  private readonly handshaking = new Map<string, Socket>();
+/** Of the memory that V8's heap may have, what connections may hold together. The rest is the service's own, and garbage. */
+const HEAP_SHARE = 0.4;
+/** Each is a file descriptor. */
+const MAX_CONNECTIONS = 10_000;
+/** What is left of either once there was too much. */
+const LEFT = 0.9;
+/** Of memory, within which two connections hold the same. */
+const STEP_BYTES = 16 * 1024;
+/** Between two lines in the log on connections that were closed for want of memory, in milliseconds. */
+const LOG_INTERVAL_MS = 10_000;
 
-  /** @param serve is handed the requests that come in on them */
+/** The open connections of a server: what they may hold together, and how they come to their end. */
+export class Connections implements MemoryAccount {
+  private readonly open = new Set<Connection>();
+  /** Those that have not agreed on TLS yet, by their clients' addresses. */
+  private readonly handshaking = new Map<string, Connection>();
+  private held = 0;
+  readonly isTls: boolean;
+  private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
+  private loggedAt = -Infinity;
+
+  /**
+   * @param bodyLimit of a request, in bytes
+   * @param serve is handed the requests that come in on them
+   */
   constructor(
     private readonly server: Server,
+    readonly bodyLimit: number,
     private readonly serve: RequestListener,
   ) {
-    if (!(server instanceof https.Server)) {
+    this.isTls = server instanceof https.Server;
+    if (!this.isTls) {
       server.on('connection', (socket: Socket) => this.keep(socket));
       return;
     }
     // Requests are read from another socket than the one that was accepted.
     server.on('connection', (socket: Socket) => {
       const client = clientOf(socket);
-      this.handshaking.set(client, socket);
+      this.handshaking.set(client, this.keep(socket));
       socket.once('close', () => this.handshaking.delete(client));
     });
     server.on('secureConnection', (socket: Socket) => {
-      this.handshaking.delete(clientOf(socket));
+      const client = clientOf(socket);
+      const accepted = this.handshaking.get(client);
+      this.handshaking.delete(client);
+      if (accepted) this.open.delete(accepted);
+      accepted?.discount();
       this.keep(socket);
     });
+  }
+
+  add(bytes: number): void {
+    this.held += bytes;
+    if (this.held > this.budget) this.shed();
   }
 
   /** Takes no new connections, and serves what is in transit on the open ones. */
@@ -41,48 +72,57 @@ export class Connections {
     // http.Server's own close() ends idle connections at once, and with them requests in transit.
     net.Server.prototype.close.call(this.server);
     await sleep(DRAIN_MS);
-    for (const socket of this.handshaking.values()) socket.destroy();
+    for (const connection of this.handshaking.values()) connection.destroy();
   }
 
-  /** After so many milliseconds, and from then on, cuts off every client that no answer is due to. */
+  /** After so many milliseconds, and from then on, cuts off every client that waits for no answer, or does not read it. */
   cutOffAfter(timeoutMs: number): NodeJS.Timeout {
     const from = performance.now() + timeoutMs;
     return setInterval(
       () => {
         if (performance.now() < from) return;
-        for (const socket of this.open) if (!answerDueOn(socket)) socket.destroy();
+        for (const { socket } of this.open) {
+          if (answerDueOn(socket)?.headersSent !== false) socket.destroy();
+        }
       },
       Math.min(timeoutMs, CUT_OFF_INTERVAL_MS),
     );
   }
 
-  private keep(socket: Socket): void {
-    new Connection(socket, this.serve);
-    this.open.add(socket);
-    socket.once('close', () => this.open.delete(socket));
+  private keep(socket: Socket): Connection {
+    const connection = new Connection(socket, this, this.serve);
+    this.open.add(connection);
+    socket.once('close', () => this.open.delete(connection));
+    if (this.open.size > MAX_CONNECTIONS) this.shed();
+    return connection;
   }
+
+  /**
+   * Closes connections until the rest are few enough and hold little enough: those without a token first, of these
+   * the ones that hold most, and of these the oldest. So one that has just come is served, whoever holds the others.
+   */
+  private shed(): void {
+    const before = this.open.size;
+    const byWorth = [...this.open].sort(
+      (a, b) => Number(a.isTrusted) - Number(b.isTrusted) || stepsOf(b) - stepsOf(a),
+    );
+    for (const connection of byWorth) {
+      if (this.held <= LEFT * this.budget && this.open.size <= LEFT * MAX_CONNECTIONS) break;
+      connection.destroy();
+      this.open.delete(connection);
+    }
+    if (performance.now() - this.loggedAt < LOG_INTERVAL_MS) return;
+    this.loggedAt = performance.now();
+    new Logger('Http').warn(
+      `connections were too many, or held too much memory: closed ${before - this.open.size} of ${before}`,
+    );
+  }
+}
+
+function stepsOf({ held }: Connection): number {
+  return Math.floor(held / STEP_BYTES);
 }
 
 function clientOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
-}
-
-/** Bytes that the bodies of all connections may take together, each in transit and as long as it may be. */
-const MAX_BODY_BYTES = 256 * 2 ** 20;
-/** Fewer are not enough for anyone, however long the bodies may be. */
-const MIN_CONNECTIONS = 1_024;
-/** Each costs some 10 KB by itself. */
-const MAX_CONNECTIONS = 10_000;
-
-/**
- * How many connections there may be at once, so that memory is bounded: 4,096 with bodies of up to
- * 64 KiB. A client needs a token for its body to be read, but the token of one will do for all.
- *
- * @param bodyLimit the longest body, in bytes
- */
-export function maxConnections(bodyLimit: number): number {
-  return Math.max(
-    MIN_CONNECTIONS,
-    Math.min(MAX_CONNECTIONS, Math.floor(MAX_BODY_BYTES / bodyLimit)),
-  );
 }

@@ -3,7 +3,7 @@ import { requestIdOf } from './exchange.js';
 
 const MADE = /^[\da-f-]{36}$/;
 
-it.each(['a', 'nursery/7:a', 'x'.repeat(128), '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb', 'plant_7'])(
+it.each(['a', 'nursery/7:a', '7a'.repeat(64), '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb', 'plant_7'])(
   "the client's own id: %j",
   (id) => expect(requestIdOf(id)).toBe(id),
 );
@@ -15,6 +15,7 @@ it.each([
   ['a long one', 'x'.repeat(129)],
   ['one of several words', 'a b'],
   ['a token', `plant_${'a1'.repeat(16)}`],
+  ['a token without its prefix', 'aB1'.repeat(11)],
   ['a part of a token', `id:plant_${'a1'.repeat(8)}`],
   ['a JSON Web Token', 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl'],
   ['a token with its name', 'access_token=opaque'],

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { connectionOf } from './connection.js';
-import { redact } from './redact.js';
+import { redactChosen } from './redact.js';
 
 const NONE: readonly string[] = [];
 
@@ -98,9 +98,10 @@ const MAX_PATH_LENGTH = 256;
 /** A request that was refused at once never was Express's, which sets the other. */
 type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
-/** The first 256 characters of the path, without its query, which may hold what is not for the log. */
+/** The first 256 characters of the path, without its query and secrets, which are not for the log. */
 export function pathOf({ url, originalUrl = url }: Sent): string {
-  return (originalUrl.split('?', 1)[0] ?? '').slice(0, MAX_PATH_LENGTH);
+  const [path = ''] = originalUrl.slice(0, 3 * MAX_PATH_LENGTH).split('?', 1);
+  return redactChosen(path).slice(0, MAX_PATH_LENGTH);
 }
 
 /** What a client may name its request: nothing that could pass for more than a word in a log. */
@@ -113,5 +114,5 @@ export function requestIdOf(header: string | string[] | undefined): string {
 
 /** A token that was taken for an id would go to the collector of traces, and back in the answer. */
 function isSane(id: string): boolean {
-  return SANE.test(id) && redact(id) === id;
+  return SANE.test(id) && redactChosen(id) === id;
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { answerDueOn } from './connection.js';
+import { answerDueOn, MAX_FIELDS } from './connection.js';
 import { toAnswer } from './error.filter.js';
 import { JSON_HEADERS, tlsHeadersOf } from './send-json.js';
 
@@ -11,7 +11,7 @@ import { JSON_HEADERS, tlsHeadersOf } from './send-json.js';
  * Of several of these Node takes the first, and a proxy before us perhaps the last: the two would not
  * agree on what is asked, and by whom (RFC 9112, section 3.2; RFC 9110, section 5.3). The check takes 0.1 µs.
  */
-const SINGLE = ['Host', 'Authorization'];
+const SINGLE = ['Host', 'Authorization', 'Content-Type'];
 
 /** What HTTP itself finds wrong with a request that Node has let pass; undefined where nothing is. */
 export function findRequestError({
@@ -20,13 +20,21 @@ export function findRequestError({
   rawHeaders,
   url = '',
 }: IncomingMessage): Fault | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new Fault(ERRORS.BAD_REQUEST);
+  if (rawHeaders.length > 2 * MAX_FIELDS) {
+    return new Fault(ERRORS.BAD_REQUEST, `there are more than ${MAX_FIELDS} header fields`);
+  }
   // RFC 9112, section 3.2.
   if (headers.host === undefined && httpVersion === '1.1') {
     return new Fault(ERRORS.BAD_REQUEST, 'the Host header is missing');
   }
   const repeated = SINGLE.find((name) => countOf(name, rawHeaders) > 1);
   if (repeated) return new Fault(ERRORS.BAD_REQUEST, `there is more than one ${repeated} header`);
-  return isDecodable(url) ? undefined : new Fault(ERRORS.BAD_REQUEST, 'the path is malformed');
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
+    return new Fault(ERRORS.NO_SUCH_CODING);
+  }
+  if (isDecodable(url) && !url.includes('#')) return undefined;
+  return new Fault(ERRORS.BAD_REQUEST, 'the path is malformed');
 }
 
 /** @param rawHeaders names and values in turn */

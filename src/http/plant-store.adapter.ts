@@ -5,7 +5,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from './connection.js';
-import { Connections, maxConnections } from './connections.js';
+import { Connections } from './connections.js';
 import { corsFor, type Cors } from './cors.js';
 import { toAnswer, type Answer } from './error.filter.js';
 import { Exchanges, exchangeStart } from './exchange.js';
@@ -21,6 +21,9 @@ const NO_PATH = toAnswer(new Fault(ERRORS.NO_SUCH_PATH));
 
 /** Milliseconds that a client has at most, when the service stops, to send the rest of its request. */
 const MAX_CUT_OFF_MS = 10_000;
+
+/** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
+const BACKLOG = 4_096;
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -55,8 +58,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
       (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
       options.httpsOptions,
     );
-    server.maxConnections = maxConnections(this.config.bodyLimit);
-    this.connections = new Connections(server, this.begin as RequestListener);
+    this.connections = new Connections(
+      server,
+      this.config.bodyLimit,
+      this.begin as RequestListener,
+    );
     this.httpServer = server;
   }
 
@@ -65,7 +71,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const callback = hostAndCallback.pop() as () => void;
     const [host] = hostAndCallback as [string | undefined];
     const { reusePort } = this.config;
-    return (this.httpServer as Server).listen({ port: Number(port), host, reusePort }, callback);
+    return (this.httpServer as Server).listen(
+      { port: Number(port), host, reusePort, backlog: BACKLOG },
+      callback,
+    );
   }
 
   /** Refuses every request for as long as this is true: what is left undone costs the least. */

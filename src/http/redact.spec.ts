@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../auth/secret.js';
-import { redact } from './redact.js';
+import { redact, redactChosen } from './redact.js';
 
 const SECRET = newSecret();
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl-_x';
@@ -27,4 +27,28 @@ describe('redact', () => {
   ])('lets %s be', (line) => {
     expect(redact(line)).toBe(line);
   });
+});
+
+describe('redactChosen', () => {
+  const BARE = SECRET.slice('plant_'.length);
+  const escape = (text: string) =>
+    text.replace(/./g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+
+  it.each([
+    ['without its prefix', BARE],
+    ['cut to 32 characters', BARE.slice(3, 35)],
+    ['with an encoded underscore', SECRET.replace('_', '%5F')],
+    ['encoded whole', escape(SECRET)],
+    ['encoded twice', escape(escape(SECRET))],
+    ['a JSON Web Token encoded whole', escape(JWT)],
+    ['a signature', 'aB_-'.repeat(10)],
+  ])('takes a token out: %s', (_name, spelling) => {
+    expect(redactChosen(`/plants/${spelling}/x`)).toBe('/plants/[redacted]/x');
+  });
+
+  it.each([
+    '/plants/0dfb33d6-f934-4c0a-9829-ec9e96d30951',
+    '/api/v1/plants%2f',
+    `/${'0af7'.repeat(8)}`,
+  ])('lets %s be', (path) => expect(redactChosen(path)).toBe(path));
 });

@@ -12,3 +12,23 @@ const SECRET =
 export function redact(line: string): string {
   return line.replace(SECRET, '[redacted]');
 }
+
+/**
+ * What could be 32 characters or more of a token, ours or a JSON Web Token, without what it begins with. Digits of
+ * hexadecimal numbers alone, such as a UUID, could not.
+ */
+const OPAQUE = /(?![\da-f-]+(?![\w-]))[\w-]{32,}/g;
+
+/** Takes secrets out of what a client has chosen, a path or an id, however it spells them. */
+export function redactChosen(text: string): string {
+  return redact(decode(text)).replace(OPAQUE, '[redacted]');
+}
+
+/** Decodes what stands for itself (RFC 3986, section 6.2.2.2), however often it was encoded. */
+function decode(text: string): string {
+  const decoded = text.replace(/%([2-7][\da-f])/gi, (escape, hex: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return /[\w.~%-]/.test(character) ? character : escape;
+  });
+  return decoded === text ? text : decode(decoded);
+}

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
+import { MAX_FIELDS } from './connection.js';
 import { rejectMalformed } from './malformed.js';
 
 const SECOND = 1_000;
@@ -64,8 +65,10 @@ export function createServer(
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => rejectOnce(socket, code));
   server.on('connect', (_request, socket) => rejectOnce(socket, 'CONNECT'));
   server.timeout = UNREAD_TIMEOUT_MS;
-  // Node would drop the headers past a number of them without a word; they are bounded by their bytes.
-  server.maxHeadersCount = 0;
+  // Node drops those past this number without a word, so one more than may be shows that there are too many.
+  server.maxHeadersCount = MAX_FIELDS + 1;
+  // A client that has sent all that it has to say may close its side and still read the answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
   survive(server);
   return server;
 }

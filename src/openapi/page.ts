@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
+import { connectionOf } from '../http/connection.js';
 
 /** Something to read that is the same for everyone. */
 export interface Page {
@@ -22,6 +23,7 @@ const PIECE = 16 * 1024;
 export function pageSender(page: Page): (request: Request, response: Response) => Promise<void> {
   let made: ReturnType<typeof prepare> | undefined;
   return async (request, response) => {
+    connectionOf(request).fill();
     made ??= prepare(page);
     const { body, headers } = await made.catch((error: unknown) => {
       made = undefined;

@@ -36,7 +36,8 @@ export function conforms(answer: Answer): void {
 function problemsOf({ method, path, status, headers, text }: Answer): string[] {
   const [pathname = ''] = path.split('?', 1);
   const operation = pointerTo(pointerTo('/paths', pathname), method.toLowerCase());
-  if (valueAt(published, operation) === undefined) {
+  // 501 is an answer to how a request was sent, whatever it asks for (RFC 9112, section 6.1).
+  if (valueAt(published, operation) === undefined || status === 501) {
     const wrong = status < 400 ? [`${status} is documented nowhere`] : [];
     if (method === 'HEAD' && text === '') return wrong;
     return [...wrong, ...bodyProblems('/components/schemas/Error', headers, text)];

@@ -35,8 +35,8 @@ export class Service {
   }
 
   /** Opens a bare connection; the caller closes it. */
-  connect(): Promise<RawConnection> {
-    return RawConnection.open(this.port);
+  connect(allowHalfOpen = false): Promise<RawConnection> {
+    return RawConnection.open(this.port, allowHalfOpen);
   }
 
   /** Ends the application and removes its store. */

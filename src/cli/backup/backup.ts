@@ -1,39 +1,34 @@
-import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
-import { engineOf, openStore } from '../../database/open-store.js';
-import { Snapshot, type Subject } from '../../database/snapshot.js';
+import { engineOf, openStore, StoreUnusableError, type Store } from '../../database/open-store.js';
+import { Snapshot } from '../../database/snapshot.js';
 import { dropLog } from '../../database/sqlite.js';
+import { isDamage } from '../../database/store-errors.js';
 import { describeError } from '../../errors/describe.js';
 import { Plant } from '../../plants/plant.entity.js';
 import { makeFile } from '../new-file.js';
-import { progressOf } from '../progress.js';
 import { onEndingSignal, print } from '../session.js';
 import { assertNotStore, fileConfig, storeConfig } from './stores.js';
 import {
-  Digest,
+  digestsOf,
   finishTokens,
-  linesOf,
+  read,
   rowsOf,
   TABLES,
-  type Chunks,
-  type Table,
+  type Digest,
+  type Digests,
 } from './tables.js';
 
 /** What to do where a restore has stopped. */
 const CONTINUES = 'run it again, and it continues';
 
-/** A table on its way from one store to another. */
-interface Part {
-  readonly table: Table;
-  /** Of the source's rows that are in the target. */
-  readonly digest: Digest;
-  /** The last of their keys; undefined where there are none. */
-  last?: bigint | undefined;
-}
+/** What to do with a damaged store. */
+const REPAIR = 'the store is damaged: docs/operating.md, "A damaged store", says what to do';
+
+const NAMES = TABLES.map(({ name }) => name);
 
 /**
- * Makes a SQLite store of all that the store holds at one moment, which the service may use meanwhile.
+ * Makes a SQLite store of all that the store holds at one moment, which the service may use meanwhile, with its digests.
  *
  * @throws StoreUnusableError; the error of the store or of the file, which is then left as it was
  */
@@ -42,17 +37,20 @@ export async function runBackup(command: Command, file: string): Promise<void> {
   assertNotStore(file, config);
   const source = await Snapshot.open(config);
   try {
-    const parts = TABLES.map((table) => ({ table, digest: new Digest() }));
-    await makeFile(file, async (path) => {
-      const target = fileConfig(path);
-      await fill(target, source, parts, backupIn(file));
+    const made = await makeFile(file, async (path) => {
+      await fill(fileConfig(path), source, new Map(), writeDigests);
       dropLog(path);
-      await verify(target, parts, backupIn(file));
+      return withBackup(path, file, (_backup, digests) => digests);
     });
-    report(command, parts);
+    report(command, made);
   } finally {
     await source.close();
   }
+}
+
+/** Reads a backup. @throws Error where it is not as it was made */
+export async function runVerify(command: Command, file: string): Promise<void> {
+  report(command, await withBackup(file, file, (_backup, digests) => digests));
 }
 
 /**
@@ -62,137 +60,145 @@ export async function runBackup(command: Command, file: string): Promise<void> {
  */
 export async function runRestore(command: Command, file: string): Promise<void> {
   const config = await storeConfig(command);
-  const source = await openBackup(file);
-  try {
-    const parts = await compare(config, source);
+  await withBackup(file, file, async (backup, digests) => {
+    const stored = await compare(config, backup);
     const release = engineOf(config.databaseUrl).claim(config);
     const unlisten = onEndingSignal((signal) => {
       process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
       process.kill(process.pid, signal);
     });
     try {
-      await fill(config, source, parts).catch((error: unknown) => {
+      await fill(config, backup, stored, finishTokens).catch((error: unknown) => {
+        // It was not even opened.
+        if (error instanceof StoreUnusableError) throw error;
         const reason = `stopped: ${describeError(error)}; ${CONTINUES}`;
         throw new Error(reason, { cause: error });
       });
-      await verify(config, parts);
-      report(command, parts);
+      await withStore(config, async (store) => assertSame(await digestsOf(store), digests));
+      report(command, digests);
     } finally {
       unlisten();
       release();
     }
-  } finally {
-    await source.close();
+  });
+}
+
+/** Reads all of the store, which the service may use meanwhile, and writes nothing. @throws Error where it is damaged */
+export async function runCheck(command: Command): Promise<void> {
+  const config = await storeConfig(command);
+  try {
+    await withStore(config, async (store) => {
+      const indexes = await store.check(NAMES);
+      const digests = await digestsOf(store);
+      const counts = Array.from(digests, ([name, { count }]) => `${name}: ${count}`).join(', ');
+      const unchecked = indexes ? '' : '; indexes not checked: this role cannot use amcheck';
+      print(command, `${counts}; no damage found${unchecked}`, {
+        ...Object.fromEntries(digests),
+        indexes,
+      });
+    });
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    throw new Error(`${describeError(error)}; ${REPAIR}`, { cause: error });
   }
 }
 
-async function openBackup(file: string): Promise<Snapshot> {
-  const backup = await Snapshot.open(fileConfig(file), backupIn(file));
-  const reason = await damageOf(file, backup);
-  if (reason === undefined) return backup;
-  await backup.close();
-  throw new Error(`${file}: the backup is damaged: ${reason}`);
-}
-
-function backupIn(file: string): Subject {
-  return { name: `${file}: the backup`, advice: '' };
-}
-
-async function damageOf(file: string, backup: Snapshot): Promise<string | undefined> {
-  const [row] = await backup.query<{ page_size: number }>('PRAGMA page_size');
-  // SQLite notices where whole pages are missing, and reads zeros for the rest of one.
-  if (statSync(file).size % (row?.page_size ?? 1) !== 0) return 'its end is missing';
-  const [check] = await backup.query<{ integrity_check: string }>('PRAGMA integrity_check(1)');
-  return check?.integrity_check === 'ok' ? undefined : check?.integrity_check;
-}
-
-/** Finds what an interrupted restore has left to do: what the target has must be where the backup begins. */
-async function compare(config: Config, source: Snapshot): Promise<Part[]> {
-  const target = await Snapshot.open(config);
+async function withStore(config: Config, work: (store: Snapshot) => Promise<void>): Promise<void> {
+  const store = await Snapshot.open(config);
   try {
-    const parts: Part[] = [];
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Opens a backup that is as it was made. @param name what an error calls it */
+async function withBackup<Result>(
+  path: string,
+  name: string,
+  work: (backup: Snapshot, digests: Digests) => Result | Promise<Result>,
+): Promise<Result> {
+  const backup = await Snapshot.open(fileConfig(path), { name: `${name}: the backup`, advice: '' });
+  try {
+    const digests = await verify(backup).catch((error: unknown) => {
+      const reason = `${name}: the backup is damaged: ${describeError(error)}`;
+      throw new Error(reason, { cause: error });
+    });
+    return await work(backup, digests);
+  } finally {
+    await backup.close();
+  }
+}
+
+async function verify(backup: Snapshot): Promise<Digests> {
+  const has = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
+  if (has.length === 0) throw new Error('it has no digests; of a store, `backup` makes a backup');
+  await backup.check(NAMES);
+  const digests = await digestsOf(backup);
+  const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
+  assertSame(digests, new Map(rows.map(({ name, digest }) => [name, digest])));
+  return digests;
+}
+
+async function writeDigests(store: Store, digests: Digests): Promise<void> {
+  await store.query('CREATE TABLE digests (name text, digest text)');
+  for (const [name, digest] of digests)
+    await store.query('INSERT INTO digests VALUES (?, ?)', [name, String(digest)]);
+}
+
+function assertSame(found: Digests, expected: ReadonlyMap<string, string | Digest>): void {
+  for (const [name, digest] of found) {
+    const [is, was] = [String(digest), String(expected.get(name))];
+    if (is !== was) throw new Error(`${name} differ: ${is} instead of ${was}`);
+  }
+}
+
+/**
+ * Finds what an interrupted restore has stored: what the target has must be where the backup begins.
+ *
+ * @returns the last key of each table that has rows
+ */
+async function compare(config: Config, backup: Snapshot): Promise<Map<string, bigint>> {
+  const stored = new Map<string, bigint>();
+  await withStore(config, async (target) => {
     for (const table of TABLES) {
-      const there: Part = { table, digest: new Digest() };
-      const part: Part = { table, digest: new Digest() };
-      await read('comparing', there, linesOf(target, table));
-      if (there.last !== undefined) {
-        await read('comparing', part, linesOf(source, table, { to: there.last }));
-      }
-      if (part.digest.text() !== there.digest.text()) {
+      const there = await read('comparing', target, table);
+      if (there.last === undefined) continue;
+      const same = await read('comparing', backup, table, { to: there.last });
+      if (same.sha256 !== there.sha256) {
         throw new Error(
           `the store has ${table.name} that the backup has not: restore fills an empty store; nothing was written`,
         );
       }
-      parts.push(part);
+      stored.set(table.name, there.last);
     }
-    return parts;
-  } finally {
-    await target.close();
-  }
+  });
+  return stored;
 }
 
-/** Stores in the target what it lacks of each part. */
+/** Stores what a store lacks of each table, after the last key that it has, and then finishes with what was stored. */
 async function fill(
   config: Config,
   source: Snapshot,
-  parts: readonly Part[],
-  subject?: Subject,
+  stored: ReadonlyMap<string, bigint>,
+  finish: (store: Store, digests: Digests) => Promise<void>,
 ): Promise<void> {
-  const store = await openStore(config, [Plant], subject?.name);
+  const store = await openStore(config, [Plant]);
   try {
-    for (const part of parts) {
-      const { table, last } = part;
-      const from = last === undefined ? undefined : last + 1n;
-      const rest = linesOf(source, table, { from });
-      await read('copying', part, rest, (chunk) => table.insert(store, rowsOf(chunk)));
+    const digests = new Map<string, Digest>();
+    for (const table of TABLES) {
+      const rest = { after: stored.get(table.name) };
+      const insert = (chunk: Buffer) => table.insert(store, rowsOf(chunk));
+      digests.set(table.name, await read('copying', source, table, rest, insert));
     }
-    await finishTokens(store);
+    await finish(store, digests);
   } finally {
     await store.destroy();
   }
 }
 
-/** Reads the target again. @throws Error where it holds anything else than the parts */
-async function verify(config: Config, parts: readonly Part[], subject?: Subject): Promise<void> {
-  const target = await Snapshot.open(config, subject);
-  try {
-    for (const { table, digest } of parts) {
-      const there: Part = { table, digest: new Digest() };
-      await read('checking', there, linesOf(target, table));
-      if (there.digest.text() === digest.text()) continue;
-      throw new Error(`${table.name} differ: ${there.digest.text()} instead of ${digest.text()}`);
-    }
-  } finally {
-    await target.close();
-  }
-}
-
 /** Prints what both sides hold, a line for each table. */
-function report(command: Command, parts: readonly Part[]): void {
-  const lines = parts.map(({ table, digest }) => `${table.name}: ${digest.text()}`);
-  const found = parts.map(({ table, digest: { count, sha256 } }) => [
-    table.name,
-    { count, sha256 },
-  ]);
-  print(command, lines.join('\n'), Object.fromEntries(found));
-}
-
-/** Adds lines to the digest of a part, each chunk once something is done with it. */
-async function read(
-  stage: string,
-  part: Part,
-  chunks: Chunks,
-  work?: (chunk: Buffer) => Promise<unknown>,
-): Promise<void> {
-  const progress = progressOf(`${stage} ${part.table.name}:`, part.digest);
-  let end: Buffer | undefined;
-  try {
-    for await (const chunk of chunks) {
-      await work?.(chunk);
-      part.digest.add((end = chunk));
-    }
-  } finally {
-    progress.end();
-  }
-  if (end !== undefined) part.last = BigInt(rowsOf(end).at(-1)?.[0] ?? 0);
+function report(command: Command, digests: Digests): void {
+  const lines = Array.from(digests, ([name, digest]) => `${name}: ${String(digest)}`);
+  print(command, lines.join('\n'), Object.fromEntries(digests));
 }

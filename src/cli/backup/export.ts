@@ -45,7 +45,9 @@ export async function runExport(
       await toStdout(plants);
       return;
     }
-    await makeFile(file, (path) => pipeline(plants, createWriteStream(path)));
+    // The file is there: a stream that opens it late must not make it again after a failure.
+    const flags = 'r+';
+    await makeFile(file, (path) => pipeline(plants, createWriteStream(path, { flags })));
     print(command, `plants: ${done.count}`, { plants: done });
   } finally {
     progress.end();

@@ -4,6 +4,7 @@ import type { Rows } from '../../database/engine.js';
 import type { Snapshot } from '../../database/snapshot.js';
 import type { Store } from '../../database/open-store.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
+import { progressOf } from '../progress.js';
 
 const LINE_FEED = 0x0a;
 
@@ -64,12 +65,11 @@ export async function finishTokens(store: DataSource): Promise<void> {
   );
 }
 
-/** The rows of a table from one id to another: a JSON array of strings on each line, the same on every engine. */
-export function linesOf(
-  snapshot: Snapshot,
-  { name, columns }: Table,
-  range: Pick<Rows, 'from' | 'to'> = {},
-): Chunks {
+/** Which rows, by their keys; all if left out. */
+type Range = Pick<Rows, 'after' | 'to'>;
+
+/** The rows of a table: a JSON array of strings on each line, the same on every engine. */
+function linesOf(snapshot: Snapshot, { name, columns }: Table, range: Range): Chunks {
   const cells = columns.map((column, i) => {
     const before = i === 0 ? '[' : ',';
     return { column, before, isString: true, ifNull: `${before}null` };
@@ -92,11 +92,18 @@ export function countLines(chunk: Buffer): number {
 /** A count of lines, and the SHA-256 of all of them. */
 export class Digest {
   count = 0;
+  private latest: Buffer | undefined;
   private readonly hash = createHash('sha256');
 
   add(chunk: Buffer): void {
+    this.latest = chunk;
     this.hash.update(chunk);
     this.count += countLines(chunk);
+  }
+
+  /** The key of the last line; undefined where there is none. */
+  get last(): bigint | undefined {
+    return this.latest && BigInt(rowsOf(this.latest).at(-1)?.[0] ?? 0);
   }
 
   /** Of the lines so far; more may be added. */
@@ -104,7 +111,42 @@ export class Digest {
     return this.hash.copy().digest('hex');
   }
 
-  text(): string {
+  toString(): string {
     return `${this.count}, sha256 ${this.sha256}`;
   }
+
+  toJSON() {
+    return { count: this.count, sha256: this.sha256 };
+  }
+}
+
+/** Of every table, by its name. */
+export type Digests = ReadonlyMap<string, Digest>;
+
+/** Reads all of a store. */
+export async function digestsOf(store: Snapshot): Promise<Digests> {
+  const digests = new Map<string, Digest>();
+  for (const table of TABLES) digests.set(table.name, await read('checking', store, table));
+  return digests;
+}
+
+/** Digests the rows of a table, each chunk once something is done with it. */
+export async function read(
+  stage: string,
+  store: Snapshot,
+  table: Table,
+  range: Range = {},
+  work?: (chunk: Buffer) => Promise<unknown>,
+): Promise<Digest> {
+  const digest = new Digest();
+  const progress = progressOf(`${stage} ${table.name}:`, digest);
+  try {
+    for await (const chunk of linesOf(store, table, range)) {
+      await work?.(chunk);
+      digest.add(chunk);
+    }
+  } finally {
+    progress.end();
+  }
+  return digest;
 }

@@ -12,6 +12,7 @@ import type { Refused } from './ndjson.js';
 import { progressLine } from './run-import.js';
 
 let server: Server;
+let run: PlantsImport;
 afterEach(async () => {
   server.closeAllConnections();
   server.close();
@@ -37,7 +38,7 @@ async function importing(source: Readable, listener: Listener) {
     fetch,
   });
   const refused: Refused[] = [];
-  const run = new PlantsImport(client, 4, (plant) => refused.push(plant));
+  run = new PlantsImport(client, 4, (plant) => refused.push(plant));
   try {
     await run.run(source);
   } finally {
@@ -145,6 +146,7 @@ describe('PlantsImport', () => {
     });
     await expect(stopped).rejects.toThrow(new ImportStopped('stopped at line 2: error 1: no'));
     expect(source.destroyed).toBe(true);
+    expect(run.answeredLines).toBe(1);
   });
 
   it('stops where its source fails, with what was in flight brought to its end', async () => {

@@ -18,6 +18,8 @@ export class ImportStopped extends Error {}
 export class PlantsImport {
   /** Plants stored and refused so far, and the bytes of their lines. */
   readonly tally = { stored: 0, refused: 0, bytes: 0 };
+  /** Number of the latest line that was sent. */
+  private sent = 0;
   /** Why the latest try that failed did; undefined once one has succeeded. */
   lastError: string | undefined;
   private readonly inFlight = { plants: 0, bytes: 0 };
@@ -47,6 +49,11 @@ export class PlantsImport {
   /** Whether it ended, or is to end, before its source did. */
   get isStopped(): boolean {
     return this.stop !== undefined;
+  }
+
+  /** How many lines from the first one on are all answered, blank ones too; of an import that has ended. */
+  get answeredLines(): number {
+    return this.stop?.line === undefined ? this.sent : this.stop.line - 1;
   }
 
   /** @throws ImportStopped once the source or the service fails; it names the first line at fault */
@@ -80,6 +87,7 @@ export class PlantsImport {
   }
 
   private async send({ number, text }: Line): Promise<void> {
+    this.sent = number;
     this.inFlight.plants += 1;
     this.inFlight.bytes += text.length;
     try {

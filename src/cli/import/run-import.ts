@@ -78,14 +78,16 @@ async function untilSignal(plants: PlantsImport, run: () => Promise<void>): Prom
   }
 }
 
-function jsonOf({ tally: { stored, refused } }: PlantsImport): string {
-  return JSON.stringify({ stored, refused });
+function jsonOf({ tally: { stored, refused }, isStopped, answeredLines }: PlantsImport): string {
+  return JSON.stringify({ complete: !isStopped, answeredLines, stored, refused });
 }
 
-/** What came of an import, in a line of 80 columns. */
-function summaryOf({ tally: { stored, refused }, isStopped }: PlantsImport): string {
+/** What came of an import, in one line. */
+function summaryOf({ tally: { stored, refused }, isStopped, answeredLines }: PlantsImport): string {
   const areStored = stored === 1 ? '1 plant is stored' : `${stored} plants are stored`;
-  const advice = isStopped ? '; importing again is safe' : '';
+  const advice = isStopped
+    ? `; interrupted after line ${answeredLines}; importing again is safe`
+    : '';
   return `${areStored} (sent ${stored + refused}, refused ${refused})${advice}`;
 }
 
