@@ -11,7 +11,7 @@ const PAUSE_AFTER_TROUBLE = 50;
 /** Milliseconds after which a request has hung. */
 const HUNG_MS = 20_000;
 /** An odd factor: no two multiples of it are the same modulo 2^64. */
-const STEP = 2_862_933_555_777_941_757n;
+export const STEP = 2_862_933_555_777_941_757n;
 
 /** Sends the plant of an id. */
 export async function send(client: Client, id: bigint): Promise<Answer> {

@@ -42,6 +42,7 @@ describe('the service on Kubernetes', () => {
           { ports: [{ protocol: 'TCP', port: CONFIG.port }] },
           { ports: [{ protocol: 'TCP', port: CONFIG.managementPort }] },
         ],
+        egress: [{}, { ports: [{ port: 5432 }, { port: 6432 }] }],
       },
     });
   });

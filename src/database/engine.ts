@@ -91,8 +91,13 @@ export interface Rows {
 
 /** How an engine reads a whole store as it was at one moment; `Snapshot` says what each is for. */
 export interface SnapshotReader {
-  /** The statements that begin the transaction. */
-  readonly begin: string;
+  /**
+   * Begins the transaction: it has every plant that was acknowledged before.
+   *
+   * @param timeoutMs that it waits for such plants at most
+   * @throws Error, with a reason for the operator, where some are not there by then; the store's error
+   */
+  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
   check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
   lines(runner: QueryRunner, rows: Rows): AsyncIterable<Buffer>;
 }

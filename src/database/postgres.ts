@@ -1,25 +1,11 @@
 import { userInfo } from 'node:os';
-import { defaults, type Client } from 'pg';
-import {
-  DataSource,
-  MigrationExecutor,
-  type DataSourceOptions,
-  type EntityManager,
-  type QueryRunner,
-} from 'typeorm';
+import { defaults } from 'pg';
+import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import {
-  SCHEMA,
-  statementTimeoutMs,
-  WritePath,
-  type Engine,
-  type Rows,
-  type SnapshotReader,
-  type StoreConfig,
-} from './engine.js';
+import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
 import { Logger } from './logger.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
-import { CopyOut, toJson } from './postgres-copy.js';
+import { reader } from './postgres-reader.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
@@ -63,17 +49,6 @@ class PostgresWritePath extends WritePath {
   }
 }
 
-/** For this transaction alone, so that a pooler may stand between. Older servers than 17 have no limit of the last kind. */
-const reader: SnapshotReader = {
-  begin: `
-    BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-    SET LOCAL statement_timeout = 0;
-    SET LOCAL idle_in_transaction_session_timeout = 0;
-    SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`,
-  check,
-  lines: readLines,
-};
-
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   system: 'postgresql',
@@ -108,30 +83,6 @@ function connect(config: StoreConfig, timeoutMs?: number) {
     poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
     extra: { Client: CheckedClient, statementTimeoutMs: timeoutMs, keepAlive: true },
   } satisfies DataSourceOptions;
-}
-
-/** The indexes, by the extension amcheck; false where this role cannot use it. */
-async function check(runner: QueryRunner, tables: readonly string[]): Promise<boolean> {
-  const [amcheck] = (await runner.query(
-    `SELECT oid::regproc AS name FROM pg_proc
-    WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')`,
-  )) as { name: string }[];
-  if (!amcheck) return false;
-  // With its second argument it looks for each row in the index, too.
-  const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
-  await runner.query(sql, [tables]);
-  return true;
-}
-
-async function* readLines(runner: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
-  const { cells, table, after, to } = rows;
-  const client = (await runner.connect()) as Client;
-  const columns = cells.map(({ column }) => column).join(', ');
-  let where = 'true';
-  if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
-  if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
-  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id`;
-  for await (const text of client.query(new CopyOut(sql))) yield toJson(text as Buffer, rows);
 }
 
 /** The user that PostgreSQL's own clients take where neither the address nor the environment names one. */

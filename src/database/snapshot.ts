@@ -34,7 +34,7 @@ export class Snapshot {
       const store = await new DataSource(engine.connectToRead(config, subject.advice)).initialize();
       const snapshot = new Snapshot(store, store.createQueryRunner(), engine.reader);
       try {
-        await snapshot.runner.query(engine.reader.begin);
+        await engine.reader.begin(snapshot.runner, config.databaseTimeout);
         await assertSchema(store, snapshot.runner, subject);
         return snapshot;
       } catch (error) {

@@ -13,7 +13,7 @@ const PAGE_ROWS = 32;
 
 /** A store's rows as lines, of a connection that is open to read. */
 export const reader: SnapshotReader = {
-  begin: 'BEGIN',
+  begin: (runner) => runner.query('BEGIN'),
   check,
   lines: readLines,
 };

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { QueryRunner } from 'typeorm';
+import type { Rows, SnapshotReader } from './engine.js';
+import { CopyOut, toJson } from './postgres-copy.js';
+
+/** What is prepared on each node of Citus, as a JSON array of names. */
+const PREPARED = `
+  SELECT success, result FROM run_command_on_all_nodes($$
+    SELECT coalesce(json_agg(gid), '[]') FROM pg_prepared_xacts
+    WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
+/** Milliseconds from one look at what is prepared to the next. */
+const PREPARED_POLL_MS = 200;
+
+/** For this transaction alone, so that a pooler may stand between. Older servers than 17 have no limit of the last kind. */
+const BEGIN = `
+  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL statement_timeout = 0;
+  SET LOCAL idle_in_transaction_session_timeout = 0;
+  SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
+
+/** A store's rows as lines, as of one moment. */
+export const reader: SnapshotReader = {
+  async begin(runner, timeoutMs) {
+    await awaitPrepared(runner, timeoutMs);
+    await runner.query(BEGIN);
+  },
+  check,
+  lines: readLines,
+};
+
+/**
+ * On Citus a plant may be acknowledged and not visible: where its worker crashed, its transaction is prepared there
+ * until the coordinator finds it (`citus.recover_2pc_interval`). Waits for those that are prepared now; what a later
+ * one holds was not acknowledged before.
+ */
+async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
+  if (!(await isCitus(runner))) return;
+  const until = performance.now() + timeoutMs;
+  let prepared = await readPrepared(runner);
+  while (prepared.length > 0) {
+    if (performance.now() > until) {
+      const what = `its prepared transactions (${prepared.length}), which may hold acknowledged plants`;
+      throw new Error(`Citus has not finished ${what}: see docs/clusters.md#citus`);
+    }
+    await sleep(PREPARED_POLL_MS);
+    const left = new Set(await readPrepared(runner));
+    prepared = prepared.filter((gid) => left.has(gid));
+  }
+}
+
+async function isCitus(runner: QueryRunner): Promise<boolean> {
+  const sql = "SELECT to_regproc('run_command_on_all_nodes') IS NOT NULL AS there";
+  const [citus] = await runner.manager.query<{ there: boolean }[]>(sql);
+  return citus?.there === true;
+}
+
+async function readPrepared(runner: QueryRunner): Promise<string[]> {
+  const nodes = await runner.manager.query<{ success: boolean; result: string }[]>(PREPARED);
+  const failed = nodes.find(({ success }) => !success);
+  if (failed) throw new Error(`a node of Citus cannot be read: ${failed.result}`);
+  return nodes.flatMap(({ result }) => JSON.parse(result) as string[]);
+}
+
+/** The indexes, by the extension amcheck; false where this role cannot use it, or Citus's workers have them. */
+async function check(runner: QueryRunner, tables: readonly string[]): Promise<boolean> {
+  const [amcheck] = (await runner.query(
+    `SELECT oid::regproc AS name FROM pg_proc
+    WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')`,
+  )) as { name: string }[];
+  if (!amcheck || (await isCitus(runner))) return false;
+  // With its second argument it looks for each row in the index, too.
+  const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
+  await runner.query(sql, [tables]);
+  return true;
+}
+
+async function* readLines(runner: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
+  const { cells, table, after, to } = rows;
+  const client = (await runner.connect()) as Client;
+  const columns = cells.map(({ column }) => column).join(', ');
+  let where = 'true';
+  if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
+  if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
+  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id`;
+  for await (const text of client.query(new CopyOut(sql))) yield toJson(text as Buffer, rows);
+}
