@@ -4,6 +4,8 @@ import type { Duplex } from 'node:stream';
 
 /** Requests of one connection that are served at once; beyond them it is not read. */
 export const MAX_UNANSWERED = 16;
+/** The same while no token is active on it: one is served, the others wait. */
+const MAX_UNTRUSTED = 4;
 
 /** Header fields of a request. */
 export const MAX_FIELDS = 100;
@@ -74,7 +76,7 @@ export class Connection {
     this.hold(CONNECTION_BYTES + (account.isTls ? TLS_BYTES : 0));
     // Node goes on to read whenever it has read a body.
     socket.on('resume', () => {
-      if (this.isFull) socket.pause();
+      if (this.isFull || this.waiting.length > 0) socket.pause();
     });
     socket.once('close', () => this.onClose());
   }
@@ -92,7 +94,7 @@ export class Connection {
     if (request.headers['transfer-encoding'] !== undefined) boundChunks(request, response);
     if (this.isTrusted || this.unanswered.length === 0) this.serve(request, response);
     else this.waiting.push([request, response]);
-    if (this.isFull) this.socket.pause();
+    if (this.isFull || this.waiting.length > 0) this.socket.pause();
   }
 
   /** A request of it has an active token. */
@@ -141,7 +143,8 @@ export class Connection {
   }
 
   private get isFull(): boolean {
-    return this.isFilled || this.unanswered.length + this.waiting.length >= MAX_UNANSWERED;
+    const most = this.isTrusted ? MAX_UNANSWERED : MAX_UNTRUSTED;
+    return this.isFilled || this.unanswered.length + this.waiting.length >= most;
   }
 
   /** Node has read more requests in one piece with the others. */
@@ -199,7 +202,7 @@ export function answerDueOn(socket: Duplex): ServerResponse | undefined {
 }
 
 /** Chunks of a body that may be of any size, and the bytes that further ones must have on average. */
-const MAX_SMALL_CHUNKS = 256;
+const MAX_SMALL_CHUNKS = 64;
 const MIN_AVERAGE_CHUNK = 256;
 
 /**
@@ -214,7 +217,7 @@ function boundChunks(request: IncomingMessage, response: ServerResponse): void {
   request.push = (chunk: Buffer | null, encoding) => {
     chunks += 1;
     bytes += chunk?.length ?? 0;
-    if (chunks > MAX_SMALL_CHUNKS && bytes < MIN_AVERAGE_CHUNK * chunks) request.socket.destroy();
+    if (bytes < MIN_AVERAGE_CHUNK * (chunks - MAX_SMALL_CHUNKS)) request.socket.destroy();
     return push(chunk, encoding);
   };
   // Of a body that nobody has read by now Node would take the rest past that.
