@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MAX_UNANSWERED } from '../src/http/connection.js';
+import { MAX_UNTRUSTED } from '../src/http/connection.js';
 import { MAX_QUEUED } from '../src/plants/plant-queue.js';
 import { valueOf } from './support/exposition.js';
 import { Monitor } from './support/monitor.js';
@@ -57,7 +57,7 @@ describe('a service is not ready', () => {
     // What is refused, and what is on its way to the store, leaves room for others.
     for (let failed: string[] = []; !failed.includes('queue');) {
       const more = await Promise.all(Array.from({ length: 64 }, () => service.connect()));
-      for (const connection of more) connection.write(requests(MAX_UNANSWERED));
+      for (const connection of more) connection.write(requests(MAX_UNTRUSTED));
       connections.push(...more);
       ({ failed } = await monitor.ready());
     }
@@ -66,7 +66,7 @@ describe('a service is not ready', () => {
     expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(MAX_QUEUED);
     await unlock();
     for (const connection of connections) {
-      for (let i = 0; i < MAX_UNANSWERED; i++) await connection.read();
+      for (let i = 0; i < MAX_UNTRUSTED; i++) await connection.read();
     }
     const ready = await monitor.until(200);
     expect(ready.details.queue).toMatchObject({ plants: 0 });

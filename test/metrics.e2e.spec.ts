@@ -80,7 +80,7 @@ it('every request is counted once, by its status and error number', async () => 
     valueOf(await monitor.metrics(), 'plant_store_token_cache_lookups_total{result="hit"}') < 7
   )
     await sleep(10);
-  connection.close();
+  connection.socket.resetAndDestroy();
   const metrics = await metricsAfter(14);
   await unlock();
 

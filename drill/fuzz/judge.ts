@@ -15,7 +15,9 @@ interface Answer {
 /** What a client alone can cause; and of the service's own errors, that it has too much to do. */
 const EXPECTED = new Set(
   Object.values(ERRORS)
-    .filter(({ status, error }) => [400, 401, 404, 405].includes(status) || error === OVERLOADED)
+    .filter(
+      ({ status, error }) => [400, 401, 404, 405, 501].includes(status) || error === OVERLOADED,
+    )
     .map(({ status, error }) => `${status} ${error}`),
 );
 /** What else the document and its page are answered with. */
@@ -27,12 +29,12 @@ const STATIC = new Set([200, 206, 301, 304]);
  * @returns the statuses of the answers
  * @throws Error which says what is wrong
  */
-export function judge({ expected, isWhole }: Script, received: Buffer): number[] {
+export function judge({ expected, due }: Script, received: Buffer): number[] {
   const answers = parse(received);
   for (const answer of answers) check(answer);
   const statuses = answers.map(({ status }) => status);
   const isOther = (status: number, i: number): boolean => {
-    const got = statuses[i] ?? (isWhole ? undefined : status);
+    const got = statuses[i] ?? (i < due ? undefined : status);
     return got !== status && got !== ERRORS.OVERLOADED.status;
   };
   const wrong = expected.findIndex(isOther);

@@ -6,6 +6,8 @@ import type { Random } from '../random.js';
 export interface KnownRequest {
   readonly text: string;
   readonly status: number;
+  /** Whether it has an active token. */
+  readonly hasToken?: true;
 }
 
 const PLANT = '{"id":987654321987654321,"name":"n","tag":"t"}';
@@ -28,11 +30,11 @@ export function knownRequest(random: Random, token: string, id: string): KnownRe
   const headers = { ...type, authorization: `Bearer ${token}` };
   const plant = `{"id":${id},"name":"n"}`;
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
-  return random.pick([
-    { text: requestText(headers, plant), status: 200 },
-    { text: requestText(headers, plant), status: 200 },
-    { text: requestText(headers, '{'), status: 400 },
-    { text: requestText({ ...headers, 'content-type': 'a' }, plant), status: 400 },
+  return random.pick<KnownRequest>([
+    { text: requestText(headers, plant), status: 200, hasToken: true },
+    { text: requestText(headers, plant), status: 200, hasToken: true },
+    { text: requestText(headers, '{'), status: 400, hasToken: true },
+    { text: requestText({ ...headers, 'content-type': 'a' }, plant), status: 400, hasToken: true },
     { text: requestText(type, plant), status: 401 },
     { text: requestText({ ...headers, authorization: `Bearer ${token}a` }, plant), status: 401 },
     { text: get('/plants'), status: 405 },

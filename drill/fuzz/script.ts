@@ -1,4 +1,5 @@
-import { knownRequest, mutate, wildRequest } from './messages.js';
+import { MAX_UNTRUSTED } from '../../src/http/connection.js';
+import { knownRequest, mutate, wildRequest, type KnownRequest } from './messages.js';
 import type { Random } from '../random.js';
 
 /** What one connection does. */
@@ -15,8 +16,8 @@ export interface Script {
   readonly idle: number;
   /** The statuses of the first answers, where they are known. */
   readonly expected: readonly number[];
-  /** Whether all of these must come, and the service then closes the connection. */
-  readonly isWhole: boolean;
+  /** How many of these must come; the service then closes the connection where there are any. */
+  readonly due: number;
 }
 
 /** What the scripts of a service need. */
@@ -46,7 +47,7 @@ export function scriptOf(random: Random, target: Target, index: number): Script 
     end: random.pick(['fin', 'reset', 'close'] as const),
     idle: random.pick(IDLE),
     expected: [],
-    isWhole: false,
+    due: 0,
   };
   if (clientHello !== undefined && !isTls) {
     const hello = random.pick([clientHello, mutate(random, clientHello), random.bytes(300)]);
@@ -90,8 +91,14 @@ function known(random: Random, token: string, index: number, isTls: boolean): Ch
     end: 'close',
     idle: isWhole ? 30_000 : 500,
     expected: [...requests.map(({ status }) => status), 404],
-    isWhole,
+    due: isWhole ? dueOf(requests) : 0,
   };
+}
+
+/** Answers that come however fast the requests do: behind a page, a refusal without a token, or many the connection ends. */
+function dueOf(requests: readonly KnownRequest[]): number {
+  const last = requests.findIndex(({ hasToken }) => !hasToken);
+  return Math.min(last < 0 ? requests.length + 1 : last + 1, MAX_UNTRUSTED);
 }
 
 /** One request very often; who asks does not read. */

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { instant } from './arguments.js';
+import { instant, tokenName } from './arguments.js';
 
 it.each([
   ['2026-11-21', '2026-11-21T00:00:00.000Z'],
@@ -32,4 +32,13 @@ it.each([
   '1763700000000',
 ])('%j is none', (text) => {
   expect(() => instant(text)).toThrow('A date is like 2026-11-21');
+});
+
+it.each(['', '1ci', '-x', 'a b', 'é', 'a/b', 'a\n', `a${'b'.repeat(64)}`])(
+  'refuses %j as the name of a token',
+  (name) => expect(() => tokenName(name)).toThrow('A name starts with a letter'),
+);
+
+it.each(['a', 'a.b_c@d-e', `a${'b'.repeat(63)}`])('takes %j as the name of a token', (name) => {
+  expect(tokenName(name)).toBe(name);
 });

@@ -11,18 +11,18 @@ const DRAIN_MS = 250;
 /** Milliseconds between two times that clients are cut off then. */
 const CUT_OFF_INTERVAL_MS = 500;
 
-/** Of the memory that V8's heap may have, what connections may hold together. The rest is the service's own, and garbage. */
+/** The part of V8's heap limit that connections may hold together. The rest is for the service itself, and garbage. */
 const HEAP_SHARE = 0.4;
 /** Each is a file descriptor. */
 const MAX_CONNECTIONS = 10_000;
-/** What is left of either once there was too much. */
-const LEFT = 0.9;
-/** Of memory, within which two connections hold the same. */
+/** The part of either limit that shedding leaves. */
+const SHED_TO = 0.9;
+/** Two connections in the same step of memory count as equal when connections are shed. */
 const STEP_BYTES = 16 * 1024;
-/** Between two lines in the log on connections that were closed for want of memory, in milliseconds. */
+/** Milliseconds between two lines in the log about shed connections. */
 const LOG_INTERVAL_MS = 10_000;
 
-/** The open connections of a server: what they may hold together, and how they come to their end. */
+/** The open connections of a server: their limits, and how they end at a shutdown. */
 export class Connections implements MemoryAccount {
   private readonly open = new Set<Connection>();
   /** Those that have not agreed on TLS yet, by their clients' addresses. */
@@ -75,7 +75,7 @@ export class Connections implements MemoryAccount {
     for (const connection of this.handshaking.values()) connection.destroy();
   }
 
-  /** After so many milliseconds, and from then on, cuts off every client that waits for no answer, or does not read it. */
+  /** Disconnects clients that wait for no answer, or do not read theirs, from some milliseconds on. */
   cutOffAfter(timeoutMs: number): NodeJS.Timeout {
     const from = performance.now() + timeoutMs;
     return setInterval(
@@ -98,8 +98,8 @@ export class Connections implements MemoryAccount {
   }
 
   /**
-   * Closes connections until the rest are few enough and hold little enough: those without a token first, of these
-   * the ones that hold most, and of these the oldest. So one that has just come is served, whoever holds the others.
+   * Closes connections until both limits are kept: first those without an active token, of these the ones that hold
+   * most, of these the oldest. So a new connection is served, whoever holds the others.
    */
   private shed(): void {
     const before = this.open.size;
@@ -107,7 +107,7 @@ export class Connections implements MemoryAccount {
       (a, b) => Number(a.isTrusted) - Number(b.isTrusted) || stepsOf(b) - stepsOf(a),
     );
     for (const connection of byWorth) {
-      if (this.held <= LEFT * this.budget && this.open.size <= LEFT * MAX_CONNECTIONS) break;
+      if (this.held <= SHED_TO * this.budget && this.open.size <= SHED_TO * MAX_CONNECTIONS) break;
       connection.destroy();
       this.open.delete(connection);
     }
