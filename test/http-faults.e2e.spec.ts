@@ -198,6 +198,14 @@ it('nothing is read as a request behind one whose upgrade is not taken', async (
   expect(await service.store.plant(301n)).toBeUndefined();
 });
 
+it('Transfer-Encoding in HTTP/1.0: 400', async () => {
+  const connection = await service.connect();
+  const head = requestText({ ...service.client.headers, 'transfer-encoding': 'chunked' });
+  connection.write(head.replace('content-length: 0\r\n', '').replace('HTTP/1.1', 'HTTP/1.0'));
+  expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
+  connection.close();
+});
+
 it('a fragment in the target: 400', async () => {
   const { status, body } = await service.client.send({ path: '/plants#x' });
   expect({ status, body }).toMatchObject({ status: 400, body: { error: 3002 } });

@@ -15,8 +15,10 @@ export const MAX_FIELDS = 100;
  * {@link MAX_FIELDS} fields in 16 KiB. Measured on Node 26: 3 to 5 KB idle, 21 to 25 KB with such a head. TLS adds
  * up to 80 KB, but outside the heap, where a container has as much memory again (docs/operating.md, "Memory").
  */
-const CONNECTION_BYTES = 24 * 1024;
-const TLS_BYTES = 24 * 1024;
+export const CONNECTION_BYTES = 24 * 1024;
+export const TLS_CONNECTION_BYTES = 64 * 1024;
+/** A connection that is still negotiating TLS: OpenSSL keeps up to 128 KiB of a message twice. */
+export const HANDSHAKE_BYTES = 256 * 1024;
 /** A request and its answer: 5 to 14 KB measured. */
 const REQUEST_BYTES = 12 * 1024;
 /** Each name and each value of a header, besides its characters. */
@@ -45,7 +47,6 @@ interface Unanswered {
 export interface MemoryAccount {
   /** The longest body that is kept, in bytes. */
   readonly bodyLimit: number;
-  readonly isTls: boolean;
   /** @param bytes that a connection holds more, or less if negative */
   add(bytes: number): void;
 }
@@ -67,18 +68,22 @@ export class Connection {
   /** The connection ends after the answers in progress, and no further request is served. */
   private isOver = false;
 
-  /** @param serve is handed the requests, in their order */
+  /**
+   * @param bytes that it counts as without requests
+   * @param serve is handed the requests, in their order
+   */
   constructor(
     readonly socket: Socket,
+    bytes: number,
     private readonly account: MemoryAccount,
     private readonly serve: RequestListener,
   ) {
     (socket as Held)[CONNECTION] = this;
     this.stopParserWhenFull();
-    this.hold(CONNECTION_BYTES + (account.isTls ? TLS_BYTES : 0));
+    this.hold(bytes);
     // Node resumes reading after each body.
     socket.on('resume', () => {
-      if (this.isFull || this.waiting.length > 0) socket.pause();
+      if (this.hasMost) socket.pause();
     });
     socket.once('close', () => this.onClose());
   }
@@ -98,7 +103,7 @@ export class Connection {
     }
     if (this.isTrusted || this.unanswered.length === 0) this.serve(request, response);
     else this.waiting.push([request, response]);
-    if (this.isFull || this.waiting.length > 0) this.socket.pause();
+    if (this.hasMost) this.socket.pause();
   }
 
   /** Called when a request has an active token. */
@@ -150,6 +155,11 @@ export class Connection {
   private get isFull(): boolean {
     const most = this.isTrusted ? MAX_UNANSWERED : MAX_UNTRUSTED;
     return this.isFilled || this.unanswered.length + this.waiting.length >= most;
+  }
+
+  /** Only then reading stops: over TLS, Node does not see that the client of a paused connection has left. */
+  private get hasMost(): boolean {
+    return this.unanswered.length >= MAX_UNANSWERED;
   }
 
   /** Node reads up to 64 KiB at a time, which may be more requests than the limit. */

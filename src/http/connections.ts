@@ -4,7 +4,14 @@ import net, { type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
-import { answerDueOn, Connection, type MemoryAccount } from './connection.js';
+import {
+  answerDueOn,
+  Connection,
+  CONNECTION_BYTES,
+  HANDSHAKE_BYTES,
+  TLS_CONNECTION_BYTES,
+  type MemoryAccount,
+} from './connection.js';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
 const DRAIN_MS = 250;
@@ -19,6 +26,8 @@ const MAX_CONNECTIONS = 10_000;
 const SHED_TO = 0.9;
 /** Two connections in the same step of memory count as equal when connections are shed. */
 const STEP_BYTES = 16 * 1024;
+/** Milliseconds that a connection over TLS is kept after its client has closed its side. */
+const LEFT_TIMEOUT_MS = 10_000;
 /** Milliseconds between two lines in the log about shed connections. */
 const LOG_INTERVAL_MS = 10_000;
 
@@ -28,7 +37,6 @@ export class Connections implements MemoryAccount {
   /** Those that have not agreed on TLS yet, by their clients' addresses. */
   private readonly handshaking = new Map<string, Connection>();
   private held = 0;
-  readonly isTls: boolean;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
   private loggedAt = -Infinity;
 
@@ -41,30 +49,31 @@ export class Connections implements MemoryAccount {
     readonly bodyLimit: number,
     private readonly serve: RequestListener,
   ) {
-    this.isTls = server instanceof https.Server;
-    if (!this.isTls) {
-      server.on('connection', (socket: Socket) => this.keep(socket));
+    if (!(server instanceof https.Server)) {
+      server.on('connection', (socket: Socket) => this.keep(socket, CONNECTION_BYTES));
       return;
     }
     // Requests are read from another socket than the one that was accepted.
     server.on('connection', (socket: Socket) => {
       const client = clientOf(socket);
-      this.handshaking.set(client, this.keep(socket));
+      this.handshaking.set(client, this.keep(socket, HANDSHAKE_BYTES));
       socket.once('close', () => this.handshaking.delete(client));
     });
     server.on('secureConnection', (socket: Socket) => {
+      // Node does not always see that what it then writes reaches nobody.
+      socket.once('end', () => socket.setTimeout(LEFT_TIMEOUT_MS));
       const client = clientOf(socket);
       const accepted = this.handshaking.get(client);
       this.handshaking.delete(client);
       if (accepted) this.open.delete(accepted);
       accepted?.discount();
-      this.keep(socket);
+      this.keep(socket, TLS_CONNECTION_BYTES);
     });
   }
 
   add(bytes: number): void {
     this.held += bytes;
-    if (this.held > this.budget) this.shed();
+    if (bytes > 0 && this.held > this.budget) this.shed();
   }
 
   /** Takes no new connections, and serves what is in transit on the open ones. */
@@ -89,8 +98,10 @@ export class Connections implements MemoryAccount {
     );
   }
 
-  private keep(socket: Socket): Connection {
-    const connection = new Connection(socket, this, this.serve);
+  private keep(socket: Socket, bytes: number): Connection {
+    const connection = new Connection(socket, bytes, this, this.serve);
+    // It may be shed by now.
+    if (socket.destroyed) return connection;
     this.open.add(connection);
     socket.once('close', () => this.open.delete(connection));
     if (this.open.size > MAX_CONNECTIONS) this.shed();

@@ -30,6 +30,10 @@ export function findRequestError({
   }
   const repeated = SINGLE.find((name) => countOf(name, rawHeaders) > 1);
   if (repeated) return new Fault(ERRORS.BAD_REQUEST, `there is more than one ${repeated} header`);
+  // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
+  if (headers['transfer-encoding'] !== undefined && httpVersion === '1.0') {
+    return new Fault(ERRORS.BAD_REQUEST, 'HTTP/1.0 has no Transfer-Encoding');
+  }
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
     return new Fault(ERRORS.NO_SUCH_CODING);
   }

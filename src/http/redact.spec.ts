@@ -41,13 +41,17 @@ describe('redactChosen', () => {
     ['encoded whole', escape(SECRET)],
     ['encoded twice', escape(escape(SECRET))],
     ['a JSON Web Token encoded whole', escape(JWT)],
-    ['a signature', 'aB_-'.repeat(10)],
+    ['a part of a JSON Web Token', 'aB1_-'.repeat(8)],
   ])('takes a token out: %s', (_name, spelling) => {
     expect(redactChosen(`/plants/${spelling}/x`)).toBe('/plants/[redacted]/x');
   });
 
   it.each([
     '/plants/0dfb33d6-f934-4c0a-9829-ec9e96d30951',
+    '/3F2504E0-4F89-41D3-9A0C-0305E82C3301',
+    '/req-0dfb33d6-f934-4c0a-9829-ec9e96d30951',
+    '/my-service-checkout-order-1234567890',
+    '/a-very-long-but-harmless-path-segment-of-words',
     '/api/v1/plants%2f',
     `/${'0af7'.repeat(8)}`,
   ])('lets %s be', (path) => expect(redactChosen(path)).toBe(path));

@@ -14,10 +14,11 @@ export function redact(line: string): string {
 }
 
 /**
- * What could be 32 characters or more of a token, ours or a JSON Web Token, without what it begins with. Digits of
- * hexadecimal numbers alone, such as a UUID, could not.
+ * 32 characters or more of a token of ours without what it begins with, or of the parts of a JSON Web Token, which are
+ * longer and have upper and lower case and digits. Hexadecimal numbers are no secrets.
  */
-const OPAQUE = /(?![\da-f-]+(?![\w-]))[\w-]{32,}/g;
+const OPAQUE =
+  /(?![\da-f]+(?![\dA-Za-z]))(?![\dA-F]+(?![\dA-Za-z]))[\dA-Za-z]{32,}|(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?![\da-f-]+(?![\w-]))[\w-]{40,}/g;
 
 /** Takes secrets out of what a client has chosen, a path or an id, however it spells them. */
 export function redactChosen(text: string): string {

@@ -72,7 +72,11 @@ export function createServer(
   };
   const server = httpsOptions
     ? https.createServer(
-        { ...httpsOptions, ...options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
+        {
+          ...httpsOptions,
+          ...options,
+          handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+        },
         listener,
       )
     : http.createServer(options, listener);
@@ -99,8 +103,9 @@ export function createServer(
   server.timeout = UNREAD_TIMEOUT_MS;
   // Node drops those past this number without a word, so one more than may be shows that there are too many.
   server.maxHeadersCount = MAX_FIELDS + 1;
-  // A client that has sent all that it has to say may close its side and still read the answer.
-  Object.assign(server, { httpAllowHalfOpen: true });
+  // A client that has sent all that it has to say may close its side and still read the answer. Not over TLS: Node then
+  // never learns that an answer cannot be written, and keeps the connection for UNREAD_TIMEOUT_MS.
+  Object.assign(server, { httpAllowHalfOpen: !httpsOptions });
   survive(server);
   return server;
 }

@@ -60,10 +60,10 @@ async function prepare({ type, make, isImmutable }: Page) {
   return { body, headers };
 }
 
-/** One piece of all pages in each turn of the event loop: over TLS a page takes 1 ms or more, and creates go on. */
+/** Behind its first piece, one piece of all pages in each turn of the event loop: over TLS a page takes 1 ms or more, and creates go on. */
 async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < body.length; at += PIECE) {
-    await (turn = turn.then(() => setImmediate()));
+    if (at > 0) await (turn = turn.then(() => setImmediate()));
     yield body.subarray(at, at + PIECE);
   }
 }

@@ -5,6 +5,7 @@ import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
+import { redactChosen } from '../http/redact.js';
 import { subscribe } from './subscribe.js';
 
 /** Characters of what a client or its identity provider has chosen. */
@@ -32,7 +33,8 @@ export class RequestLog implements OnApplicationShutdown {
     const { config, status, error } = exchange;
     const hasFailed = status === undefined || status >= 400;
     if (!hasFailed && config.logRequests !== 'all') return;
-    const level = status !== undefined && status >= 500 ? 'error' : 'info';
+    // Not by the status: a client alone can cause 501.
+    const level = error !== undefined && error >= ERRORS.INTERNAL.error ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
     // A fault of the service's own always has its line.
     const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
@@ -61,7 +63,7 @@ function requestLine({ request, requestId, status, error, startedAt }: Exchange)
 
 /** The client's address, as the proxies that are trusted tell it. */
 function clientOf({ ip }: Request): string | undefined {
-  return ip?.slice(0, MAX_VALUE_LENGTH);
+  return ip && redactChosen(ip).slice(0, MAX_VALUE_LENGTH);
 }
 
 /** Lines for each error number. */
