@@ -74,13 +74,13 @@ export class Connection {
    */
   constructor(
     readonly socket: Socket,
-    bytes: number,
+    private readonly bytes: number,
     private readonly account: MemoryAccount,
     private readonly serve: RequestListener,
   ) {
     (socket as Held)[CONNECTION] = this;
     this.stopParserWhenFull();
-    this.hold(bytes);
+    this.hold(this.bytes);
     // Node resumes reading after each body.
     socket.on('resume', () => {
       if (this.hasMost) socket.pause();
@@ -150,6 +150,11 @@ export class Connection {
   /** Counts its memory no longer. */
   discount(): void {
     this.hold(-this.held);
+  }
+
+  /** Bytes of memory that its requests count as. */
+  get requestBytes(): number {
+    return this.held - this.bytes;
   }
 
   private get isFull(): boolean {

@@ -110,7 +110,7 @@ export class Connections implements MemoryAccount {
 
   /**
    * Closes connections until both limits are kept: first those without an active token, of these the ones that hold
-   * most, of these the oldest. So a new connection is served, whoever holds the others.
+   * most for requests, of these the oldest. So a new connection is served, whoever holds the others.
    */
   private shed(): void {
     const before = this.open.size;
@@ -130,8 +130,8 @@ export class Connections implements MemoryAccount {
   }
 }
 
-function stepsOf({ held }: Connection): number {
-  return Math.floor(held / STEP_BYTES);
+function stepsOf({ requestBytes }: Connection): number {
+  return Math.floor(requestBytes / STEP_BYTES);
 }
 
 function clientOf({ remoteAddress, remotePort }: Socket): string {
