@@ -6,7 +6,7 @@ import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
 import { ServiceProcess } from './support/service-process.js';
 
-const UNCHECKED = '; indexes not checked: this role cannot use amcheck';
+const UNCHECKED = '; indexes not checked (amcheck)';
 
 let server: PostgresServer;
 let store: PostgresStore;

@@ -46,7 +46,7 @@ const CANCEL_REQUEST = 80_877_102;
 
 /** What the driver has, and its types lack. */
 interface Backend {
-  readonly processID: number;
+  readonly processID: number | null;
   readonly secretKey: number;
   readonly connection: { readonly stream: Socket };
 }
@@ -86,11 +86,16 @@ export class CheckedClient extends Client {
    * Cancels the statement in flight by the protocol's own request, which needs no session and which poolers pass on.
    * What it wrote may be committed all the same. A server that cannot be reached is given up.
    */
-  cancel(): void {
+  cancelStatement(): void {
     const { connection, processID, secretKey } = this as unknown as Backend;
     const { stream } = connection;
     const { remoteAddress: host, remotePort: port } = stream;
     this.warning = 'the store took too long';
+    // A pooler may give no key to cancel by.
+    if (!processID) {
+      stream.destroy();
+      return;
+    }
     stream.setTimeout(MAX_HELD_MS, () => stream.destroy());
     const socket = host
       ? createConnection({ host, port: Number(port) })
@@ -135,7 +140,8 @@ CheckedClient.prototype.query = function (this: CheckedClient, ...args: unknown[
  */
 async function checked(client: CheckedClient, result: Promise<QueryResult>): Promise<QueryResult> {
   const { statementTimeoutMs: timeoutMs } = client;
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => client.cancel(), timeoutMs);
+  const timer =
+    timeoutMs === undefined ? undefined : setTimeout(() => client.cancelStatement(), timeoutMs);
   try {
     const answer = await result.finally(() => clearTimeout(timer));
     const reason = client.warning ?? weaknessOf(answer);

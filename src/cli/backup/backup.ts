@@ -91,7 +91,7 @@ export async function runCheck(command: Command): Promise<void> {
       const indexes = await store.check(NAMES);
       const digests = await digestsOf(store);
       const counts = Array.from(digests, ([name, { count }]) => `${name}: ${count}`).join(', ');
-      const unchecked = indexes ? '' : '; indexes not checked: this role cannot use amcheck';
+      const unchecked = indexes ? '' : '; indexes not checked (amcheck)';
       print(command, `${counts}; no damage found${unchecked}`, {
         ...Object.fromEntries(digests),
         indexes,
