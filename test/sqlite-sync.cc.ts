@@ -98,10 +98,12 @@ describe('a failed sync ends the process, without a close, and the next start re
       await runCli(['migrate'], { cwd, env: { DATABASE_URL: url } });
     }
     await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
+    const backup = `${store.folder}/backup.sqlite`;
+    await runCli(['backup', backup], { cwd, env: { DATABASE_URL: store.url } });
     const disk = new FailingSync(store.folder, 'restored.sqlite-wal');
     disk.arm();
     const env = { ...disk.env, DATABASE_URL: `sqlite:${restored}` };
-    const { code, stdout, stderr } = await runCli(['restore', store.path], { cwd, env });
+    const { code, stdout, stderr } = await runCli(['restore', backup], { cwd, env });
     expect({ code, stdout }).toEqual({ code: EX_IOERR, stdout: '' });
     expect(stderr).toMatch(/^error: the sync of a commit failed \(SQLITE_IOERR_FSYNC\): .+\n$/m);
   });
