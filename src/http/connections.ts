@@ -28,6 +28,8 @@ const SHED_TO = 0.9;
 const STEP_BYTES = 16 * 1024;
 /** Milliseconds that a connection over TLS is kept after its client has closed its side. */
 const LEFT_TIMEOUT_MS = 10_000;
+/** Keys that may be replaced on a connection over TLS 1.3 (RFC 8446, section 4.6.3): 32 KeyUpdates, as in BoringSSL. */
+const MAX_NEW_KEYS = 64;
 /** Milliseconds between two lines in the log about shed connections. */
 const LOG_INTERVAL_MS = 10_000;
 
@@ -62,6 +64,7 @@ export class Connections implements MemoryAccount {
     server.on('secureConnection', (socket: Socket) => {
       // Node does not always see that what it then writes reaches nobody.
       socket.once('end', () => socket.setTimeout(LEFT_TIMEOUT_MS));
+      boundKeyUpdates(socket);
       const client = clientOf(socket);
       const accepted = this.handshaking.get(client);
       this.handshaking.delete(client);
@@ -128,6 +131,20 @@ export class Connections implements MemoryAccount {
       `connections were too many, or held too much memory: closed ${before - this.open.size} of ${before}`,
     );
   }
+}
+
+/**
+ * Closes a connection whose client keeps replacing keys. Each KeyUpdate takes 20 µs, and its answer stays in memory
+ * until it is read. Node reports only the keys, and does so inside OpenSSL: the socket must outlive the event.
+ */
+function boundKeyUpdates(socket: Socket): void {
+  let keys = 0;
+  socket.on('keylog', () => {
+    keys += 1;
+    if (keys !== MAX_NEW_KEYS + 1) return;
+    socket.pause();
+    setImmediate(() => socket.destroy());
+  });
 }
 
 function stepsOf({ requestBytes }: Connection): number {

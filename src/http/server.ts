@@ -34,10 +34,18 @@ const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 /** Chunks of a body that may be of any size, and the bytes that further ones must have on average. */
 const MAX_SMALL_CHUNKS = 64;
 const MIN_AVERAGE_CHUNK = 256;
+/** Bytes of a body that are few enough to come one by one. */
+const SHORT_BODY = 1_024;
+
+function isLong({ headers }: IncomingMessage): boolean {
+  return (
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > SHORT_BODY
+  );
+}
 
 /**
- * Ends the connection of a body (RFC 9112, section 7.1) whose chunks are so small that they are an attack:
- * however little is in one, six bytes on the wire say, it takes 390 bytes until it is read, and 5 µs.
+ * Ends the connection of a body whose chunks (RFC 9112, section 7.1), or records of TLS, are so small that they are
+ * an attack: however little is in one, six bytes on the wire say, it takes 390 bytes until it is read, and 5 µs.
  */
 function boundChunks(request: IncomingMessage, response: ServerResponse): void {
   let chunks = 0;
@@ -61,7 +69,7 @@ export function createServer(
   httpsOptions?: https.ServerOptions,
 ): http.Server {
   const listener: RequestListener = (request, response) => {
-    if (request.headers['transfer-encoding'] !== undefined) boundChunks(request, response);
+    if (isLong(request)) boundChunks(request, response);
     handle(request, response);
   };
   const options: ServerOptions = {
@@ -76,6 +84,8 @@ export function createServer(
           ...httpsOptions,
           ...options,
           handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+          // http.Server sets it by itself.
+          allowHalfOpen: true,
         },
         listener,
       )
@@ -103,9 +113,8 @@ export function createServer(
   server.timeout = UNREAD_TIMEOUT_MS;
   // Node drops those past this number without a word, so one more than may be shows that there are too many.
   server.maxHeadersCount = MAX_FIELDS + 1;
-  // A client that has sent all that it has to say may close its side and still read the answer. Not over TLS: Node then
-  // never learns that an answer cannot be written, and keeps the connection for UNREAD_TIMEOUT_MS.
-  Object.assign(server, { httpAllowHalfOpen: !httpsOptions });
+  // A client that has sent its request may close its side, and still read the answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
   survive(server);
   return server;
 }
