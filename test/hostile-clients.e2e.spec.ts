@@ -7,7 +7,9 @@ import { residentMb } from '../bench/machine.js';
 import { Crowd, crowdKinds } from '../drill/fuzz/crowd.js';
 import { MAX_UNANSWERED } from '../src/http/connection.js';
 import type { PlantStoreAdapter } from '../src/http/plant-store.adapter.js';
-import type { Client } from './support/client.js';
+import { certificateIn, issueCertificate } from './support/certificate.js';
+import { Client } from './support/client.js';
+import { createStore } from './support/engine.js';
 import { requestText, type RawConnection } from './support/raw-connection.js';
 import { ServiceProcess } from './support/service-process.js';
 import { Service } from './support/service.js';
@@ -179,18 +181,27 @@ describe('a crowd without tokens', () => {
   });
 
   it.each([
-    ['5,400 headers, then no body', 1_500],
-    ['16 docs pages, 2,600 headers each, unread', 500],
-  ])('%s: the service goes on, in 400 MiB', async (kind, connections) => {
+    ['TCP', '5,400 headers, then no body', 1_500],
+    ['TCP', '16 docs pages, 2,600 headers each, unread', 500],
+    ['TLS', '16 docs pages, 2,600 headers each, unread', 300],
+    ['TLS', 'slow handshake', 3_500],
+  ])('over %s: %s: the service goes on, in 400 MiB', async (protocol, kind, connections) => {
+    const isTls = protocol === 'TLS';
+    const store = await createStore();
+    if (isTls) await issueCertificate(store.folder, 'localhost');
+    const tls = isTls ? certificateIn(store.folder) : {};
     // The heap that V8 gives itself in a container of 512 MiB.
     const NODE_OPTIONS = '--max-semi-space-size=4 --max-old-space-size=256';
-    attacked = await ServiceProcess.start({ env: { LOG_REQUESTS: 'errors', NODE_OPTIONS } });
-    const kinds = crowdKinds(false).filter(({ name }) => name === kind);
-    crowd = new Crowd({ port: attacked.port, isTls: false, kinds, connections, seed: 1 });
+    const env = { LOG_REQUESTS: 'errors', NODE_OPTIONS, ...tls };
+    attacked = await ServiceProcess.start({ store, env });
+    const { port, token } = attacked;
+    const kinds = crowdKinds(isTls).filter(({ name }) => name === kind);
+    crowd = new Crowd({ port, isTls, kinds, connections, seed: 1 });
     while (crowd.opened < connections) await sleep(20);
     for (const id of range(20)) {
-      const answer = await attacked.client(1).create({ id: BigInt(id), name: 'oak' });
-      expect(answer.status).toBe(200);
+      const honest = new Client(port, token, 1, isTls);
+      expect((await honest.create({ id: BigInt(id), name: 'oak' })).status).toBe(200);
+      honest.close();
     }
     expect(residentMb(attacked.pid, 'VmHWM')).toBeLessThan(400);
   });

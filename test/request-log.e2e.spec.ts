@@ -125,10 +125,13 @@ describe('LOG_REQUESTS=all: a line for', () => {
     const headers = { 'x-request-id': token, 'user-agent': token, referer: token };
     await service.client.send({ path: `/plants/${token}`, headers });
     await service.client.send({ path: `${'/x'.repeat(110)}/${other}`, headers });
-    for (const line of await lines(2)) {
+    const split = other.replace(/.{4}/g, '$&/');
+    await service.client.send({ path: `/${split}`, headers: { 'x-request-id': split } });
+    for (const line of await lines(3)) {
       expect(line).toMatchObject({
         requestId: expect.stringMatching(MADE),
-        path: expect.stringMatching(/\[redacted\]$/),
+        path: '[redacted]',
+        msg: expect.stringContaining(' [redacted] 404'),
       });
     }
   });
@@ -181,6 +184,15 @@ describe('TRUST_PROXY', () => {
       'x-forwarded-for': '198.51.100.1, 192.0.2.7',
     });
     expect(await lines(1)).toMatchObject([{ client }]);
+  });
+
+  it('1: a token in place of an address is taken out, also where it is split', async () => {
+    await start({ TRUST_PROXY: '1' });
+    const { token } = service;
+    for (const forwarded of [token, token.slice(6), token.replace(/.{4}/g, '$&:')]) {
+      await service.client.send({ headers: { 'x-forwarded-for': `192.0.2.7, ${forwarded}` } });
+    }
+    expect((await lines(3)).map(({ client }) => client)).toEqual(Array(3).fill('[redacted]'));
   });
 });
 

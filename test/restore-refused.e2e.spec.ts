@@ -83,12 +83,16 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
     },
     'the backup is damaged: ',
   ],
-  ['a store', () => copyFileSync(source.path, file), 'the backup is damaged: it has no digests; '],
+  [
+    'a store',
+    () => copyFileSync(source.path, file),
+    'backup.sqlite has no digests, as a store has none: first run `DATABASE_URL=',
+  ],
   ['damaged in an id', () => flipBit('identity'), 'plants differ: 1, sha256 '],
   ['damaged in a name', () => flipBit('oak'), 'plants differ: 1, sha256 '],
   ['damaged in a tag', () => flipBit('Quercus'), 'plants differ: 1, sha256 '],
   ['damaged in a token', () => flipBit('nursery'), 'tokens differ: 1, sha256 '],
-  ['damaged in a digest', () => flipBit('plants1, sha256'), ' instead of undefined'],
+  ['damaged in a digest', () => flipBit('plants1, sha256'), 'the digest of plants is missing'],
   ['damaged in a count', () => flipBit('1, sha256'), ' instead of 0, sha256 '],
   ['damaged in the name of the digests', () => flipBit('digests ('), 'malformed'],
   [

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Monitor } from './support/monitor.js';
 import { requestText } from './support/raw-connection.js';
@@ -15,7 +16,8 @@ async function start(env: Record<string, string> = {}): Promise<void> {
 }
 
 const readiness = async () => (await monitor.ready()).status;
-const plant = () => requestText(service.client().headers, '{"id":1,"name":"oak"}');
+const plant = (content: object = { id: 1, name: 'oak' }) =>
+  requestText(service.client().headers, JSON.stringify(content));
 
 describe('a signal to end', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
@@ -121,8 +123,9 @@ describe('SHUTDOWN_TIMEOUT', () => {
     await start({ SHUTDOWN_TIMEOUT: '2s' });
     const { socket } = await service.connect();
     socket.pause();
-    socket.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(4));
-    await service.client().create({ id: 0n, name: 'oak' });
+    const name = 'n'.repeat(60_000);
+    // The kernel's buffers take megabytes of answers: until they are full, the service writes all.
+    for (let id = 0; await isTaken(socket, plant({ id, name })); id++);
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 0, signal: null });
     socket.destroy();
@@ -140,6 +143,14 @@ describe('SHUTDOWN_TIMEOUT', () => {
     expect(await service.store.count()).toBe(0);
   });
 });
+
+/** Whether the kernel takes bytes to send, within a second. */
+function isTaken(socket: Socket, bytes: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    socket.write(bytes, (error) => resolve(!error));
+    setTimeout(resolve, 1_000, false);
+  });
+}
 
 /** Resolves once the service takes no new connections. */
 async function refused(): Promise<void> {

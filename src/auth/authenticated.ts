@@ -12,6 +12,7 @@ import { Strategy } from 'passport-http-bearer';
 import { Documented } from '../errors/documented.js';
 import { ApiError, type Headers } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
+import { connectionOf } from '../http/connection.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -98,6 +99,7 @@ class BearerGuard implements CanActivate {
     const principal = await this.authenticate(`Bearer ${token}`);
     if (!principal) throw new Fault(ERRORS.INVALID_TOKEN);
     request.user = principal;
+    connectionOf(request).trust();
     if (this.rateLimiter.isOn && request.res) await this.rateLimiter.count(principal, request.res);
     return true;
   }

@@ -32,8 +32,8 @@ export class TokensService {
   }
 
   /**
-   * Makes a token in a store that never had one, and returns its secret; undefined in any other. One with plants had:
-   * a restore that was interrupted, and can be continued only while there is no other token, has not come to them.
+   * Makes a token in a store that never had one, and returns its secret; undefined in any other. Skips stores that
+   * have plants: an interrupted restore inserts tokens last and needs the table empty.
    */
   createFirst(): Promise<string | undefined> {
     return this.change(async (tokens) => {
@@ -104,7 +104,7 @@ export class TokensService {
   /**
    * Revokes, of some tokens, those that were not revoked before.
    *
-   * @param which makes the condition anew, since TypeORM changes the operators in one that it has used
+   * @param which makes a new condition at each call, since TypeORM changes the operators in one that it has used
    */
   private revokeAll(
     which: () => FindOptionsWhere<Token>,

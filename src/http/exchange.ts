@@ -24,7 +24,7 @@ export class Exchange {
   private isOver = false;
 
   /**
-   * @param config of the application that it is of: channels are those of the process
+   * @param config of the application that serves it: channels are process-wide
    * @param onEnd is called at the end, once
    */
   constructor(
@@ -92,16 +92,13 @@ function endExchange(this: Response): void {
   exchangeOf(this).end();
 }
 
-/** Characters of a path that are logged. */
-const MAX_PATH_LENGTH = 256;
-
 /** A request that was refused at once never was Express's, which sets the other. */
 type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
-/** The first 256 characters of the path, without its query and secrets, which are not for the log. */
+/** The path as it is logged, without its query. */
 export function pathOf({ url, originalUrl = url }: Sent): string {
-  const [path = ''] = originalUrl.slice(0, 3 * MAX_PATH_LENGTH).split('?', 1);
-  return redactChosen(path).slice(0, MAX_PATH_LENGTH);
+  const [path = ''] = originalUrl.split('?', 1);
+  return redactChosen(path);
 }
 
 /** What a client may name its request: nothing that could pass for more than a word in a log. */

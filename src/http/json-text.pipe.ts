@@ -8,7 +8,6 @@ import {
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { connectionOf } from './connection.js';
 
 const EMPTY = Buffer.alloc(0);
 const ENDED_EARLY = 'the body ended early';
@@ -33,7 +32,6 @@ export class JsonTextPipe implements PipeTransform<Request, Promise<string>> {
 
   async transform(request: Request): Promise<string> {
     const limit = this.config.bodyLimit;
-    connectionOf(request).trust();
     const { headers } = request;
     if (!isJson(headers['content-type'])) throw new Fault(ERRORS.MEDIA_TYPE);
     if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {

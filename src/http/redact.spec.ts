@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { newSecret } from '../auth/secret.js';
 import { redact, redactChosen } from './redact.js';
 
@@ -30,26 +31,59 @@ describe('redact', () => {
 });
 
 describe('redactChosen', () => {
-  const BARE = SECRET.slice('plant_'.length);
   const escape = (text: string) =>
     text.replace(/./g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 
+  it('takes out a token, or 32 characters of it, however they are split and encoded', () => {
+    const separator = fc.constantFrom(
+      ...Array.from('/.:+-_,;=@~!$&|'),
+      '%00',
+      '%2F',
+      '%2f',
+      '%252F',
+      '%20',
+    );
+    const spell = fc.constantFrom(String, escape, (text: string) => escape(escape(text)));
+    const length = fc.integer({ min: 1, max: 32 });
+    const pieces = fc.array(fc.record({ length, separator, spell }));
+    const around = fc.constantFrom('', '/', '/plants/', 'req-', '192.0.2.7:');
+    fc.assert(
+      fc.property(fc.nat(6), pieces, around, around, (from, splits, before, after) => {
+        const secret = newSecret().slice('plant_'.length);
+        let rest = secret.slice(from, from + 32);
+        let text = before;
+        for (const split of splits) {
+          text += split.spell(rest.slice(0, split.length)) + split.separator;
+          rest = rest.slice(split.length);
+        }
+        expect(redactChosen(`${text}${rest}${after}`)).toBe('[redacted]');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   it.each([
-    ['without its prefix', BARE],
-    ['cut to 32 characters', BARE.slice(3, 35)],
+    ['with its prefix', SECRET],
     ['with an encoded underscore', SECRET.replace('_', '%5F')],
     ['encoded whole', escape(SECRET)],
-    ['encoded twice', escape(escape(SECRET))],
     ['a JSON Web Token encoded whole', escape(JWT)],
-    ['a part of a JSON Web Token', 'aB1_-'.repeat(8)],
+    ['a part of a JSON Web Token', 'aB1_-'.repeat(11)],
+    ['the end of a long path', `${'x/'.repeat(127)}${SECRET}`],
   ])('takes a token out: %s', (_name, spelling) => {
-    expect(redactChosen(`/plants/${spelling}/x`)).toBe('/plants/[redacted]/x');
+    expect(redactChosen(`/plants/${spelling}/x`)).toBe('[redacted]');
+  });
+
+  it('leaves what is around the beginning of a token', () => {
+    const path = `/plants/${SECRET.slice(0, 24).replace('_', '%5F')}/x`;
+    expect(redactChosen(path)).toBe('/plants/[redacted]/x');
   });
 
   it.each([
     '/plants/0dfb33d6-f934-4c0a-9829-ec9e96d30951',
     '/3F2504E0-4F89-41D3-9A0C-0305E82C3301',
-    '/req-0dfb33d6-f934-4c0a-9829-ec9e96d30951',
+    '/Nursery-0dfb33d6-f934-4c0a-9829-ec9e96d30951',
+    'Root=1-67891233-abcdef012345678912345678',
+    '2001:0db8:85a3:0000:0000:8a2e:0370:7334',
     '/my-service-checkout-order-1234567890',
     '/a-very-long-but-harmless-path-segment-of-words',
     '/api/v1/plants%2f',

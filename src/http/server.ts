@@ -134,7 +134,7 @@ function messageClasses(app: Express): ServerOptions {
 
 /**
  * A connection that cannot be accepted, for want of file descriptors say (EMFILE), is no reason to end.
- * One that listens to nothing yet is for whoever started it.
+ * The error of a server that does not listen yet is handled by its caller.
  */
 export function survive(server: http.Server): void {
   let loggedAt = -Infinity;

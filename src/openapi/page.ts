@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from '../http/connection.js';
 
-/** Something to read that is the same for everyone. */
+/** A static resource held in memory. */
 export interface Page {
   /** What `Content-Type` says. */
   readonly type: string;

@@ -8,7 +8,7 @@ import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
 import { subscribe } from './subscribe.js';
 
-/** Characters of what a client or its identity provider has chosen. */
+/** Characters of what an identity provider or an operator has chosen. */
 const MAX_VALUE_LENGTH = 256;
 
 /** Writes lines for requests: for each, or only for those that were not answered with success. */
@@ -63,7 +63,7 @@ function requestLine({ request, requestId, status, error, startedAt }: Exchange)
 
 /** The client's address, as the proxies that are trusted tell it. */
 function clientOf({ ip }: Request): string | undefined {
-  return ip && redactChosen(ip).slice(0, MAX_VALUE_LENGTH);
+  return ip && redactChosen(ip);
 }
 
 /** Lines for each error number. */

@@ -29,6 +29,7 @@ describe('conforms', () => {
     answer(405, ERROR, { ...JSON_TYPE, allow: 'POST' }, 'GET /plants'),
     answer(405, '', { ...JSON_TYPE, allow: 'POST' }, 'HEAD /plants'),
     answer(503, ERROR, RETRY, 'GET /elsewhere'),
+    answer(501, '{"error":3003,"message":"no such transfer coding"}'),
   ])('lets $method $path $status $text pass', (documented) => {
     expect(() => conforms(documented)).not.toThrow();
   });
@@ -36,6 +37,7 @@ describe('conforms', () => {
   it.each<[Answer, string]>([
     [answer(201, '{"name":"Alder"}'), 'the status 201 is not documented'],
     [answer(404, ERROR), 'the status 404 is not documented'],
+    [answer(501, ERROR), 'the status 501 is not documented'],
     [answer(200, '{"id":1,"name":"Alder"}'), 'must NOT have unevaluated properties'],
     [answer(200, '{"tag":"Alnus"}'), "must have required property 'name'"],
     [answer(200, '{"name":"Alder","tag":null}'), 'body/tag must be string'],

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { ERRORS } from '../../src/errors/errors.js';
 import { isObject, pointerTo, valueAt } from './json.js';
 import { published } from './published.js';
 
@@ -36,8 +37,9 @@ export function conforms(answer: Answer): void {
 function problemsOf({ method, path, status, headers, text }: Answer): string[] {
   const [pathname = ''] = path.split('?', 1);
   const operation = pointerTo(pointerTo('/paths', pathname), method.toLowerCase());
-  // 501 is an answer to how a request was sent, whatever it asks for (RFC 9112, section 6.1).
-  if (valueAt(published, operation) === undefined || status === 501) {
+  // About how a request was sent, whatever it asks for (RFC 9112, section 6.1).
+  const isNoSuchCoding = status === 501 && text.includes(`"error":${ERRORS.NO_SUCH_CODING.error},`);
+  if (valueAt(published, operation) === undefined || isNoSuchCoding) {
     const wrong = status < 400 ? [`${status} is documented nowhere`] : [];
     if (method === 'HEAD' && text === '') return wrong;
     return [...wrong, ...bodyProblems('/components/schemas/Error', headers, text)];

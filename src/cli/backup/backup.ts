@@ -124,15 +124,20 @@ async function withBackup<Result>(
       const reason = `${name}: the backup is damaged: ${describeError(error)}`;
       throw new Error(reason, { cause: error });
     });
+    if (!digests) {
+      const command = `DATABASE_URL=sqlite:${name} plant-store backup NEW`;
+      throw new Error(`${name} has no digests, as a store has none: first run \`${command}\``);
+    }
     return await work(backup, digests);
   } finally {
     await backup.close();
   }
 }
 
-async function verify(backup: Snapshot): Promise<Digests> {
+/** @returns undefined where a backup has no digests, as a store has none, and a backup of 1.0.0 */
+async function verify(backup: Snapshot): Promise<Digests | undefined> {
   const has = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
-  if (has.length === 0) throw new Error('it has no digests; of a store, `backup` makes a backup');
+  if (has.length === 0) return undefined;
   await backup.check(NAMES);
   const digests = await digestsOf(backup);
   const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
@@ -148,6 +153,7 @@ async function writeDigests(store: Store, digests: Digests): Promise<void> {
 
 function assertSame(found: Digests, expected: ReadonlyMap<string, string | Digest>): void {
   for (const [name, digest] of found) {
+    if (!expected.has(name)) throw new Error(`the digest of ${name} is missing`);
     const [is, was] = [String(digest), String(expected.get(name))];
     if (is !== was) throw new Error(`${name} differ: ${is} instead of ${was}`);
   }
