@@ -1,15 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
+import { newSecret } from '../src/auth/secret.js';
 import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
 import { ServiceProcess } from './support/service-process.js';
 
 /** As docs/operating.md says. */
 const CONNECTIONS = 8;
+const SPARE = 2;
+/** Groups of creates in flight, each on a connection. */
+const GROUPS = 4;
 const CLIENTS = 32;
-const SESSIONS =
-  "SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = 'plant-store'";
+/** Milliseconds that a statement may take. */
+const STATEMENT_TIMEOUT = 400;
 const RELOAD = 'SELECT pg_reload_conf()';
 
 let server: PostgresServer;
@@ -17,12 +21,27 @@ let store: PostgresStore;
 let service: ServiceProcess;
 let operator: Postgres;
 beforeAll(async () => {
-  server = await PostgresServer.start();
+  // A session then ends with its connection, even while it waits.
+  server = await PostgresServer.start(['client_connection_check_interval=100ms']);
   store = await PostgresStore.create(server.url());
-  // A statement then has 0.4 s.
   service = await ServiceProcess.start({ store, env: { DATABASE_TIMEOUT: '1s' } });
   operator = new Postgres({ connectionString: store.url });
   await operator.connect();
+  // While there is the operator's lock, oaks wait, and cannot be cancelled.
+  await operate(
+    `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      LOOP
+        BEGIN
+          PERFORM pg_advisory_xact_lock_shared(1);
+          RETURN NEW;
+        EXCEPTION WHEN query_canceled THEN
+        END;
+      END LOOP;
+    END $$`,
+    `CREATE TRIGGER hold BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.name = 'oak')
+    EXECUTE FUNCTION hold()`,
+  );
 });
 afterAll(async () => {
   await operator.end();
@@ -34,6 +53,44 @@ async function operate(...statements: string[]): Promise<void> {
   for (const sql of statements) await operator.query(sql);
 }
 
+/** The service's sessions; not by the operator, to whom nothing changes within a transaction. */
+async function countSessions(): Promise<number> {
+  const sql = "SELECT FROM pg_stat_activity WHERE application_name = 'plant-store'";
+  return (await store.rows(sql)).length;
+}
+
+/** The most sessions that there are in two seconds. */
+async function watchSessions(): Promise<number> {
+  let most = 0;
+  for (let i = 0; i < 40; i++) {
+    await sleep(50);
+    most = Math.max(most, await countSessions());
+  }
+  return most;
+}
+
+/** Sends creates until it is stopped; resolves to their statuses then. */
+function load(): () => Promise<number[]> {
+  const client = service.client(CLIENTS);
+  const statuses = new Set<number>();
+  let isStopped = false;
+  let id = 0n;
+  const send = async () => {
+    while (!isStopped) statuses.add((await client.create({ id: id++, name: 'oak' })).status);
+  };
+  const sending = Array.from({ length: CLIENTS }, send);
+  return async () => {
+    isStopped = true;
+    await Promise.all(sending);
+    return [...statuses];
+  };
+}
+
+async function untilStored(): Promise<void> {
+  const client = service.client();
+  while ((await client.create({ id: 0n, name: 'oak' })).status !== 200) await sleep(50);
+}
+
 it.each([
   ['is locked', ['BEGIN', 'LOCK TABLE plants IN ACCESS EXCLUSIVE MODE'], ['ROLLBACK']],
   [
@@ -41,28 +98,50 @@ it.each([
     ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", RELOAD],
     ['ALTER SYSTEM RESET synchronous_standby_names', RELOAD],
   ],
-])('a table that %s: 503, and no more sessions than before', async (_name, stop, go) => {
-  const client = service.client(CLIENTS);
-  const statuses = new Set<number>();
-  let isStopped = true;
-  let id = 0n;
-  const send = async () => {
-    while (isStopped) statuses.add((await client.create({ id: id++, name: 'oak' })).status);
-  };
+])('a table that %s: 503, and hardly more sessions than before', async (_name, stop, go) => {
   await operate(...stop);
-  await sleep(200);
-  const sending = Array.from({ length: CLIENTS }, send);
-  let most = 0;
-  for (let i = 0; i < 40; i++) {
-    await sleep(50);
-    // Not by the operator, to whom nothing changes within a transaction.
-    const [row] = await store.rows<{ count: number }>(SESSIONS);
-    most = Math.max(most, row?.count ?? NaN);
-  }
-  isStopped = false;
-  await Promise.all(sending);
+  // Once a plant waits, the sessions know.
+  while ((await service.client().create({ id: -1n, name: 'oak' })).status !== 503);
+  const end = load();
+  const most = await watchSessions();
+  const statuses = await end();
   await operate(...go);
-  expect(most).toBeLessThanOrEqual(CONNECTIONS);
+  expect(most).toBeGreaterThanOrEqual(GROUPS);
+  expect(most).toBeLessThanOrEqual(CONNECTIONS + SPARE);
+  expect(statuses).toEqual([503]);
+  await untilStored();
+});
+
+it('statements that cannot be cancelled: their sessions are all that there are, and 503 comes at once', async () => {
+  await operate('SELECT pg_advisory_lock(1)');
+  const end = load();
+  expect(await watchSessions()).toBe(CONNECTIONS + SPARE);
+  expect(await end()).toEqual([503]);
+  const client = service.client();
+  const unknown = { ...client.headers, authorization: `Bearer ${newSecret()}` };
+  const asked = performance.now();
+  const statuses = new Set<number>();
+  for (let i = 0; i < 10; i++) {
+    statuses.add((await client.create({ id: 1n, name: 'oak' })).status);
+    statuses.add((await client.post('{"id":1,"name":"oak"}', unknown)).status);
+  }
+  // Each would wait for a connection otherwise.
+  expect(performance.now() - asked).toBeLessThan(20 * STATEMENT_TIMEOUT);
   expect([...statuses]).toEqual([503]);
-  while ((await client.create({ id: 0n, name: 'oak' })).status !== 200) await sleep(50);
+  await operate('SELECT pg_advisory_unlock(1)');
+  await untilStored();
+  while ((await countSessions()) > CONNECTIONS) await sleep(20);
+});
+
+it('a session that the server holds, though it commits others, is given up in the end', async () => {
+  const client = service.client();
+  const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+  await operate('SELECT pg_advisory_lock(1)');
+  expect((await client.create({ id: -2n, name: 'oak' })).status).toBe(503);
+  expect(await store.rows(waiting)).toHaveLength(1);
+  while ((await store.rows(waiting)).length > 0) {
+    expect((await client.create({ id: -3n, name: 'elm' })).status).toBe(200);
+    await sleep(100);
+  }
+  await operate('SELECT pg_advisory_unlock(1)');
 });
