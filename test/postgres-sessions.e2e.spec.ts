@@ -1,9 +1,12 @@
+import { chmodSync, chownSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
 import { newSecret } from '../src/auth/secret.js';
+import { certificateIn, issueCertificate } from './support/certificate.js';
 import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
+import { Proxy } from './support/proxy.js';
 import { ServiceProcess } from './support/service-process.js';
 
 /** As docs/operating.md says. */
@@ -14,6 +17,9 @@ const GROUPS = 4;
 const CLIENTS = 32;
 /** Milliseconds that a statement may take. */
 const STATEMENT_TIMEOUT = 400;
+const WAITING = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+/** The message by which a client asks for TLS, before its first one. */
+const SSL_REQUEST = '0000000804d2162f';
 const RELOAD = 'SELECT pg_reload_conf()';
 
 let server: PostgresServer;
@@ -21,9 +27,10 @@ let store: PostgresStore;
 let service: ServiceProcess;
 let operator: Postgres;
 beforeAll(async () => {
-  // A session then ends with its connection, even while it waits.
-  server = await PostgresServer.start(['client_connection_check_interval=100ms']);
+  server = await PostgresServer.start();
   store = await PostgresStore.create(server.url());
+  // A session then ends with its connection, even while it waits.
+  await store.execute("ALTER ROLE postgres SET client_connection_check_interval = '100ms'");
   service = await ServiceProcess.start({ store, env: { DATABASE_TIMEOUT: '1s' } });
   operator = new Postgres({ connectionString: store.url });
   await operator.connect();
@@ -135,13 +142,44 @@ it('statements that cannot be cancelled: their sessions are all that there are, 
 
 it('a session that the server holds, though it commits others, is given up in the end', async () => {
   const client = service.client();
-  const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
   await operate('SELECT pg_advisory_lock(1)');
   expect((await client.create({ id: -2n, name: 'oak' })).status).toBe(503);
-  expect(await store.rows(waiting)).toHaveLength(1);
-  while ((await store.rows(waiting)).length > 0) {
+  expect(await store.rows(WAITING)).toHaveLength(1);
+  while ((await store.rows(WAITING)).length > 0) {
     expect((await client.create({ id: -3n, name: 'elm' })).status).toBe(200);
     await sleep(100);
   }
   await operate('SELECT pg_advisory_unlock(1)');
+});
+
+it('over TLS, a statement is cancelled over TLS, too', async () => {
+  const { uid, gid } = statSync(server.data);
+  await issueCertificate(server.data, 'localhost');
+  const { TLS_CERT_FILE, TLS_KEY_FILE } = certificateIn(server.data);
+  for (const file of [TLS_CERT_FILE, TLS_KEY_FILE]) {
+    chownSync(file, uid, gid);
+    chmodSync(file, 0o600);
+  }
+  await operate(
+    "ALTER SYSTEM SET ssl_cert_file = 'cert.pem'",
+    "ALTER SYSTEM SET ssl_key_file = 'key.pem'",
+    'ALTER SYSTEM SET ssl = on',
+    // Its statement ends by the request alone.
+    'ALTER ROLE postgres RESET client_connection_check_interval',
+    RELOAD,
+  );
+  while ((await store.rows<{ ssl: string }>('SHOW ssl'))[0]?.ssl !== 'on') await sleep(20);
+  const proxy = await Proxy.start(server.port);
+  const url = new URL(store.url);
+  url.host = `localhost:${proxy.port}`;
+  url.search = `sslmode=verify-full&sslrootcert=${TLS_CERT_FILE}`;
+  const env = { DATABASE_TIMEOUT: '1s', DATABASE_URL: url.href };
+  const encrypted = await ServiceProcess.start({ store, token: service.token, env });
+  const unlock = await store.lock();
+  expect((await encrypted.client().create({ id: -4n, name: 'elm' })).status).toBe(503);
+  while ((await store.rows(WAITING)).length > 0) await sleep(20);
+  await unlock();
+  await encrypted.kill();
+  await proxy.stop();
+  expect([...new Set(proxy.openings.map((bytes) => bytes.toString('hex')))]).toEqual([SSL_REQUEST]);
 });

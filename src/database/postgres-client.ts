@@ -93,7 +93,10 @@ export class CheckedClient extends Client {
       sslNegotiation,
     } as ConnectionConfig) as CancelConnection;
     if (ssl && sslNegotiation !== 'direct') request.on('connect', () => request.requestSsl());
-    request.on(ssl ? 'sslconnect' : 'connect', () => request.cancel(processID, secretKey));
+    const cancel = () => request.cancel(processID, secretKey);
+    // The driver says `sslconnect` before the certificate is verified.
+    if (ssl) request.on('sslconnect', () => request.stream.once('secureConnect', cancel));
+    else request.on('connect', cancel);
     request.on('error', () => stream.destroy());
     const timer = setTimeout(() => {
       stream.destroy();
