@@ -121,11 +121,9 @@ CheckedClient.prototype.connect = function (this: CheckedClient, connected: Conn
   return connect.call(this, (error?: Error) => connected(error && toStoreUnavailable(error)));
 } as Client['connect'];
 
+// TypeORM waits for a promise. What is no text tells its outcome itself.
 CheckedClient.prototype.query = function (this: CheckedClient, ...args: unknown[]) {
-  // A transaction that it broke is rolled back by the server.
-  if (this.isCancelling) return Promise.reject(new StoreUnavailable(TOO_LONG));
-  const result = query.apply(this, args);
-  return result instanceof Promise ? checked(this, result as Promise<QueryResult>) : result;
+  return typeof args[0] === 'string' ? run(this, args) : query.apply(this, args);
 } as Client['query'];
 
 // The driver would break the connection of a statement in flight, and leave the server with it.
@@ -142,32 +140,30 @@ CheckedClient.prototype.end = function (this: CheckedClient, ended?: () => void)
  * @throws StoreUnavailable where the commit could be lost, or the connection failed; DatabaseError where the server
  *   says so, which toStoreError() tells apart
  */
-function checked(client: CheckedClient, result: Promise<QueryResult>): Promise<QueryResult> {
+function run(client: CheckedClient, [text, values]: unknown[]): Promise<QueryResult> {
+  // A transaction that it broke is rolled back by the server.
+  if (client.isCancelling) return Promise.reject(new StoreUnavailable(TOO_LONG));
   const { statementTimeoutMs: timeoutMs } = client;
   return new Promise((resolve, reject) => {
-    const fail = (error: unknown) => {
-      clearTimeout(timer);
-      client.isCancelling = false;
-      void client.end();
-      if (client.warning !== undefined) reject(new StoreUnavailable(client.warning));
-      else reject(error instanceof DatabaseError ? error : toStoreUnavailable(error));
-    };
     const giveUp = () => {
       client.warning = TOO_LONG;
       client.cancelStatement();
       reject(new StoreUnavailable(TOO_LONG));
     };
     const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
-    const accept = (answer: Partial<QueryResult>) => {
-      client.hasCommitted = tellsLevel(answer);
+    // With a callback it costs three promises less.
+    query.call(client, text, values, (error: Error | null, answer: QueryResult) => {
+      clearTimeout(timer);
+      client.hasCommitted = !error && tellsLevel(answer);
       if (client.hasCommitted) client.warning ??= weaknessOf(answer);
-      if (client.warning !== undefined) {
-        fail(undefined);
+      if (!error && client.warning === undefined) {
+        resolve(answer);
         return;
       }
-      clearTimeout(timer);
-      resolve(answer as QueryResult);
-    };
-    result.then(accept, fail);
+      client.isCancelling = false;
+      void client.end();
+      if (client.warning !== undefined) reject(new StoreUnavailable(client.warning));
+      else reject(error instanceof DatabaseError ? error : toStoreUnavailable(error));
+    });
   });
 }
