@@ -20,7 +20,6 @@ const STATEMENT_TIMEOUT = 400;
 const WAITING = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
 /** The message by which a client asks for TLS, before its first one. */
 const SSL_REQUEST = '0000000804d2162f';
-const RELOAD = 'SELECT pg_reload_conf()';
 
 let server: PostgresServer;
 let store: PostgresStore;
@@ -102,17 +101,17 @@ it.each([
   ['is locked', ['BEGIN', 'LOCK TABLE plants IN ACCESS EXCLUSIVE MODE'], ['ROLLBACK']],
   [
     'waits for a standby that hangs',
-    ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", RELOAD],
-    ['ALTER SYSTEM RESET synchronous_standby_names', RELOAD],
+    ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'"],
+    ['ALTER SYSTEM RESET synchronous_standby_names'],
   ],
 ])('a table that %s: 503, and hardly more sessions than before', async (_name, stop, go) => {
   await operate(...stop);
-  // Once a plant waits, the sessions know.
-  while ((await service.client().create({ id: -1n, name: 'oak' })).status !== 503);
+  await store.reload();
   const end = load();
   const most = await watchSessions();
   const statuses = await end();
   await operate(...go);
+  await store.reload();
   expect(most).toBeGreaterThanOrEqual(GROUPS);
   expect(most).toBeLessThanOrEqual(CONNECTIONS + SPARE);
   expect(statuses).toEqual([503]);
@@ -166,9 +165,8 @@ it('over TLS, a statement is cancelled over TLS, too', async () => {
     'ALTER SYSTEM SET ssl = on',
     // Its statement ends by the request alone.
     'ALTER ROLE postgres RESET client_connection_check_interval',
-    RELOAD,
   );
-  while ((await store.rows<{ ssl: string }>('SHOW ssl'))[0]?.ssl !== 'on') await sleep(20);
+  await store.reload();
   const proxy = await Proxy.start(server.port);
   const url = new URL(store.url);
   url.host = `localhost:${proxy.port}`;
