@@ -65,5 +65,5 @@ const { connect } = Pool.prototype as unknown as { readonly connect: Connect };
 CheckedPool.prototype.connect = function (this: CheckedPool, lent: Lent) {
   if (this.options.max > 0) connect.call(this, lent);
   else
-    lent(new StoreUnavailable('the server does not end its sessions'), undefined, () => undefined);
+    lent(new StoreUnavailable('the server ends none of our sessions'), undefined, () => undefined);
 } as Pool['connect'];
