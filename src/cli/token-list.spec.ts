@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/token.entity.js';
 import { asLine, asTable, toRow, warningsOf } from './token-list.js';

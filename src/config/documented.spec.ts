@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { read } from '../../test/support/published.js';
 import { Config, VERSION } from './config.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { expect, it } from '@jest/globals';
 import { parseEnvironmentFile } from './environment.js';
 import { misspelledNames } from './misspelled.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { readConfig } from './read-config.js';
 import { ConfigError, VARIABLES } from './variable.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { describeStore, maskPassword } from './store-address.js';

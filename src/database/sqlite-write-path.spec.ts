@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SqliteStore } from '../../test/support/sqlite-store.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { SqliteStore } from '../../test/support/sqlite-store.js';

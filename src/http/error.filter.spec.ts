@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { ForbiddenException, HttpException, NotFoundException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
 import { toAnswer } from './error.filter.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { parseMetrics, valueOf } from '../../test/support/exposition.js';
