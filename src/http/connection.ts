@@ -109,6 +109,7 @@ export class Connection {
   /** Called when a request has an active token. */
   trust(): void {
     this.isTrusted = true;
+    if (this.waiting.length === 0) return;
     for (const next of this.waiting.splice(0)) this.serve(...next);
   }
 
@@ -200,6 +201,7 @@ export class Connection {
   /** Node emits no `close` for answers that are queued behind another one. */
   private onClose(): void {
     this.discount();
+    this.waiting = [];
     for (const exchange of [...this.unanswered]) exchange.end();
   }
 }
