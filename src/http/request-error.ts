@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { MAX_FIELDS } from './connection.js';
+
+/** Header fields of a request at most. */
+export const MAX_FIELDS = 100;
 
 /**
  * Headers that a request has once at most. Of several Node takes the first, and a proxy perhaps the last: the two
@@ -62,4 +64,9 @@ function isDecodable(path: string): boolean {
  */
 export function isTarget(target = ''): boolean {
   return target.startsWith('/') || URL.canParse(target);
+}
+
+/** Whether a request asks for another protocol: only with both headers (RFC 9110, section 7.8). */
+export function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMessage): boolean {
+  return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
 }

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
 import { rejectMalformed } from './answer.js';
-import { MAX_FIELDS } from './connection.js';
 import { boundChunks } from './json-body.pipe.js';
+import { MAX_FIELDS } from './request-error.js';
 
 const SECOND = 1_000;
 /** How long a client may take, in milliseconds (docs/configuration.md, "Limits"). */
