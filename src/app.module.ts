@@ -4,7 +4,7 @@ import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { awaitStore } from './database/open-store.js';
-import { ErrorFilter } from './http/error.filter.js';
+import { ErrorFilter } from './http/answer.js';
 import { PlantsModule } from './plants/plants.module.js';
 import type { ServiceLogger } from './telemetry/logger.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';

@@ -1,17 +1,17 @@
 /** @engine sqlite */
 import { ForbiddenException, HttpException, NotFoundException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
-import { toAnswer } from './error.filter.js';
+import { toAnswer } from './answer.js';
 import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
 
-const retry = { 'retry-after': '1' };
+const retry = ['retry-after', '1'];
 
 describe('toAnswer', () => {
   it.each([
     [
       'a fault in its own words',
       new Fault(ERRORS.INVALID_PLANT, 'id must be good'),
-      { status: 400, body: { error: 1003, message: 'id must be good' }, headers: {} },
+      { status: 400, body: { error: 1003, message: 'id must be good' }, headers: [] },
     ],
     [
       "a fault in its kind's words, with headers",
