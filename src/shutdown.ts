@@ -5,7 +5,7 @@ import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
 import { exchangeEnd, type Exchange } from './http/exchange.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import type { Lifecycle } from './management/this-process.js';
+import type { Lifecycle } from './management/management.js';
 import { notifySystemd } from './notify-systemd.js';
 import { PlantsService } from './plants/plants.service.js';
 
