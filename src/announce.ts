@@ -1,4 +1,4 @@
-import { isIPv6, type AddressInfo } from 'node:net';
+import { isIPv6, type AddressInfo, type Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { TokensService } from './auth/tokens.service.js';
@@ -8,7 +8,7 @@ import { speaksTls } from './http/key-pair.js';
 
 /** Tells the operator where the service is, and in development how to send it a first plant. */
 export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
-  const url = `${speaksTls(config) ? 'https' : 'http'}://${placeOf(app)}`;
+  const url = `${speaksTls(config) ? 'https' : 'http'}://${placeOf(app.getHttpServer())}`;
   const say = sayerOf(config);
   say(`Plant store: ${url}/plants`);
   if (config.docs) say(`Documentation: ${url}/docs`);
@@ -28,16 +28,16 @@ export function announceStore(config: Config): void {
 }
 
 /** Tells the operator where health and metrics are. */
-export function announceManagement(app: NestExpressApplication, config: Config): void {
-  sayerOf(config)(`Management: http://${placeOf(app)}`);
+export function announceManagement(server: Server, config: Config): void {
+  sayerOf(config)(`Management: http://${placeOf(server)}`);
 }
 
 function sayerOf({ production }: Config): (line: string) => void {
   return production ? (line) => new Logger('PlantStore').log(line) : print;
 }
 
-function placeOf(app: NestExpressApplication): string {
-  const { address, port } = app.getHttpServer().address() as AddressInfo;
+function placeOf(server: Server): string {
+  const { address, port } = server.address() as AddressInfo;
   return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
 }
 

@@ -3,12 +3,11 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
-import { exchangeEnd } from './http/exchange.js';
+import { exchangeEnd, type Exchange } from './http/exchange.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import type { Lifecycle } from './management/this-process.js';
+import type { Lifecycle } from './management/management.js';
 import { notifySystemd } from './notify-systemd.js';
 import { PlantsService } from './plants/plants.service.js';
-import { subscribe } from './telemetry/subscribe.js';
 
 /** The signals that end the service. */
 export const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
@@ -42,8 +41,8 @@ export class Shutdown {
     if (this.lifecycle.phase === 'stopping') return;
     this.lifecycle.phase = 'stopping';
     this.beganAt = performance.now();
-    subscribe(exchangeEnd, this.config, ({ status }) => {
-      if (status !== undefined) this.answered += 1;
+    exchangeEnd.subscribe((exchange) => {
+      if ((exchange as Exchange).status !== undefined) this.answered += 1;
     });
     this.logger.log(`${signal}: stopping`);
     notifySystemd('STOPPING=1');

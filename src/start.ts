@@ -8,8 +8,7 @@ import { loadEnvironment } from './config/environment.js';
 import { readConfig } from './config/read-config.js';
 import type { Config } from './config/config.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
-import { startManagement } from './management/start-management.js';
-import { Lifecycle, ThisProcess } from './management/this-process.js';
+import { Management, type Lifecycle } from './management/management.js';
 import { exitCodeOf, toOperatorMessage } from './errors/describe.js';
 import { notifySystemd } from './notify-systemd.js';
 import { Shutdown, SIGNALS } from './shutdown.js';
@@ -28,10 +27,10 @@ async function start(): Promise<void> {
   // The store may be long in coming, and the first process of a container has no other way to end.
   for (const signal of SIGNALS) process.on(signal, exit);
   announceStore(config);
-  const lifecycle = new Lifecycle();
-  const thisProcess = await manage(config, lifecycle);
+  const lifecycle: Lifecycle = { phase: 'starting' };
+  const management = await manage(config, lifecycle);
   const app = await createApp(config);
-  thisProcess?.attach(app);
+  if (management) management.app = app;
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
   new Shutdown(app, lifecycle, config).listen();
@@ -52,18 +51,19 @@ function exit(signal: NodeJS.Signals): void {
  *
  * @throws Error where it cannot listen; the message tells of PORT too where that is in use as well
  */
-async function manage(config: Config, lifecycle: Lifecycle): Promise<ThisProcess | undefined> {
+async function manage(config: Config, lifecycle: Lifecycle): Promise<Management | undefined> {
   if (config.managementPort === 'off') return undefined;
-  const thisProcess = new ThisProcess(config, lifecycle);
+  const management = new Management(config, lifecycle);
   try {
-    announceManagement(await startManagement(config, thisProcess), config);
+    await management.listen(config);
+    announceManagement(management.server, config);
   } catch (error) {
     const other = await listenError(config);
     if (other === undefined) throw error;
     const problems = [error, other].map((problem) => toOperatorMessage(problem));
     throw new Error(problems.join(' '), { cause: error });
   }
-  return thisProcess;
+  return management;
 }
 
 /** Why the service itself could not listen: undefined where it could. */

@@ -2,8 +2,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/read-config.js';
-import { startManagement } from '../../src/management/start-management.js';
-import { Lifecycle, ThisProcess } from '../../src/management/this-process.js';
+import { Management, type Lifecycle } from '../../src/management/management.js';
 import { valueOf } from '../support/exposition.js';
 import { Monitor } from '../support/monitor.js';
 import { RawConnection } from '../support/raw-connection.js';
@@ -73,15 +72,15 @@ describe('the management port', () => {
 
 it('a service is ready from its start until it stops', async () => {
   const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
-  const lifecycle = new Lifecycle();
-  const thisProcess = new ThisProcess(config, lifecycle);
-  const management = await startManagement(config, thisProcess);
-  const { port } = management.getHttpServer().address() as AddressInfo;
+  const lifecycle: Lifecycle = { phase: 'starting' };
+  const management = new Management(config, lifecycle);
+  await management.listen(config);
+  const { port } = management.server.address() as AddressInfo;
   const other = new Monitor(port);
   expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle', 'store'] });
   expect(valueOf(await other.metrics(), 'plant_store_store_up')).toBe(0);
   const serving = await Service.start();
-  thisProcess.attach(serving.app);
+  management.app = serving.app;
   expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle'] });
   lifecycle.phase = 'serving';
   expect(await other.ready()).toMatchObject({ status: 200, failed: [] });
@@ -98,7 +97,7 @@ it('a service is ready from its start until it stops', async () => {
     all: ['lifecycle', 'store'],
     store: { status: 'down', message: 'closed' },
   });
-  await management.close();
+  management.server.close();
 });
 
 it('of a connection one request is answered, however many it sends at once', async () => {
@@ -113,8 +112,9 @@ it(
   'as many slow connections as there may be are closed in their time, and a monitor is let in',
   async () => {
     const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
-    const management = await startManagement(config, new ThisProcess(config, new Lifecycle()));
-    const server = management.getHttpServer();
+    const management = new Management(config, { phase: 'serving' });
+    await management.listen(config);
+    const { server } = management;
     // They would have ten seconds.
     server.headersTimeout = server.requestTimeout = 1_000;
     const { port } = server.address() as AddressInfo;
@@ -123,7 +123,7 @@ it(
     for (const connection of slow) connection.write('GET /livez HTTP/1.1\r\n');
     await Promise.all(slow.map((connection) => connection.closed()));
     expect(await new Monitor(port).live()).toBe(200);
-    await management.close();
+    server.close();
   },
   // Node by itself looks for slow connections every 30 seconds.
   20_000,
