@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { TokensService } from './auth/tokens.service.js';
 import type { Config } from './config/config.js';
-import { describeProcess } from './config/settings.js';
+import { describeProcess } from './config/describe.js';
 import { speaksTls } from './http/key-pair.js';
 
 /** Tells the operator where the service is, and in development how to send it a first plant. */

@@ -1,13 +1,16 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { Config } from './config/config.js';
-import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { awaitStore } from './database/open-store.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantsModule } from './plants/plants.module.js';
 import type { ServiceLogger } from './telemetry/logger.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';
+
+/** Gives every module the {@link Config}. */
+@Module({})
+class ConfigModule {}
 
 @Module({})
 export class AppModule {
@@ -16,7 +19,12 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ConfigModule.forRoot(config),
+        {
+          module: ConfigModule,
+          global: true,
+          providers: [{ provide: Config, useValue: config }],
+          exports: [Config],
+        },
         DatabaseModule.forRoot(config, awaitStore),
         TelemetryModule.forRoot(config, logger),
         PlantsModule,

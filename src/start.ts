@@ -4,8 +4,7 @@ import { createServer } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { announce, announceManagement, announceStore } from './announce.js';
 import { createApp } from './app.js';
-import { loadEnvironment } from './config/environment.js';
-import { readConfig } from './config/read-config.js';
+import { loadEnvironment, readConfig } from './config/environment.js';
 import type { Config } from './config/config.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
 import { startManagement } from './management/start-management.js';
@@ -17,14 +16,13 @@ import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
 async function start(): Promise<void> {
-  const warnings = loadEnvironment();
+  loadEnvironment();
   const config = readConfig();
   const listening = Promise.withResolvers<Server>();
   // From here on: unhandled, the signal would end the process.
   if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise, config);
   Logger.overrideLogger(new ServiceLogger(config));
   logCrashes();
-  for (const warning of warnings) new Logger('Config').warn(warning);
   // The store may be long in coming, and the first process of a container has no other way to end.
   for (const signal of SIGNALS) process.on(signal, exit);
   announceStore(config);

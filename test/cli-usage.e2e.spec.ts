@@ -5,8 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli, type Ran } from './support/cli.js';
-import { VERSION } from '../src/config/config.js';
-import { VARIABLES } from '../src/config/variable.js';
+import { VARIABLES, VERSION } from '../src/config/config.js';
 import { read } from './support/published.js';
 import { runHere } from './support/cli-in-process.js';
 
@@ -244,7 +243,7 @@ describe('config', () => {
   });
 
   it.each(['config --env-file FILE', '--env-file FILE config', 'config --env-file=FILE'])(
-    'reads the file of systemd instead of .env: %s',
+    'reads the named file instead of .env: %s',
     async (line) => {
       writeFileSync(join(cwd, '.env'), 'HOST=::1\n');
       writeFileSync(join(cwd, 'service.env'), '; a comment\nPORT="4000"\n');
@@ -261,15 +260,6 @@ describe('config', () => {
     expect({ code, stderr }).toEqual({
       code: 78,
       stderr: 'error: Invalid configuration: none cannot be read (ENOENT)\n',
-    });
-  });
-
-  it('warns of a name that is nearly one of ours', async () => {
-    writeFileSync(join(cwd, '.env'), 'DATABSE_URL=x\nPGPASSWORD=y\n');
-    const { code, stderr } = await run('config --quiet');
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: 'warning: .env: DATABSE_URL is ignored: did you mean DATABASE_URL?\n',
     });
   });
 });

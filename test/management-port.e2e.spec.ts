@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readConfig } from '../src/config/read-config.js';
+import { readConfig } from '../src/config/environment.js';
 import { startManagement } from '../src/management/start-management.js';
 import { Lifecycle, ThisProcess } from '../src/management/this-process.js';
 import { valueOf } from './support/exposition.js';

@@ -1,5 +1,5 @@
 import { getSystemErrorMessage } from 'node:util';
-import { ConfigError } from '../config/variable.js';
+import { ConfigError } from '../config/environment.js';
 import { StoreUnavailable } from './errors.js';
 
 /**

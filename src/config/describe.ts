@@ -1,10 +1,16 @@
 import { resolve } from 'node:path';
+import { VERSION, type Config } from './config.js';
 
-/** What stands for a secret. */
-export const MASK = '***';
+const MASK = '***';
 
-/** A URL has no user without a host: it stands for the socket of this machine. */
+/** A URL has no user without a host. This host stands for the socket of this machine. */
 const NO_HOST = 'no-host.invalid';
+
+/** What this process is and which store it works on, in one line for the operator, without a password. */
+export function describeProcess({ databaseUrl }: Config): string {
+  const node = process.versions.node;
+  return `plant-store ${VERSION}, Node.js ${node}, store: ${describeStore(databaseUrl)}`;
+}
 
 /**
  * Where a store is, for the operator: the absolute path of its file, or host and database; never a user or a
@@ -14,7 +20,7 @@ const NO_HOST = 'no-host.invalid';
  */
 export function describeStore(address: string): string {
   if (address.startsWith('sqlite:')) return `SQLite ${resolve(address.slice('sqlite:'.length))}`;
-  const url = parsePostgres(address);
+  const url = parsePostgresUrl(address);
   if (!url) return 'PostgreSQL';
   const { host, port, database } = Object.fromEntries(url.searchParams);
   const named = url.hostname === NO_HOST ? '' : decodeURIComponent(url.hostname);
@@ -24,10 +30,10 @@ export function describeStore(address: string): string {
   return `PostgreSQL ${at}${behind ? `:${behind}` : ''}, database ${name}`;
 }
 
-/** An address as it is, but for its password. */
-export function maskPassword(address: string): string {
-  if (address.startsWith('sqlite:')) return address;
-  const url = parsePostgres(address);
+/** A secret, to be shown: the address of a store without its password, nothing of anything else. */
+export function maskSecret(text: string): string {
+  if (text.startsWith('sqlite:')) return text;
+  const url = parsePostgresUrl(text);
   if (!url) return MASK;
   if (url.password) url.password = MASK;
   for (const name of url.searchParams.keys()) {
@@ -37,11 +43,10 @@ export function maskPassword(address: string): string {
 }
 
 /**
- * Reads an address as the driver does; undefined where no URL is, or a part of a password could be taken for the
- * database: `postgres://user:1/2@host/plants`.
+ * Reads an address as the driver does. Undefined if it is no such URL, or a part of a password could be taken for
+ * the database: `postgres://user:1/2@host/plants`.
  */
-function parsePostgres(address: string): URL | undefined {
+function parsePostgresUrl(address: string): URL | undefined {
   const url = URL.parse(address.replace(/@(?=[/?])/, `@${NO_HOST}`));
-  if (!url || !/^\/[^@]+$/.test(url.pathname)) return undefined;
-  return url;
+  return url && /^postgres/.test(url.protocol) && /^\/[^@]+$/.test(url.pathname) ? url : undefined;
 }

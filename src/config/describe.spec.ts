@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { describeStore, maskPassword } from './store-address.js';
+import { describeStore, maskSecret } from './describe.js';
 
 it.each([
   ['sqlite:./data/x', `SQLite ${resolve('data/x')}`, 'sqlite:./data/x'],
@@ -29,7 +29,7 @@ it.each([
 ])('%s', (address, described, masked = address) => {
   const { PGHOST } = process.env;
   delete process.env.PGHOST;
-  expect({ described: describeStore(address), masked: maskPassword(address) }).toEqual({
+  expect({ described: describeStore(address), masked: maskSecret(address) }).toEqual({
     described,
     masked,
   });
