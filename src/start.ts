@@ -9,7 +9,7 @@ import { TokensService } from './auth/tokens.service.js';
 import type { Config } from './config/config.js';
 import { describeProcess } from './config/describe.js';
 import { loadEnvironment, readConfig } from './config/environment.js';
-import { exitCodeOf, toOperatorMessage } from './errors/describe.js';
+import { toExitCode, toOperatorMessage } from './errors/describe.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
 import { startManagement } from './management/start-management.js';
 import { Lifecycle, ThisProcess } from './management/this-process.js';
@@ -131,5 +131,5 @@ try {
   await start();
 } catch (error) {
   process.stderr.write(`${toOperatorMessage(error)}\n`);
-  process.exit(exitCodeOf(error));
+  process.exit(toExitCode(error));
 }

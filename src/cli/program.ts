@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/config.js';
 import { loadEnvironment, readSecret } from '../config/environment.js';
-import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
+import { toExitCode, toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
 import { addConfigCommand } from './config-command.js';
 import { addBackupCommand, addExportCommand, addRestoreCommand } from './data-commands.js';
@@ -94,5 +94,5 @@ function readSecretFiles(program: Command, command: Command): void {
 function fail(error: unknown): void {
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
-  process.exitCode = exitCodeOf(error);
+  process.exitCode = toExitCode(error);
 }

@@ -1,4 +1,5 @@
 import {
+  anyText,
   baseUrl,
   durationBetween,
   headerList,
@@ -14,7 +15,6 @@ import {
   secureUrl,
   size,
   storeUrl,
-  text,
   type EnvParser,
   type Rate,
 } from './parsers.js';
@@ -25,18 +25,21 @@ export const VERSION = '1.0.0';
 /** An environment variable, the field of {@link Config} that it sets, and how its text is read. */
 export interface ConfigVariable {
   readonly name: string;
-  readonly field: string;
+  readonly field: keyof Config;
   readonly parser: EnvParser<unknown>;
 }
 
 /** Every environment variable that the service reads, in the order of {@link Config}. */
 export const VARIABLES: ConfigVariable[] = [];
 
-function Variable(name: string, parser: EnvParser<unknown>): PropertyDecorator {
-  return (_target, field) => void VARIABLES.push({ name, field: String(field), parser });
-}
+/** The fields that can have a value of this type. */
+type FieldFor<Value> = {
+  [Field in keyof Config]-?: Value extends Config[Field] ? Field : never;
+}[keyof Config];
 
-const SECOND = 1_000;
+function Variable<Value>(name: string, parser: EnvParser<Value>) {
+  return (_config: Config, field: FieldFor<Value>) => void VARIABLES.push({ name, field, parser });
+}
 
 /** The service's configuration: for each field its variable and its default. Read once, at the start. */
 export class Config {
@@ -45,7 +48,7 @@ export class Config {
   readonly port: number = 3000;
 
   /** Address that the service listens on. The default is reachable from this machine only. */
-  @Variable('HOST', text)
+  @Variable('HOST', anyText)
   readonly host: string = '127.0.0.1';
 
   /** Whether other processes may listen on the port too: the kernel shares connections out (Linux, SO_REUSEPORT). */
@@ -57,7 +60,7 @@ export class Config {
   readonly managementPort: number | 'off' = 9464;
 
   /** Address of health and metrics. */
-  @Variable('MANAGEMENT_HOST', text)
+  @Variable('MANAGEMENT_HOST', anyText)
   readonly managementHost: string = '127.0.0.1';
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
@@ -65,14 +68,14 @@ export class Config {
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
-  @Variable('DATABASE_TIMEOUT', durationBetween(SECOND, 60 * SECOND, '5s'))
-  readonly databaseTimeout: number = 5 * SECOND;
+  @Variable('DATABASE_TIMEOUT', durationBetween('1s', '60s'))
+  readonly databaseTimeout: number = 5_000;
 
   /** Whether the start migrates the schema. If not, `plant-store migrate` must have done it. */
   @Variable('MIGRATE', onOff)
   readonly migrate: boolean = true;
 
-  /** Where clients reach the service: the server that the OpenAPI document names. Unset: none is named. */
+  /** Where clients reach the service: the server that the OpenAPI document names. Unset: where it listens. */
   @Variable('PUBLIC_URL', baseUrl)
   readonly publicUrl?: string;
 
@@ -97,11 +100,11 @@ export class Config {
   readonly trustProxy: number | readonly string[] | false = false;
 
   /** File of the certificate and its chain, in PEM. If set, the service speaks TLS only. */
-  @Variable('TLS_CERT_FILE', text)
+  @Variable('TLS_CERT_FILE', anyText)
   readonly tlsCertFile?: string;
 
   /** File of the certificate's private key, in PEM. */
-  @Variable('TLS_KEY_FILE', text)
+  @Variable('TLS_KEY_FILE', anyText)
   readonly tlsKeyFile?: string;
 
   /** Identity provider whose JSON Web Tokens are accepted, exactly as in their `iss`. Unset: none are. */
@@ -109,7 +112,7 @@ export class Config {
   readonly authIssuer?: string;
 
   /** What the `aud` of a JSON Web Token must name. */
-  @Variable('AUTH_AUDIENCE', text)
+  @Variable('AUTH_AUDIENCE', anyText)
   readonly authAudience?: string;
 
   /** URL of the provider's keys. Unset: as the provider's discovery document says. */
@@ -121,12 +124,12 @@ export class Config {
   readonly authScope: string = 'plants:create';
 
   /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */
-  @Variable('SHUTDOWN_DELAY', durationBetween(0, 300 * SECOND, '5s'))
+  @Variable('SHUTDOWN_DELAY', durationBetween('0s', '300s'))
   readonly shutdownDelay: number = 0;
 
   /** Maximum time in milliseconds of the rest of a stop. */
-  @Variable('SHUTDOWN_TIMEOUT', durationBetween(SECOND, 600 * SECOND, '25s'))
-  readonly shutdownTimeout: number = 25 * SECOND;
+  @Variable('SHUTDOWN_TIMEOUT', durationBetween('1s', '600s'))
+  readonly shutdownTimeout: number = 25_000;
 
   /** Lowest severity that is logged. */
   @Variable('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'))
@@ -145,7 +148,7 @@ export class Config {
   readonly otlpHeaders: Readonly<Record<string, string>> = {};
 
   /** The service's name in traces. */
-  @Variable('OTEL_SERVICE_NAME', text)
+  @Variable('OTEL_SERVICE_NAME', anyText)
   readonly otelServiceName: string = 'plant-store';
 
   /** Whether this is production: JSON logs, and no token at the first start. */

@@ -55,7 +55,7 @@ export function checkConfig(env = process.env) {
       const text = parser.isSecret ? readSecret(name, env) : env[name];
       if (!text) return { name, value: formatValue(variable, config), from };
       const value = parser.parse(text);
-      if (value === undefined) throw new ConfigError(describeInvalid(variable, text, from));
+      if (value === undefined) throw new ConfigError(explainInvalid(variable, text, from));
       Object.assign(config, { [field]: value });
       return { name, value: parser.isSecret ? maskSecret(text) : text, from };
     } catch (error) {
@@ -109,7 +109,7 @@ function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): s
 
 /** The text of a field; '' for undefined, an empty list and an empty record. */
 function formatValue({ field, parser }: ConfigVariable, config: Config): string {
-  const value: unknown = config[field as keyof Config];
+  const value: unknown = config[field];
   if (value !== undefined && parser.format) return parser.format(value);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
@@ -118,7 +118,7 @@ function formatValue({ field, parser }: ConfigVariable, config: Config): string 
 const SHOWABLE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
 /** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
-function describeInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
+function explainInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
   const isShown = !parser.isSecret && SHOWABLE.test(text);
   return `${name} ${parser.must}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }

@@ -16,18 +16,16 @@ export interface EnvParser<Value> {
 /** A number of requests in a time. */
 export interface Rate {
   readonly requests: number;
-  /** The time, in seconds. */
   readonly seconds: number;
 }
 
-const SECOND = 1_000;
 /** The units of a duration, in milliseconds. */
 const DURATION_UNITS: Readonly<Record<string, number>> = {
-  s: SECOND,
-  m: 60 * SECOND,
-  h: 3_600 * SECOND,
-  d: 86_400 * SECOND,
-  w: 7 * 86_400 * SECOND,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
 };
 
 /**
@@ -36,7 +34,7 @@ const DURATION_UNITS: Readonly<Record<string, number>> = {
  */
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 
-export const text: EnvParser<string> = { parse: (value) => value, must: 'must be a text' };
+export const anyText: EnvParser<string> = { parse: (value) => value, must: 'must be a text' };
 
 export const onOff: EnvParser<boolean> = {
   parse: (value) => (value === 'on' || value === 'off' ? value === 'on' : undefined),
@@ -79,7 +77,7 @@ export const rate: EnvParser<Rate> = {
     const requests = parseWholeNumber(number, 1, 1_000_000);
     const milliseconds = DURATION_UNITS[unit];
     if (requests === undefined || milliseconds === undefined) return undefined;
-    return { requests, seconds: milliseconds / SECOND };
+    return { requests, seconds: milliseconds / 1_000 };
   },
   must: 'must be a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
 };
@@ -99,7 +97,7 @@ export const headerList: EnvParser<Readonly<Record<string, string>>> = {
       return undefined;
     }
   },
-  must: 'must be headers with commas between them, such as authorization=Bearer%20abc,x-team=plants',
+  must: 'must be comma-separated headers, such as authorization=Bearer%20abc,x-team=plants',
   isSecret: true,
 };
 
@@ -121,7 +119,7 @@ export const secureUrl: EnvParser<string> = {
 /** Origins (RFC 6454, section 7), comma-separated. */
 export const origins: EnvParser<readonly string[]> = {
   parse: (value) => parseList(value, (origin) => parseHttpUrl(origin)?.origin === origin),
-  must: 'must be origins with commas between them, such as https://plants.example,https://a.example:8443',
+  must: 'must be comma-separated origins, such as https://plants.example,https://a.example:8443',
 };
 
 /** The proxies in front of the service: how many, or their addresses and networks, as Express takes them. */
@@ -134,15 +132,16 @@ export const proxies: EnvParser<number | readonly string[] | false> = {
   format: (value) => (value === false ? 'off' : String(value)),
 };
 
-/** A duration in milliseconds; the bounds are milliseconds too. */
-export function durationBetween(min: number, max: number, example: string): EnvParser<number> {
+/** A duration within bounds, which may be `0s`. Its value is in milliseconds. */
+export function durationBetween(min: string, max: string): EnvParser<number> {
+  const toMs = (text: string) => (text === '0s' ? 0 : (parseDuration(text) ?? Number.NaN));
   return {
     parse: (value) => {
-      const milliseconds = value === '0s' ? 0 : (parseDuration(value) ?? Number.NaN);
-      return milliseconds >= min && milliseconds <= max ? milliseconds : undefined;
+      const milliseconds = toMs(value);
+      return milliseconds >= toMs(min) && milliseconds <= toMs(max) ? milliseconds : undefined;
     },
-    must: `must be a duration from ${min / SECOND}s to ${max / SECOND}s, such as ${example}`,
-    format: (milliseconds) => `${milliseconds / SECOND}s`,
+    must: `must be a duration from ${min} to ${max}, such as 5s`,
+    format: (milliseconds) => `${milliseconds / 1_000}s`,
   };
 }
 

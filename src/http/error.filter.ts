@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { stackOf } from '../errors/describe.js';
+import { formatStack } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
 import { exchangeOf, pathOf } from './exchange.js';
@@ -62,6 +62,8 @@ export class ErrorFilter implements ExceptionFilter {
     if (fault instanceof Fault || (fault instanceof Error && this.logged.has(fault))) return;
     if (fault instanceof Error) this.logged.add(fault);
     const { requestId } = exchangeOf(response);
-    this.logger.error(`${request.method} ${pathOf(request)} failed`, stackOf(fault), { requestId });
+    this.logger.error(`${request.method} ${pathOf(request)} failed`, formatStack(fault), {
+      requestId,
+    });
   }
 }
