@@ -51,9 +51,9 @@ async function start(): Promise<void> {
 }
 
 /**
- * Starts the management listener, if there is to be one, and tells where it is.
+ * Starts the management listener unless it is off, and tells where it is.
  *
- * @throws Error where it cannot listen; the message tells of PORT too where that is in use as well
+ * @throws Error if it cannot listen; the message tells of PORT too if the service cannot listen either
  */
 async function manage(config: Config, lifecycle: Lifecycle): Promise<ThisProcess | undefined> {
   if (config.managementPort === 'off') return undefined;
@@ -100,7 +100,7 @@ async function announce(app: NestExpressApplication, config: Config): Promise<vo
   );
 }
 
-/** Tells the operator: in the log in production, else as it is. */
+/** Writes a line for the operator: to the log in production, else to stdout as it is. */
 function say(line: string, { production }: Config): void {
   if (production) new Logger('PlantStore').log(line);
   else process.stdout.write(`${line}\n`);

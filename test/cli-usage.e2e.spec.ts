@@ -246,10 +246,11 @@ describe('config', () => {
     'reads the named file instead of .env: %s',
     async (line) => {
       writeFileSync(join(cwd, '.env'), 'HOST=::1\n');
-      writeFileSync(join(cwd, 'service.env'), '; a comment\nPORT="4000"\n');
+      writeFileSync(join(cwd, 'service.env'), `; no\nPORT="4000"\nAUTH_SCOPE='a#b'\n`);
       const ran = await run(line.replace('FILE', 'service.env'));
       expect(rowsOf(ran)).toMatchObject({
         PORT: ['4000', 'service.env'],
+        AUTH_SCOPE: ['a#b', 'service.env'],
         HOST: ['127.0.0.1', 'default'],
       });
     },

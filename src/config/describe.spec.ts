@@ -22,11 +22,11 @@ it.each([
     'postgres://u:***@/plants',
   ],
   ['postgres://%2Frun%2Fpg/my%20plants', 'PostgreSQL /run/pg, database my plants'],
-  // A slash or a question mark that is not encoded, in a password: whatever is no URL is not shown.
+  // A password with a slash or a question mark that is not encoded: nothing of it is shown.
   ['postgres://u:1/SECRET@db.example/plants', 'PostgreSQL', '***'],
   ['postgres://u:1?SECRET@db.example/plants', 'PostgreSQL', '***'],
   ['postgres://u:SECRET/x@db.example/plants', 'PostgreSQL', '***'],
-])('%s', (address, described, masked = address) => {
+])('describes and masks %s', (address, described, masked = address) => {
   const { PGHOST } = process.env;
   delete process.env.PGHOST;
   expect({ described: describeStore(address), masked: maskSecret(address) }).toEqual({

@@ -30,7 +30,10 @@ export function describeStore(address: string): string {
   return `PostgreSQL ${at}${behind ? `:${behind}` : ''}, database ${name}`;
 }
 
-/** A secret, to be shown: the address of a store without its password, nothing of anything else. */
+/**
+ * A secret as it may be shown: the address of a store without its password, nothing of anything else. Lists of headers
+ * are never taken for an address, as no header's name has a colon.
+ */
 export function maskSecret(text: string): string {
   if (text.startsWith('sqlite:')) return text;
   const url = parsePostgresUrl(text);

@@ -45,12 +45,12 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual(DEFAULTS);
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('ignores empty variables', () => {
     const names = VARIABLES.flatMap(({ name }) => [name, `${name}_FILE`]);
     expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(DEFAULTS);
   });
 
-  it('names an invalid value, unless it is or may have a secret', () => {
+  it('shows an invalid value, unless it may contain a secret', () => {
     expect(problemsWith({ PORT: '80 81' })).toBe(
       'PORT must be from 0 to 65535, not "80 81" (from environment)',
     );
@@ -66,7 +66,7 @@ describe('readConfig', () => {
     }
   });
 
-  it('DATABASE_URL is never without a path', () => {
+  it('refuses a DATABASE_URL without a path', () => {
     expect(problemsWith({ DATABASE_URL: 'sqlite:' })).toBe(
       'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database (from environment)',
     );
@@ -84,11 +84,11 @@ describe('readConfig', () => {
     [ISSUER, /^AUTH_AUDIENCE must be set with AUTH_ISSUER: /],
     [{ AUTH_AUDIENCE: 'x' }, /^AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL$/],
     [{ AUTH_JWKS_URL: 'https://x' }, /^AUTH_ISSUER must be set with AUTH_AUDIENCE and /],
-  ])('%j does not go together', (env, problem) => {
+  ])('refuses %j', (env, problem) => {
     expect(problemsWith(env)).toMatch(problem);
   });
 
-  it('lists every problem, one a line', () => {
+  it('lists every problem on a line of its own', () => {
     expect(problemsWith({ PORT: 'x', DOCS: 'x', LOG_LEVEL: 'x' }).split('\n')).toEqual([
       expect.stringMatching(/^PORT must be /),
       'DOCS must be on or off, not "x" (from environment)',
@@ -98,7 +98,7 @@ describe('readConfig', () => {
     ]);
   });
 
-  it.each(['toString', '__proto__', 'constructor'])('DOCS=%s is no value either', (value) => {
+  it.each(['toString', '__proto__', 'constructor'])('refuses DOCS=%s', (value) => {
     expect(problemsWith({ DOCS: value })).toMatch(/^DOCS must be on or off, not "/);
   });
 });
@@ -113,7 +113,7 @@ function file(text: string): string {
 }
 
 describe('DATABASE_URL_FILE', () => {
-  it.each(['sqlite:x', 'sqlite:x\n', 'sqlite:x\r\n'])('holds the value: %j', (text) => {
+  it.each(['sqlite:x', 'sqlite:x\n', 'sqlite:x\r\n'])('is read: %j', (text) => {
     const { databaseUrl } = readConfig({ DATABASE_URL_FILE: file(text) });
     expect(databaseUrl).toBe('sqlite:x');
   });
@@ -122,18 +122,18 @@ describe('DATABASE_URL_FILE', () => {
     ['', 'DATABASE_URL_FILE must not name an empty file'],
     ['\n', 'DATABASE_URL_FILE must not name an empty file'],
     ['SECRET', 'host/database (from DATABASE_URL_FILE)'],
-  ])('is refused where it holds %j', (text, problem) => {
+  ])('is refused if it contains %j', (text, problem) => {
     expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).toThrow(problem);
     expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).not.toThrow('SECRET');
   });
 
-  it('must be there', () => {
+  it('must exist', () => {
     expect(() => readConfig({ DATABASE_URL_FILE: join(folder, 'none') })).toThrow(
       'DATABASE_URL_FILE must name a file that can be read (ENOENT)',
     );
   });
 
-  it('does not go with DATABASE_URL', () => {
+  it('is refused together with DATABASE_URL', () => {
     expect(() => readConfig({ DATABASE_URL: 'sqlite:x', DATABASE_URL_FILE: file('x') })).toThrow(
       'DATABASE_URL and DATABASE_URL_FILE must not both be set',
     );

@@ -23,7 +23,7 @@ describe('parseDuration', () => {
   );
 });
 
-describe('readConfig', () => {
+describe('readConfig, by the parsers of its variables,', () => {
   it.each([
     [{ PORT: '0' }, { port: 0 }],
     [{ PORT: '65535' }, { port: 65_535 }],
@@ -107,7 +107,7 @@ describe('readConfig', () => {
     [{ NODE_ENV: 'production' }, { production: true }],
     [{ NODE_ENV: 'development' }, { production: false }],
     [{ NODE_ENV: 'test' }, { production: false }],
-  ])('%j', (env, fields) => {
+  ])('reads %j', (env, fields) => {
     expect(readConfig(env)).toEqual(Object.assign(new Config(), fields));
   });
 
@@ -148,7 +148,7 @@ describe('readConfig', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['x', 'grpc://otel:4317']],
     ['NODE_ENV', ['prod', 'staging', 'Production']],
     ['OTEL_EXPORTER_OTLP_HEADERS', ['x', 'x=', '=x', 'x=%', 'a=b,', 'a b=c', 'a=%0d%0Ab']],
-  ])('%s is never %j', (name, values) => {
+  ])('refuses %s from each of %j', (name, values) => {
     for (const value of values) {
       const problem = new RegExp(`^${name} must be .+ \\(from environment\\)$`);
       expect(() => readConfig({ [name]: value })).toThrow(problem);
