@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { ConfigError } from '../config/variable.js';
-import { parseDuration } from '../config/env-parsers.js';
+import { ConfigError } from '../config/environment.js';
+import { parseDuration } from '../config/parsers.js';
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const INSTANT = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Setting } from '../config/settings.js';
+import type { Setting } from '../config/environment.js';
 import { alignColumns, jsonOption, print, readStoreConfig } from './session.js';
 
 const DESCRIPTION =
@@ -19,10 +19,8 @@ export function addConfigCommand(program: Command): void {
       '\nExample:\n  $ npx plant-store config --env-file /etc/plant-store/plant-store.env',
     )
     .action(async (_options: unknown, command: Command) => {
-      const { describeSettings } = await import('../config/settings.js');
-      const { checkConfig } = await import('../config/read-config.js');
-      const variables = describeSettings();
-      const { problems } = checkConfig();
+      const { checkConfig } = await import('../config/environment.js');
+      const { settings: variables, problems } = checkConfig();
       print(command, asTable(variables), { variables, problems });
       const config = await readStoreConfig(command);
       if (config.tlsCertFile === undefined) return;

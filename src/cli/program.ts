@@ -1,8 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/config.js';
-import { loadEnvironment } from '../config/environment.js';
-import { readSecret } from '../config/variable.js';
-import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
+import { loadEnvironment, readSecret } from '../config/environment.js';
+import { toExitCode, toOperatorMessage } from '../errors/describe.js';
 import { asUsageError } from './arguments.js';
 import { addConfigCommand } from './config-command.js';
 import { addBackupCommand, addExportCommand, addRestoreCommand } from './data-commands.js';
@@ -53,7 +52,7 @@ function createProgram(): Command {
   const program = new Command('plant-store')
     .description("The plant store's operator's commands")
     .version(VERSION, '--version', 'print the version')
-    .option('--env-file <file>', 'read variables from a file, as systemd does, instead of .env')
+    .option('--env-file <file>', 'read variables from a file instead of .env')
     .option('--quiet', 'do not say which store is used')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
@@ -72,17 +71,9 @@ function createProgram(): Command {
   addBackupCommand(program);
   addRestoreCommand(program);
   return program.hook('preSubcommand', (_program, command) => {
-    const { envFile } = program.opts<GlobalOptions>();
-    const warnings = loadEnvironment(envFile, variablesOf(program));
-    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+    loadEnvironment(program.opts<GlobalOptions>().envFile);
     readSecretFiles(program, command);
   });
-}
-
-/** The variables of the commands' options, and the names for files that hold a secret one. */
-function variablesOf(program: Command): string[] {
-  const options = program.commands.flatMap((command) => command.options);
-  return options.flatMap(({ envVar }) => (envVar === undefined ? [] : [envVar, `${envVar}_FILE`]));
 }
 
 /**
@@ -103,5 +94,5 @@ function readSecretFiles(program: Command, command: Command): void {
 function fail(error: unknown): void {
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
-  process.exitCode = exitCodeOf(error);
+  process.exitCode = toExitCode(error);
 }

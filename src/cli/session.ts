@@ -13,8 +13,8 @@ export interface GlobalOptions {
  * @throws ConfigError
  */
 export async function readStoreConfig(command: Command): Promise<Config> {
-  const { readConfig } = await import('../config/read-config.js');
-  const { describeProcess } = await import('../config/settings.js');
+  const { readConfig } = await import('../config/environment.js');
+  const { describeProcess } = await import('../config/describe.js');
   const config = readConfig();
   const { quiet } = command.optsWithGlobals<GlobalOptions>();
   if (!quiet) process.stderr.write(`${describeProcess(config)}\n`);

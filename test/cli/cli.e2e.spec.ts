@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isSecret, newSecret } from '../../src/auth/secret.js';
 import { VERSION } from '../../src/config/config.js';
-import { describeStore } from '../../src/config/store-address.js';
+import { describeStore } from '../../src/config/describe.js';
 import { runCli, type Ran } from '../support/cli.js';
 import { runHere } from '../support/cli-in-process.js';
 import { createStore } from '../support/engine.js';

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readConfig } from '../../src/config/read-config.js';
+import { readConfig } from '../../src/config/environment.js';
 import { Management, type Lifecycle } from '../../src/management/management.js';
 import { valueOf } from '../support/exposition.js';
 import { Monitor } from '../support/monitor.js';

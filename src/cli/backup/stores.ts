@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
-import { readConfig } from '../../config/read-config.js';
+import { readConfig } from '../../config/environment.js';
 import { engineOf } from '../../database/open-store.js';
 import { isSameFile } from '../new-file.js';
 import { readStoreConfig } from '../session.js';

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { describeStore, maskPassword } from './store-address.js';
+import { describeStore, maskSecret } from './describe.js';
 
 it.each([
   ['sqlite:./data/x', `SQLite ${resolve('data/x')}`, 'sqlite:./data/x'],
@@ -23,14 +23,14 @@ it.each([
     'postgres://u:***@/plants',
   ],
   ['postgres://%2Frun%2Fpg/my%20plants', 'PostgreSQL /run/pg, database my plants'],
-  // A slash or a question mark that is not encoded, in a password: whatever is no URL is not shown.
+  // A password with a slash or a question mark that is not encoded: nothing of it is shown.
   ['postgres://u:1/SECRET@db.example/plants', 'PostgreSQL', '***'],
   ['postgres://u:1?SECRET@db.example/plants', 'PostgreSQL', '***'],
   ['postgres://u:SECRET/x@db.example/plants', 'PostgreSQL', '***'],
-])('%s', (address, described, masked = address) => {
+])('describes and masks %s', (address, described, masked = address) => {
   const { PGHOST } = process.env;
   delete process.env.PGHOST;
-  expect({ described: describeStore(address), masked: maskPassword(address) }).toEqual({
+  expect({ described: describeStore(address), masked: maskSecret(address) }).toEqual({
     described,
     masked,
   });
