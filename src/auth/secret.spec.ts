@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hashOf, isSecret, newSecret } from './secret.js';
+import { hashToken, isSecret, newSecret } from './token.entity.js';
 
 /** A secret of no store, made once: what was given out must stay valid from release to release. */
 const KNOWN = 'plant_VAJQlawvy4z8HVxVz8DmmUp4xnqVj6cT0lPFDs';
@@ -58,6 +58,6 @@ describe('a secret', () => {
   });
 
   it('has a SHA-256 in hexadecimal digits', () => {
-    expect(hashOf(KNOWN)).toBe(createHash('sha256').update(KNOWN).digest('hex'));
+    expect(hashToken(KNOWN)).toBe(createHash('sha256').update(KNOWN).digest('hex'));
   });
 });

@@ -4,8 +4,7 @@ import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/read-config.js';
 import { openStore } from '../database/open-store.js';
-import { hashOf, isSecret } from './secret.js';
-import { isActive, Token } from './token.entity.js';
+import { hashToken, isActive, isSecret, Token } from './token.entity.js';
 import { TokenError, TokensService } from './tokens.service.js';
 
 const HOUR = 3_600_000;
@@ -50,7 +49,7 @@ describe('TokensService', () => {
     const from = Date.now();
     const secret = await tokens.create('ci', 1000);
     const token = await find('ci');
-    expect(token).toMatchObject({ hash: hashOf(secret), revokedAt: null, lastUsedAt: null });
+    expect(token).toMatchObject({ hash: hashToken(secret), revokedAt: null, lastUsedAt: null });
     const createdAt = token?.createdAt.getTime() ?? 0;
     expect(createdAt).toBeGreaterThanOrEqual(from);
     expect(token?.expiresAt).toEqual(new Date(createdAt + 1000));
@@ -90,7 +89,7 @@ describe('a rotation', () => {
     const secret = await tokens.rotate('ci', HOUR);
     const [other, old, successor] = await tokens.list();
     expect(other?.expiresAt).toBeNull();
-    expect(successor).toMatchObject({ name: 'ci', hash: hashOf(secret), expiresAt: null });
+    expect(successor).toMatchObject({ name: 'ci', hash: hashToken(secret), expiresAt: null });
     expect(old?.expiresAt?.getTime()).toBe((successor?.createdAt.getTime() ?? 0) + HOUR);
     expect(old && isActive(old)).toBe(true);
   });

@@ -1,6 +1,5 @@
 import { In, IsNull, LessThan, MoreThan, type FindOptionsWhere, type Repository } from 'typeorm';
-import { hashOf, isSecret, newSecret } from './secret.js';
-import { isActive, isBefore, Token } from './token.entity.js';
+import { hashToken, isActive, isBefore, isSecret, newSecret, Token } from './token.entity.js';
 
 /** What the ids of tokens are like: they fit a 32-bit integer. */
 const ID = /^\d{1,9}$/;
@@ -51,7 +50,7 @@ export class TokensService {
   /** The token of a secret, active or not; undefined where the secret is none, or none of this store. */
   async find(secret: string): Promise<Token | undefined> {
     if (!isSecret(secret)) return undefined;
-    return (await this.tokens.findOneBy({ hash: hashOf(secret) })) ?? undefined;
+    return (await this.tokens.findOneBy({ hash: hashToken(secret) })) ?? undefined;
   }
 
   /**
@@ -151,7 +150,7 @@ function issue(name: string, lifetime?: number) {
   const secret = newSecret();
   const createdAt = new Date();
   const expiresAt = lifetime === undefined ? null : new Date(createdAt.getTime() + lifetime);
-  return { secret, row: { name, hash: hashOf(secret), createdAt, expiresAt } };
+  return { secret, row: { name, hash: hashToken(secret), createdAt, expiresAt } };
 }
 
 /** In milliseconds; undefined where it never expires. */

@@ -3,8 +3,8 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
 import { ERRORS, type ErrorKind, Fault } from '../../errors/errors.js';
-import type { Principal } from '../principal.js';
-import { hashOf } from '../secret.js';
+import { hashToken } from '../token.entity.js';
+import type { Principal } from '../token-verifier.js';
 import { ProviderKeys } from './provider-keys.js';
 
 /** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
@@ -18,9 +18,9 @@ const SUBJECT = /^[\x20-\x7E]{1,255}$/;
  * Types of access tokens (RFC 9068, section 4). Many providers call theirs just JWT, or nothing; what
  * calls itself something else, such as `logout+jwt`, is something else (RFC 8725, section 3.11).
  */
-const TYPES = /^(application\/)?(at\+)?jwt$/i;
+const TOKEN_TYPES = /^(application\/)?(at\+)?jwt$/i;
 
-const MAX_CACHED = 10_000;
+const MAX_CACHED_JWTS = 10_000;
 
 /**
  * Signatures that are checked at once. They run in libuv's pool of 4 threads: 16 for each keep it
@@ -43,7 +43,7 @@ interface Verified {
 export class JwtVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
   /** Good tokens are verified once, and again when they expire or the keys change. */
-  private readonly cache = new LRUCache<string, Verified>({ max: MAX_CACHED });
+  private readonly cache = new LRUCache<string, Verified>({ max: MAX_CACHED_JWTS });
   /** Not in the cache, by its fetch(): there each forged token would push out a good one. */
   private readonly pending = new Map<string, Promise<Verified | undefined>>();
   private readonly keys: ProviderKeys;
@@ -70,7 +70,7 @@ export class JwtVerifier implements OnApplicationShutdown {
    * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
    */
   async verify(token: string): Promise<Principal | undefined> {
-    const hash = hashOf(token);
+    const hash = hashToken(token);
     const verified = this.cached(hash) ?? (await this.checkOnce(token, hash));
     if (verified && !verified.hasScope) throw new Fault(this.lacksScope);
     return verified?.principal;
@@ -138,7 +138,7 @@ async function verifyAccessToken(
   });
   const { sub = '', cnf, exp = 0, scope, scp } = payload;
   const { typ = 'JWT' } = protectedHeader;
-  assertClaim(typeof typ === 'string' && TYPES.test(typ), payload, 'typ');
+  assertClaim(typeof typ === 'string' && TOKEN_TYPES.test(typ), payload, 'typ');
   assertClaim(typeof sub === 'string' && SUBJECT.test(sub), payload, 'sub');
   // It is for one who holds a key besides (RFC 7800), which a bearer need not.
   assertClaim(cnf === undefined, payload, 'cnf');
