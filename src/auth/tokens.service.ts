@@ -1,4 +1,5 @@
 import { In, IsNull, LessThan, MoreThan, type FindOptionsWhere, type Repository } from 'typeorm';
+import { chooseByEngine } from '../database/engine.js';
 import { hashToken, isActive, isBefore, isSecret, newSecret, Token } from './token.entity.js';
 
 /** What the ids of tokens are like: they fit a 32-bit integer. */
@@ -7,11 +8,13 @@ const ID = /^\d{1,9}$/;
 /** The name of the token that a new store gets in development. */
 const FIRST_NAME = 'first';
 
-/** An advisory lock, until the end of the transaction. Its number is "token" in ASCII. */
-const POSTGRES_LOCK = `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`;
-
-/** A write of no row: with it SQLite takes its lock. */
-const SQLITE_LOCK = 'UPDATE tokens SET id = id WHERE false';
+/** Locks other changes of tokens out, until the end of the transaction. */
+const LOCK_TOKENS = {
+  // A write of no row takes SQLite's lock.
+  sqlite: 'UPDATE tokens SET id = id WHERE false',
+  // The number is "token" in ASCII.
+  postgres: `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`,
+};
 
 /** A problem with an operator's command; the message is for them. */
 export class TokenError extends Error {}
@@ -124,9 +127,7 @@ export class TokensService {
   /** Changes tokens in a transaction. Such changes take turns: each sees what the one before it has made. */
   private change<Result>(work: (tokens: Repository<Token>) => Promise<Result>): Promise<Result> {
     return this.tokens.manager.transaction(async (manager) => {
-      await manager.query(
-        manager.dataSource.options.type === 'postgres' ? POSTGRES_LOCK : SQLITE_LOCK,
-      );
+      await manager.query(chooseByEngine(manager.dataSource, LOCK_TOKENS));
       return work(manager.getRepository(Token));
     });
   }
