@@ -140,6 +140,16 @@ it('an answer is not waited for forever', async () => {
   expect(lines).toEqual([expect.stringMatching(/ is unavailable: .* aborted due to timeout$/)]);
 });
 
+it.each<[string, unknown]>([
+  ['no key set', {}],
+  ['a key set with a member that is no key', { keys: [1] }],
+])('an answer that is %s is not used', async (_what, body) => {
+  start();
+  server.answers = { '/jwks': { body } };
+  expect(await find('one')).toBe(UNAVAILABLE);
+  expect(lines).toEqual(['the identity provider is unavailable: JSON Web Key Set malformed']);
+});
+
 describe('known keys', () => {
   it('go on working while the provider fails, and it is asked on', async () => {
     start({ refresh: 1, cooldown: 1 });
