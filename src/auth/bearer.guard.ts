@@ -10,7 +10,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
 import { Documented } from '../errors/documented.js';
-import { ApiError } from '../errors/error.dto.js';
+import { ApiError, documentHeader } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from '../http/connection.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -113,33 +113,23 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
     UseGuards(BearerGuard),
     Documented(({ ApiBearerAuth }) => ApiBearerAuth('bearerAuth')),
     ApiError(401, 'no bearer token, or an invalid or expired one', {
-      'WWW-Authenticate': {
-        description:
-          'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
-        required: true,
-        schema: { type: 'string' },
-        example: 'Bearer realm="plant-store", error="invalid_token"',
-      },
+      'WWW-Authenticate': documentHeader(
+        'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+        'Bearer realm="plant-store", error="invalid_token"',
+      ),
     }),
     ApiError(
       403,
       'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens',
       {
-        'WWW-Authenticate': {
-          description: 'The challenge of RFC 6750, section 3, with the scope that is required',
-          required: true,
-          schema: { type: 'string' },
-          example: 'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
-        },
+        'WWW-Authenticate': documentHeader(
+          'The challenge of RFC 6750, section 3, with the scope that is required',
+          'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+        ),
       },
     ),
     ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
-      'Retry-After': {
-        description: 'Seconds to wait before the request is sent again',
-        required: true,
-        schema: { type: 'integer' },
-        example: 1,
-      },
+      'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
       ...rateLimitHeaders(0, true),
     }),
   );

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
-import type { Headers } from '../errors/error.dto.js';
+import { documentHeader, type Headers } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { exchangeOf } from '../http/exchange.js';
 import type { Principal } from './token-verifier.js';
@@ -65,17 +65,15 @@ function acceptRefusal(rejected: unknown): RateLimiterRes {
 export function rateLimitHeaders(left: number, required: boolean): Headers {
   const where = required ? '' : '; only where the operator has set one';
   return {
-    'RateLimit-Policy': {
-      description: `The limit: \`q\` requests in \`w\` seconds${where}`,
+    'RateLimit-Policy': documentHeader(
+      `The limit: \`q\` requests in \`w\` seconds${where}`,
+      '"token";q=200;w=1',
       required,
-      schema: { type: 'string' },
-      example: '"token";q=200;w=1',
-    },
-    RateLimit: {
-      description: `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
+    ),
+    RateLimit: documentHeader(
+      `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
+      `"token";r=${left};t=1`,
       required,
-      schema: { type: 'string' },
-      example: `"token";r=${left};t=1`,
-    },
+    ),
   };
 }

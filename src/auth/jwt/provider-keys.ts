@@ -29,8 +29,6 @@ type KeySource = Pick<Config, 'authIssuer' | 'authJwksUrl'>;
  * send one for each token with an unknown key.
  */
 export class ProviderKeys {
-  /** Counts the key sets that the provider has had; 0 while no key is known. */
-  version = 0;
   private known: JWTVerifyGetKey | undefined;
   private knownText = '';
   private answeredAt = -Infinity;
@@ -39,8 +37,10 @@ export class ProviderKeys {
   private readonly outage = new Outage(new Logger('Tokens'), 'the identity provider');
   private readonly stopping = new AbortController();
 
+  /** @param onChange called when other keys become known than before */
   constructor(
     private readonly source: KeySource,
+    private readonly onChange: () => void,
     private readonly times = TIMES_MS,
   ) {}
 
@@ -68,7 +68,6 @@ export class ProviderKeys {
     return (this.loading ??= this.load().finally(() => (this.loading = undefined)));
   }
 
-  /** Stops asking. */
   stop(): void {
     this.stopping.abort();
     clearTimeout(this.timer);
@@ -98,7 +97,7 @@ export class ProviderKeys {
     if (text === this.knownText) return;
     this.known = known;
     this.knownText = text;
-    this.version++;
+    this.onChange();
   }
 }
 
