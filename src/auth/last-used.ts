@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import { chooseByEngine, WritePath } from '../database/engine.js';
 import { describeError } from '../errors/describe.js';
 
-/** Milliseconds between two writes of the times of last use. */
 const WRITE_INTERVAL_MS = 10_000;
 
 /** Ids of tokens, and when each was last used in milliseconds since 1970. */
@@ -30,7 +29,7 @@ const RECORD_USES = {
     ),
 };
 
-/** Records when each token was last used; it is written to the store in the background, never on a request. */
+/** Records when each token was last used. The store is told in the background, never on a request. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');

@@ -26,7 +26,6 @@ export class RateLimiter {
     this.policy = `${POLICY_NAME};q=${requests};w=${seconds}`;
   }
 
-  /** Whether RATE_LIMIT is set. */
   get isOn(): boolean {
     return this.limiter !== undefined;
   }

@@ -48,7 +48,7 @@ interface Known {
   readonly endsAt: number;
 }
 
-/** Tells whether a secret is that of an active token: the service's side. */
+/** Finds the holders of the service's own tokens. */
 @Injectable()
 export class TokenVerifier {
   private readonly cache = new LRUCache<string, Known>({ max: MAX_CACHED_TOKENS });
@@ -67,7 +67,7 @@ export class TokenVerifier {
   }
 
   /**
-   * The holder of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
+   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked.
    *
    * @throws StoreUnavailable, or the store's error; Fault OVERLOADED
    */

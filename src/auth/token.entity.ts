@@ -5,13 +5,13 @@ import { Column, Entity, PrimaryGeneratedColumn, type ValueTransformer } from 't
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN_SECRET = /^(plant_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
-/** Milliseconds since 1970 in the store, which mean the same on every engine and in every zone. */
+/** Times are milliseconds since 1970 in the store: the same on every engine and in every zone. */
 const TIME: ValueTransformer = {
   to: (date: Date | null) => date?.getTime() ?? null,
   from: (ms: number | string | null) => (ms === null ? null : new Date(Number(ms))),
 };
 
-/** A bearer token, known by the hash of its secret alone. */
+/** A bearer token. Only the hash of its secret is stored. */
 @Entity('tokens')
 export class Token {
   @PrimaryGeneratedColumn({ type: 'integer' })
@@ -38,7 +38,7 @@ export class Token {
   lastUsedAt!: Date | null;
 }
 
-/** Whether one end comes before another; null is no end. */
+/** Whether a token's end comes before another; null is no end. */
 export function isBefore(end: Date | null, other: Date | null): boolean {
   return end !== null && (other === null || end.getTime() < other.getTime());
 }
