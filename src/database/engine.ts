@@ -66,6 +66,14 @@ export interface Engine {
   openWritePath(store: DataSource, config: StoreConfig): WritePath;
 }
 
+/** Chooses between what a repository has for each engine: its statements, or functions that run them. */
+export function chooseByEngine<Choice>(
+  { options }: DataSource,
+  { sqlite, postgres }: { readonly sqlite: Choice; readonly postgres: Choice },
+): Choice {
+  return options.type === 'postgres' ? postgres : sqlite;
+}
+
 /** What a line of JSON has of a column. */
 export interface Cell {
   readonly column: string;

@@ -22,6 +22,16 @@ export class ErrorDto {
 
 export type Headers = NonNullable<ApiResponseOptions['headers']>;
 
+/** Documents a header of an answer; its type is that of the example. */
+export function documentHeader(
+  description: string,
+  example: string | number,
+  required = true,
+): Headers[string] {
+  const type = typeof example === 'number' ? 'integer' : 'string';
+  return { description, required, schema: { type }, example };
+}
+
 /** The header that every answer carries. */
 export const REQUEST_ID: Headers = {
   'X-Request-Id': {

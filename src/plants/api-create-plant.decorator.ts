@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { rateLimitHeaders } from '../auth/authenticated.js';
+import { rateLimitHeaders } from '../auth/rate-limiter.js';
 import { Documented } from '../errors/documented.js';
 import { ApiError, REQUEST_ID } from '../errors/error.dto.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';

@@ -1,6 +1,5 @@
 import { All, Controller, HttpCode, Post } from '@nestjs/common';
-import { Authenticated } from '../auth/authenticated.js';
-import type { AuthenticatedRequest } from '../auth/principal.js';
+import { Authenticated, type AuthenticatedRequest } from '../auth/bearer.guard.js';
 import { Documented } from '../errors/documented.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { Incoming, JsonBodyPipe } from '../http/json-body.pipe.js';

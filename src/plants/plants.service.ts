@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type { Principal } from '../auth/principal.js';
+import type { Principal } from '../auth/token-verifier.js';
 import { Config } from '../config/config.js';
 import { lookupTimeoutMs } from '../database/engine.js';
 import { StoreHealth } from '../database/store-health.js';

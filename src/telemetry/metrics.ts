@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { tokenLookups, type TokenLookupEvent } from '../auth/channels.js';
+import { tokenLookups, type TokenLookupEvent } from '../auth/token-verifier.js';
 import { VERSION, type Config } from '../config/config.js';
 import { engineOf } from '../database/open-store.js';
 import { ERRORS } from '../errors/errors.js';

@@ -1,7 +1,7 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Logger } from 'pino';
-import type { Principal } from '../auth/principal.js';
+import type { Principal } from '../auth/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { isSecret, newSecret } from '../../src/auth/secret.js';
+import { isSecret, newSecret } from '../../src/auth/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeStore } from '../../src/config/describe.js';
 import { runCli, type Ran } from '../support/cli.js';

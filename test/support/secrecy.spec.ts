@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { newSecret } from '../../src/auth/secret.js';
+import { newSecret } from '../../src/auth/token.entity.js';
 import { demandSecrecy, Log, noteSecrets } from './secrecy.js';
 
 /** What the check says of a log with these pieces; it is emptied, as every test is checked too. */

@@ -10,27 +10,29 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
 import { Documented } from '../errors/documented.js';
-import { ApiError, type Headers } from '../errors/error.dto.js';
+import { ApiError, documentHeader } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from '../http/connection.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
-import type { Principal } from './principal.js';
-import { RateLimiter } from './rate-limiter.js';
-import { TokenVerifier } from './token-verifier.js';
+import { rateLimitHeaders, RateLimiter } from './rate-limiter.js';
+import { TokenVerifier, type Principal } from './token-verifier.js';
 
-/** The {@link JwtVerifier}, or undefined where the operator has set no identity provider. */
+/** A request that the guard has let pass. */
+export type AuthenticatedRequest = Request & { readonly user: Principal };
+
+/** Injects the {@link JwtVerifier}, or undefined without an identity provider. */
 export const JWT_VERIFIER = Symbol('JwtVerifier');
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +(\S.*)$/i;
 
 /**
- * The JWS Compact Serialization (RFC 7515, section 7.1), which none of the service's own tokens has. The
- * signature has one spelling alone: bits that its last character does not need are zero (RFC 4648, section 3.5).
+ * The JWS Compact Serialization (RFC 7515, section 7.1), which none of the service's own tokens has. A signature
+ * has one valid spelling: unused bits of its last character are zero (RFC 4648, section 3.5).
  */
 const JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
-/** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if wanted. */
+/** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   constructor(
@@ -47,7 +49,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   }
 }
 
-/** Asks a strategy about the value of an `Authorization` header; undefined where it refuses. */
+/** Finds the holder of the value of an `Authorization` header; undefined if the strategy refuses it. */
 type Authenticate = (authorization: string) => Promise<Principal | undefined>;
 
 /**
@@ -74,7 +76,7 @@ function authenticateBy(strategy: BearerStrategy): Authenticate {
 
 /**
  * Lets a request pass whose `Authorization` header carries an active token. Not Passport's own
- * AuthGuard: that one lets the strategy take tokens from the query and the body as well, drops the
+ * AuthGuard: it lets the strategy take tokens from the query and the body as well, drops the
  * challenge, and costs a fifth of the throughput (see docs/performance.md).
  */
 @Injectable()
@@ -105,63 +107,29 @@ class BearerGuard implements CanActivate {
   }
 }
 
-/**
- * What the document says of the headers of a rate limit.
- *
- * @param left requests that the example has left
- * @param required whether every such answer carries them; else only those of a service with a limit
- */
-export function rateLimitHeaders(left: number, required: boolean): Headers {
-  const where = required ? '' : '; only where the operator has set one';
-  return {
-    'RateLimit-Policy': {
-      description: `The limit: \`q\` requests in \`w\` seconds${where}`,
-      required,
-      schema: { type: 'string' },
-      example: '"token";q=200;w=1',
-    },
-    RateLimit: {
-      description: `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
-      required,
-      schema: { type: 'string' },
-      example: `"token";r=${left};t=1`,
-    },
-  };
-}
-
-/** An operation that needs a token: the guard, and what the document says of it. */
+/** Guards an operation, and documents its token and the answers without one. */
 export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard),
     Documented(({ ApiBearerAuth }) => ApiBearerAuth('bearerAuth')),
     ApiError(401, 'no bearer token, or an invalid or expired one', {
-      'WWW-Authenticate': {
-        description:
-          'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
-        required: true,
-        schema: { type: 'string' },
-        example: 'Bearer realm="plant-store", error="invalid_token"',
-      },
+      'WWW-Authenticate': documentHeader(
+        'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+        'Bearer realm="plant-store", error="invalid_token"',
+      ),
     }),
     ApiError(
       403,
       'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens',
       {
-        'WWW-Authenticate': {
-          description: 'The challenge of RFC 6750, section 3, with the scope that is required',
-          required: true,
-          schema: { type: 'string' },
-          example: 'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
-        },
+        'WWW-Authenticate': documentHeader(
+          'The challenge of RFC 6750, section 3, with the scope that is required',
+          'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+        ),
       },
     ),
     ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
-      'Retry-After': {
-        description: 'Seconds to wait before the request is sent again',
-        required: true,
-        schema: { type: 'integer' },
-        example: 1,
-      },
+      'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
       ...rateLimitHeaders(0, true),
     }),
   );
