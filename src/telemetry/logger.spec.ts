@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { Config } from '../config/config.js';
-import { ServiceLogger } from './logger.js';
+import { formatLine, MAX_WAITING_CHARACTERS, Output, ServiceLogger } from './logger.js';
 
 /** The lines that a logger writes in production, read. */
 function linesOf(
@@ -76,5 +78,80 @@ describe('levels', () => {
       logger.warn('odd', 'NestFactory');
     });
     expect(lines.map(({ level }) => level)).toEqual(['debug', 'debug', 'warn']);
+  });
+});
+
+const TIME = new Date(2026, 0, 2, 3, 4, 5, 67).toISOString();
+const format = (more: object) => formatLine(JSON.stringify({ level: 'info', time: TIME, ...more }));
+
+describe('a line in development', () => {
+  it.each<[string, object, string]>([
+    ['a message', { pid: 1, context: 'Store', msg: 'it is back' }, '[Store] it is back'],
+    ['no context', { msg: 'x' }, 'x'],
+    ['no message', { context: 'A', data: { b: [1] } }, '[A] data={"b":[1]}'],
+    [
+      'what the message says',
+      { msg: 'GET / 404', method: 'GET', path: '/', status: 404 },
+      'GET / 404',
+    ],
+    ['other members', { msg: 'x', error: 2000, client: '::1' }, 'x error=2000 client=::1'],
+    ['a stack', { msg: 'x', stack: 'Error: x\n    at y' }, 'x\n    Error: x\n        at y'],
+  ])('%s', (_name, more, text) => {
+    expect(format(more)).toBe(`03:04:05.067 INFO  ${text}\n`);
+  });
+
+  it.each([
+    ['colours', '\u001b[31m', '\\u001b[31m'],
+    ['an 8-bit control', '\u009b31m', '\\u009b31m'],
+    ['a line break', 'a\r\nb', 'a\\u000d\\u000ab'],
+    ["Unicode's line breaks", '\u0085\u2028\u2029', '\\u0085\\u2028\\u2029'],
+    ['another direction', '\u202egnp', '\\u202egnp'],
+    ['a delete', '\u007f', '\\u007f'],
+  ])('%s do nothing to the terminal, wherever they stand', (_name, bad, shown) => {
+    const more = { context: bad, msg: bad, [bad]: bad, stack: `at ${bad.replace('\n', '')}` };
+    const text = format(more);
+    expect(text).not.toContain(bad);
+    expect(text.split('\n')).toHaveLength(3);
+    expect(text).toContain(`[${shown}] ${shown} ${shown}=${shown}\n`);
+  });
+
+  it('letters of all languages are themselves', () => {
+    expect(format({ msg: 'Öak 栎 🌵' })).toContain('Öak 栎 🌵');
+  });
+});
+
+const LINE = 'x'.repeat(1_000);
+
+describe('the reader of the log', () => {
+  it('misses lines while it does not read, and is told how many once it has caught up', async () => {
+    const pipe = new PassThrough();
+    const config = Object.assign(new Config(), { production: true });
+    const logger = new ServiceLogger(config, new Output(pipe));
+    const count = Math.ceil((2 * MAX_WAITING_CHARACTERS) / LINE.length);
+    for (let i = 0; i < count; i++) logger.log(LINE, 'C');
+    // Some have gone on to the reading side.
+    expect(pipe.writableLength).toBeLessThan(1.1 * MAX_WAITING_CHARACTERS);
+
+    let text = '';
+    pipe.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await once(pipe, 'drain');
+    logger.log('next', 'C');
+    while (!text.includes('next')) await new Promise(setImmediate);
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    const told = lines.findIndex((line) => 'dropped' in line);
+    expect(lines[told]).toMatchObject({ level: 'warn', context: 'Log', dropped: count - told });
+    expect(lines.slice(told + 1)).toMatchObject([{ msg: 'next' }]);
+  });
+
+  it('may leave', async () => {
+    const pipe = new PassThrough();
+    const output = new Output(pipe);
+    pipe.destroy(new Error('EPIPE'));
+    await new Promise((resolve) => pipe.on('close', resolve));
+    for (let i = 0; i < 3; i++) output.write('x\n');
+    await new Promise(setImmediate);
   });
 });
