@@ -24,5 +24,5 @@ export class TelemetryModule {
 async function openTracing(config: Config) {
   if (config.otlpEndpoint === undefined) return undefined;
   const { Tracing } = await import('./tracing.js');
-  return new Tracing(config, config.otlpEndpoint);
+  return new Tracing(config);
 }
