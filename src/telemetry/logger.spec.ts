@@ -5,8 +5,8 @@ import { QueryFailedError } from 'typeorm';
 import { Config } from '../config/config.js';
 import { formatLine, MAX_WAITING_CHARACTERS, Output, ServiceLogger } from './logger.js';
 
-/** The lines that a logger writes in production, read. */
-function linesOf(
+/** Parses the lines that a logger writes in production. */
+function readLines(
   log: (logger: ServiceLogger) => void,
   logLevel: Config['logLevel'] = 'trace',
 ): Record<string, unknown>[] {
@@ -23,9 +23,9 @@ const caused = new Error('outer', { cause: failed });
 const cycle: Record<string, unknown> = {};
 cycle.self = cycle;
 
-describe('a line', () => {
+describe('a line in production', () => {
   it('has the level as a word, the time in ISO 8601, the process, the context and the message', () => {
-    const [line] = linesOf((logger) => logger.log('hello', 'Store'));
+    const [line] = readLines((logger) => logger.log('hello', 'Store'));
     const { time, ...rest } = line ?? {};
     expect(rest).toEqual({ level: 'info', pid: process.pid, context: 'Store', msg: 'hello' });
     expect(new Date(String(time)).toISOString()).toBe(time);
@@ -45,7 +45,7 @@ describe('a line', () => {
     ['percent signs', ['100 %s %d'], { msg: '100 %s %d' }],
     ['line breaks', ['a\nb'], { msg: 'a\nb' }],
   ])('of %s', (_name, args, expected) => {
-    expect(linesOf((logger) => logger.error(...args))[0]).toMatchObject(expected);
+    expect(readLines((logger) => logger.error(...args))[0]).toMatchObject(expected);
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe('a line', () => {
   ] as [string, [unknown, ...unknown[]]][])(
     'of a query that failed, %s, shows no plants',
     (_name, args) => {
-      const text = JSON.stringify(linesOf((logger) => logger.error(...args)));
+      const text = JSON.stringify(readLines((logger) => logger.error(...args)));
       expect(text).toContain('it failed');
       expect(text).not.toContain('PLANT');
     },
@@ -65,14 +65,14 @@ describe('levels', () => {
   const METHODS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const;
   const ALL = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
   it.each(ALL)('LOG_LEVEL=%s', (level) => {
-    const lines = linesOf((logger) => {
+    const lines = readLines((logger) => {
       for (const method of METHODS) logger[method]('m', 'C');
     }, level);
     expect(lines.map((line) => line.level)).toEqual(ALL.slice(0, ALL.indexOf(level) + 1));
   });
 
-  it("of Nest's wiring, and of the stack that fails a start, is debug", () => {
-    const lines = linesOf((logger) => {
+  it("Nest's wiring, and the stack of a failed start, are logged at debug", () => {
+    const lines = readLines((logger) => {
       logger.log('Mapped', 'RouterExplorer');
       logger.error(new Error('x'), STACK, 'ExceptionHandler');
       logger.warn('odd', 'NestFactory');
@@ -107,7 +107,7 @@ describe('a line in development', () => {
     ["Unicode's line breaks", '\u0085\u2028\u2029', '\\u0085\\u2028\\u2029'],
     ['another direction', '\u202egnp', '\\u202egnp'],
     ['a delete', '\u007f', '\\u007f'],
-  ])('%s do nothing to the terminal, wherever they stand', (_name, bad, shown) => {
+  ])('%s cannot change the terminal, in any part of the line', (_name, bad, shown) => {
     const more = { context: bad, msg: bad, [bad]: bad, stack: `at ${bad.replace('\n', '')}` };
     const text = format(more);
     expect(text).not.toContain(bad);
@@ -115,7 +115,7 @@ describe('a line in development', () => {
     expect(text).toContain(`[${shown}] ${shown} ${shown}=${shown}\n`);
   });
 
-  it('letters of all languages are themselves', () => {
+  it('keeps letters of all languages', () => {
     expect(format({ msg: 'Öak 栎 🌵' })).toContain('Öak 栎 🌵');
   });
 });
@@ -146,7 +146,7 @@ describe('the reader of the log', () => {
     expect(lines.slice(told + 1)).toMatchObject([{ msg: 'next' }]);
   });
 
-  it('may leave', async () => {
+  it('may leave, and the service goes on', async () => {
     const pipe = new PassThrough();
     const output = new Output(pipe);
     pipe.destroy(new Error('EPIPE'));

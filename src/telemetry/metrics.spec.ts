@@ -26,14 +26,14 @@ const dashboard = read('deploy/grafana/plant-store.json');
 const gauges = { queued: () => 0, isStoreUp: () => Promise.resolve(true) };
 const metrics = new Metrics(new Config(), gauges);
 
-/** Those of ours, besides Node's own; `labelNames` are missing from the library's types. */
+/** The service's own metrics, without Node's. The library's types lack `labelNames`. */
 const OURS = metrics.registry
   .getMetricsAsArray()
   .map((metric) => metric as typeof metric & { readonly labelNames: string[] })
   .filter(({ name }) => name.startsWith('plant_store_'));
 
-/** What a process exposes of which nothing has happened yet. */
-function exposed() {
+/** The metrics of a process that has just started. */
+function scrape() {
   return metrics.registry.metrics().then(parseMetrics);
 }
 
@@ -51,7 +51,7 @@ it('docs/monitoring.md has every metric, its type, labels and help', () => {
 });
 
 it('every metric is exposed from the start', async () => {
-  const all = [...(await exposed()).keys()].filter((name) => name.startsWith('plant_store_'));
+  const all = [...(await scrape()).keys()].filter((name) => name.startsWith('plant_store_'));
   expect(all.sort()).toEqual(OURS.map(({ name }) => name).sort());
 });
 
@@ -62,7 +62,7 @@ it('counts what is published', async () => {
   expect(valueOf(counted, 'plant_store_token_cache_lookups_total{result="hit"}')).toBe(1);
 });
 
-it('names are as Prometheus has them', () => {
+it("names follow Prometheus's conventions", () => {
   for (const { name, type } of OURS) {
     expect(name).toMatch(/^plant_store_[a-z_]+$/);
     expect(name.endsWith('_total')).toBe(String(type) === 'counter');
@@ -73,8 +73,8 @@ describe.each([
   ['the alerts', rules.map(({ expr }) => expr).join('\n')],
   ['the dashboard', dashboard],
 ])('%s', (_name, text) => {
-  it('ask for metrics that there are', async () => {
-    const known = [...(await exposed())].flatMap(([name, { type }]) =>
+  it('use only metrics that exist', async () => {
+    const known = [...(await scrape())].flatMap(([name, { type }]) =>
       type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],
     );
     const used = new Set(text.match(NAME));
@@ -89,7 +89,7 @@ it('the dashboard shows every metric of a process', () => {
 });
 
 describe('each alert', () => {
-  it('is explained in docs/monitoring.md, and no other is', () => {
+  it('is explained in docs/monitoring.md, and no other alert is', () => {
     const explained = [...page.matchAll(/^### (PlantStore\w+)$/gm)].map(([, name]) => name);
     expect(rules.map(({ alert }) => alert)).toEqual(explained);
   });

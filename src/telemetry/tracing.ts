@@ -64,7 +64,7 @@ export class Tracing implements OnApplicationShutdown {
     logDiagnostics();
     this.processor = new BatchSpanProcessor(new Exporter({ headers: config.otlpHeaders }));
     const options = {
-      resource: describeProcess(config),
+      resource: describeResource(config),
       spanProcessors: [this.processor],
       // A commit has a link for each of its plants.
       spanLimits: { linkCountLimit: MAX_GROUP_SIZE },
@@ -172,7 +172,7 @@ class Exporter extends OTLPTraceExporter {
 }
 
 /** The resource of all spans. `OTEL_RESOURCE_ATTRIBUTES` adds to it, and wins. */
-function describeProcess({ otelServiceName }: Config) {
+function describeResource({ otelServiceName }: Config) {
   const attributes = {
     'service.name': otelServiceName,
     'service.version': VERSION,
