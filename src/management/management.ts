@@ -18,8 +18,8 @@ const TIMEOUTS = {
   keepAliveTimeout: 10_000,
   connectionsCheckingInterval: 1_000,
 };
-/** A few monitors, not a crowd. */
-const MAX_CONNECTIONS = 128;
+/** Connections at once: a few monitors, not a crowd. */
+const MAX_MONITORS = 128;
 
 /** Where the process is on its way from its start to its end. */
 export type Lifecycle = { phase: 'starting' | 'serving' | 'stopping' };
@@ -27,7 +27,7 @@ export type Lifecycle = { phase: 'starting' | 'serving' | 'stopping' };
 /** What a check found, with its details. */
 type Check = { readonly status: 'up' | 'down' } & Readonly<Record<string, string | number>>;
 
-/** Health and metrics on a port of their own. It answers before the store and the app exist. */
+/** Serves health and metrics on a port of their own, also before the store and the app exist. */
 export class Management {
   readonly server = createServer(TIMEOUTS, (request, response) => {
     this.answer(request, response).catch((error: unknown) => {
@@ -47,7 +47,7 @@ export class Management {
       queued: () => this.app?.get(PlantsService).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
     });
-    this.server.maxConnections = MAX_CONNECTIONS;
+    this.server.maxConnections = MAX_MONITORS;
     // Pipelined scrapes would hold up everything else.
     this.server.maxRequestsPerSocket = 1;
     survive(this.server);
@@ -66,7 +66,7 @@ export class Management {
     const path = URL.parse(url, 'http://localhost')?.pathname ?? '';
     if (!/^\/(livez|readyz|metrics)$/.test(path)) sendError(response, ERRORS.NO_SUCH_PATH);
     else if (!/^(GET|HEAD)$/.test(method)) sendError(response, ERRORS.NO_SUCH_METHOD);
-    // Not the store: a restart would not bring it back.
+    // A restart would not bring the store back, so it is not checked.
     else if (path === '/livez') sendHealth(response, {});
     else if (path === '/readyz') sendHealth(response, await this.check());
     else {
@@ -105,15 +105,15 @@ function sendHealth(response: ServerResponse, checks: Record<string, Check>): vo
   const [info, error] = [Object.fromEntries(up ?? []), Object.fromEntries(down ?? [])];
   const [code, status] = down ? [503, 'error'] : [200, 'ok'];
   response.setHeader('Cache-Control', 'no-cache, no-store, must-revalidate');
-  sendJson(response, code, { status, info, error, details: { ...info, ...error } });
+  sendBody(response, code, { status, info, error, details: { ...info, ...error } });
 }
 
 function sendError(response: ServerResponse, { status, error, message }: ErrorKind): void {
   if (status === 405) response.setHeader('Allow', 'GET, HEAD');
-  sendJson(response, status, { error, message });
+  sendBody(response, status, { error, message });
 }
 
-function sendJson(response: ServerResponse, status: number, body: object): void {
+function sendBody(response: ServerResponse, status: number, body: object): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json; charset=utf-8').end(JSON.stringify(body));
 }

@@ -12,21 +12,20 @@ const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Node's gauges whose names are those of counters: sums of others that are there. */
+/** Gauges of Node that are named like counters. Each sums up another metric, which stays. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
 
-/** What is looked at only when it is asked for. */
+/** Values that are read at each scrape. */
 interface Gauges {
-  /** How many plants wait for a commit. */
+  /** Plants that wait for a commit. */
   queued(): number;
   /** Whether the store takes writes. */
   isStoreUp(): Promise<boolean>;
 }
 
 /**
- * What a process counts of the work of an application, for Prometheus. `docs/monitoring.md` shows the table of its
- * metrics to users, and a test holds the two together. Names are as Prometheus has them
- * (prometheus.io/docs/practices/naming).
+ * The metrics of the process, for Prometheus, named by its conventions
+ * (prometheus.io/docs/practices/naming). A test compares them with the table in docs/monitoring.md.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -73,7 +72,6 @@ export class Metrics {
     registers: this.registers,
   });
 
-  /** @param config that of the application */
   constructor(config: Config, gauges: Gauges) {
     collectDefaultMetrics({ register: this.registry });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
@@ -82,13 +80,6 @@ export class Metrics {
     exchangeEnd.subscribe(this.onExchangeEnd);
     tokenLookups.subscribe(this.onTokenLookup);
     commits.asyncEnd.subscribe(this.onCommitEnd);
-  }
-
-  /** Counts no more. */
-  close(): void {
-    exchangeEnd.unsubscribe(this.onExchangeEnd);
-    tokenLookups.unsubscribe(this.onTokenLookup);
-    commits.asyncEnd.unsubscribe(this.onCommitEnd);
   }
 
   private addGauges(config: Config, gauges: Gauges): void {
@@ -123,12 +114,11 @@ export class Metrics {
     }).set({ version: VERSION, node: process.version, engine }, 1);
   }
 
-  /** One whose client has left has no status, and what is no Error has no number. */
   private readonly onExchangeEnd = (exchange: unknown): void => {
     const { status, error, startedAt } = exchange as Exchange;
-    const labels = labelsOf(status, error);
+    const labels = toLabels(status, error);
     this.requests.inc(labels);
-    this.durations.observe({ status: labels.status }, secondsSince(startedAt));
+    this.durations.observe({ status: labels.status }, measureSeconds(startedAt));
   };
 
   private readonly onCommitEnd = (commit: unknown): void => {
@@ -139,7 +129,7 @@ export class Metrics {
       return;
     }
     this.groups.observe(plants.length);
-    this.commits.observe(secondsSince(startedAt));
+    this.commits.observe(measureSeconds(startedAt));
   };
 
   private readonly onTokenLookup = (lookup: unknown): void => {
@@ -147,10 +137,10 @@ export class Metrics {
     this.tokens.inc({ result });
   };
 
-  /** rate() does not see the value that a series begins with. */
+  /** Prometheus's rate() ignores the first value of a series. */
   private beginAtZero(): void {
-    const errors = Object.values(ERRORS).map(({ status, error }) => labelsOf(status, error));
-    for (const labels of [labelsOf(200), ...errors, labelsOf()]) {
+    const errors = Object.values(ERRORS).map(({ status, error }) => toLabels(status, error));
+    for (const labels of [toLabels(200), ...errors, toLabels()]) {
       this.requests.inc(labels, 0);
       this.durations.zero({ status: labels.status });
     }
@@ -158,12 +148,12 @@ export class Metrics {
   }
 }
 
-/** The table of errors and its statuses bound how many there are. */
-function labelsOf(status?: number, error?: number) {
+/** `none` where the client left before its answer, or the answer is no Error. */
+function toLabels(status?: number, error?: number) {
   return { status: String(status ?? 'none'), error: String(error ?? 'none') };
 }
 
-/** @param time by performance.now() */
-function secondsSince(time: number): number {
-  return (performance.now() - time) / 1_000;
+/** @param startedAt by performance.now() */
+function measureSeconds(startedAt: number): number {
+  return (performance.now() - startedAt) / 1_000;
 }

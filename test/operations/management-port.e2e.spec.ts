@@ -1,6 +1,8 @@
 /** @engine sqlite */
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { readConfig } from '../../src/config/environment.js';
 import { Management, type Lifecycle } from '../../src/management/management.js';
 import { valueOf } from '../support/exposition.js';
@@ -49,6 +51,7 @@ describe('the management port', () => {
     ['GET', '/'],
     ['GET', '/%zz'],
     ['GET', '/docs'],
+    ['GET', '/livez/'],
     ['GET', 'http://a:99999/livez'],
     ['POST', '/plants'],
   ])('has nothing else: %s %s is 404, with an Error body', async (method, path) => {
@@ -97,6 +100,22 @@ it('a service is ready from its start until it stops', async () => {
     all: ['lifecycle', 'store'],
     store: { status: 'down', message: 'closed' },
   });
+  management.server.close();
+});
+
+it('a check that throws is 500, and the next request is answered', async () => {
+  @Module({})
+  class WithoutPlants {}
+  const config = readConfig({ MANAGEMENT_PORT: '0' });
+  const management = new Management(config, { phase: 'serving' });
+  await management.listen(config);
+  management.app = await NestFactory.createApplicationContext(WithoutPlants, { logger: false });
+  const other = new Monitor((management.server.address() as AddressInfo).port);
+  expect(await other.send('GET', '/readyz')).toMatchObject({
+    status: 500,
+    text: '{"error":5000,"message":"internal error"}',
+  });
+  expect(await other.live()).toBe(200);
   management.server.close();
 });
 

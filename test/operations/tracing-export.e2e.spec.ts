@@ -90,12 +90,13 @@ describe('a collector that is unavailable', () => {
 });
 
 describe("OpenTelemetry's own variables", () => {
-  it('name the resource and the sampler; one that it cannot read is told of once', async () => {
+  it('name the resource, the address and the sampler; an invalid one is logged once', async () => {
     await start({
       OTEL_SERVICE_NAME: 'greenhouse',
       OTEL_RESOURCE_ATTRIBUTES: 'service.name=x,service.instance.id=a,deployment.environment=test',
       OTEL_TRACES_SAMPLER: 'nonsense',
       OTEL_BSP_SCHEDULE_DELAY: '10',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/traces`,
     });
     await service.client().create({ id: 1n, name: 'oak' });
     const [span] = await collector.received(1, isRequest);
@@ -104,6 +105,7 @@ describe("OpenTelemetry's own variables", () => {
       'service.instance.id': 'a',
       'deployment.environment': 'test',
     });
+    expect(collector.exports[0]?.url).toBe('/traces');
     expect(count('OTEL_TRACES_SAMPLER value "nonsense" invalid')).toBe(1);
   });
 
