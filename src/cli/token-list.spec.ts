@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/token.entity.js';
-import { asLine, asTable, toRow, warningsOf } from './token-list.js';
+import { formatToken, formatTokens, toJsonToken, listExpiryWarnings } from './token-list.js';
 
 const NEVER = { expiresAt: null, revokedAt: null, lastUsedAt: null };
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
@@ -13,9 +13,9 @@ const TOKENS: Token[] = [
   { ...NEVER, id: 10, name: 'old', hash: 'h3', createdAt, expiresAt, revokedAt: createdAt },
 ];
 
-describe('asTable', () => {
+describe('formatTokens', () => {
   it('aligns the columns and tells the state at a time', () => {
-    expect(asTable(TOKENS, end - 15 * DAYS)).toBe(
+    expect(formatTokens(TOKENS, end - 15 * DAYS)).toBe(
       [
         'ID  NAME       STATE    CREATED           EXPIRES           LAST USED',
         '1   first      active   2026-01-02 03:04  -                 2026-04-02 03:04',
@@ -31,18 +31,18 @@ describe('asTable', () => {
     [end - 1, 'expires soon'],
     [end, 'expired'],
   ])('tells at %i that a token %s', (now, state) => {
-    expect(asTable(TOKENS.slice(1, 2), now).split(/ {2,}|\n/)).toContain(state);
+    expect(formatTokens(TOKENS.slice(1, 2), now).split(/ {2,}|\n/)).toContain(state);
   });
 
   it('is a head alone where no token is', () => {
-    expect(asTable([], 0)).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
+    expect(formatTokens([], 0)).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
   });
 });
 
-describe('toRow', () => {
+describe('toJsonToken', () => {
   it('has no hash, and ISO times in JSON', () => {
     const [, token] = TOKENS as [Token, Token];
-    expect(JSON.parse(JSON.stringify(toRow(token, end - 1)))).toEqual({
+    expect(JSON.parse(JSON.stringify(toJsonToken(token, end - 1)))).toEqual({
       id: 2,
       name: 'a-nursery',
       state: 'expires soon',
@@ -54,18 +54,18 @@ describe('toRow', () => {
   });
 });
 
-it('asLine tells which token it is, and how it stands', () => {
-  expect(TOKENS.map((token) => asLine(token, end))).toEqual([
+it('formatToken tells which token it is, and how it stands', () => {
+  expect(TOKENS.map((token) => formatToken(token, end))).toEqual([
     'first (1): active',
     'a-nursery (2): expired 2026-04-02 03:04 UTC',
     'old (10): revoked 2026-01-02 03:04 UTC',
   ]);
-  expect(TOKENS.slice(1, 2).map((token) => asLine(token, end - 1))).toEqual([
+  expect(TOKENS.slice(1, 2).map((token) => formatToken(token, end - 1))).toEqual([
     'a-nursery (2): expires soon, until 2026-04-02 03:04 UTC',
   ]);
 });
 
-describe('warningsOf', () => {
+describe('listExpiryWarnings', () => {
   const [, ending] = TOKENS as [Token, Token];
   const at = (days: number) => new Date(end + days * DAYS);
   const but = (changes: Partial<Token>) => Object.assign(new Token(), ending, changes);
@@ -88,6 +88,6 @@ describe('warningsOf', () => {
     ['one beside another name', [ending, but({ id: 3, name: 'b', expiresAt: null })], [OF_2]],
     ['a successor that expires soon, alone', [but({ id: 3, expiresAt: at(-0.5) }), ending], [OF_2]],
   ])('warns of %s', (_what, tokens, warnings) => {
-    expect(warningsOf(tokens, end - DAYS + 1)).toEqual(warnings);
+    expect(listExpiryWarnings(tokens, end - DAYS + 1)).toEqual(warnings);
   });
 });

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { PlantStoreClient } from '../../client/plant-store-client.js';
-import { ERRORS } from '../../errors/errors.js';
-import { Connections } from './connections.js';
+import { PlantStoreClient } from '../client/plant-store-client.js';
+import { ERRORS } from '../errors/errors.js';
 import { ImportStopped, PlantsImport } from './import-plants.js';
 import type { Refused } from './ndjson.js';
-import { progressLine } from './run-import.js';
+import { formatProgress } from './import.js';
+import { ServicePool } from './service-pool.js';
 
 let server: Server;
 let run: PlantsImport;
@@ -28,8 +28,8 @@ async function importing(source: Readable, listener: Listener) {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const url = new URL(`http://127.0.0.1:${port}/base/`);
-  const connections = new Connections(url, 4);
-  const { fetch } = connections;
+  const pool = new ServicePool(url, 4);
+  const { fetch } = pool;
   const client = new PlantStoreClient({
     baseUrl: url,
     token: 't',
@@ -42,7 +42,7 @@ async function importing(source: Readable, listener: Listener) {
   try {
     await run.run(source);
   } finally {
-    await connections.close();
+    await pool.close();
   }
   return { tally: run.tally, refused };
 }
@@ -170,7 +170,7 @@ describe('PlantsImport', () => {
   });
 });
 
-describe('progressLine', () => {
+describe('formatProgress', () => {
   const tally = { stored: 90, refused: 10, bytes: 500 };
 
   it.each([
@@ -179,14 +179,14 @@ describe('progressLine', () => {
     [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
     [1_000, 'error 5002: overloaded', '90 stored, retrying: error 5002: overloaded'],
   ])('of %i bytes, behind the error %s', (size, lastError, line) => {
-    expect(progressLine(tally, size, 2, lastError)).toBe(line);
+    expect(formatProgress(tally, size, 2, lastError)).toBe(line);
   });
 
   const retried = Object.values(ERRORS).filter(({ status }) => status >= 429);
   it.each(retried)('has room for error $error in 80 columns', (kind) => {
     const many = { stored: 99_999_999, refused: 99_999_999, bytes: 1 };
-    const line = progressLine(many, 1, 1, `error ${kind.error}: ${kind.message}`);
+    const line = formatProgress(many, 1, 1, `error ${kind.error}: ${kind.message}`);
     expect(line.length).toBeLessThan(80);
-    expect(progressLine(many, 1, 1, undefined).length).toBeLessThan(80);
+    expect(formatProgress(many, 1, 1, undefined).length).toBeLessThan(80);
   });
 });

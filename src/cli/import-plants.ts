@@ -4,12 +4,12 @@ import {
   AnswerError,
   type CreateOptions,
   type PlantStoreClient,
-} from '../../client/plant-store-client.js';
-import { assertNdjson, readLines, type Line, type Refused } from './ndjson.js';
-import { reasonOf } from './reason.js';
+} from '../client/plant-store-client.js';
+import { assertNdjson, readNdjson, type Line, type Refused } from './ndjson.js';
+import { describeFailure } from './service-pool.js';
 
-/** Bytes of all lines in flight at once; a longer line goes on its own. */
-const MAX_BYTES = 2 ** 25;
+/** A longer line is sent alone. */
+const MAX_BYTES_IN_FLIGHT = 2 ** 25;
 
 /** The import ended before its source did; the message is one line, for the operator. */
 export class ImportStopped extends Error {}
@@ -20,20 +20,20 @@ export class PlantsImport {
   readonly tally = { stored: 0, refused: 0, bytes: 0 };
   /** Number of the latest line that was sent. */
   private sent = 0;
-  /** Why the latest try that failed did; undefined once one has succeeded. */
+  /** Why the latest try failed; undefined after an answer. */
   lastError: string | undefined;
   private readonly inFlight = { plants: 0, bytes: 0 };
-  /** Settles with the next answer. */
+  /** Resolves with the next answer. */
   private answer = Promise.withResolvers<undefined>();
   private stop: { readonly cause: unknown; line?: number } | undefined;
   private readonly stopping = new AbortController();
   private readonly options: CreateOptions = {
     signal: this.stopping.signal,
-    onRetry: (error) => (this.lastError = reasonOf(error)),
+    onRetry: (error) => (this.lastError = describeFailure(error)),
   };
 
   /**
-   * @param client what it has in flight comes to its end, whatever its signal says
+   * @param client must not abort a request in flight at its signal
    * @param concurrency how many plants are in flight at most
    * @param onRefused called for every refused plant, in the order of the answers
    */
@@ -42,27 +42,27 @@ export class PlantsImport {
     private readonly concurrency: number,
     private readonly onRefused: (refused: Refused) => void,
   ) {
-    // Two listeners for every plant in flight.
+    // Each plant that waits for its next try has a listener.
     setMaxListeners(0, this.stopping.signal);
   }
 
-  /** Whether it ended, or is to end, before its source did. */
+  /** Whether it ended, or will end, before its source. */
   get isStopped(): boolean {
     return this.stop !== undefined;
   }
 
-  /** How many lines from the first one on are all answered, blank ones too; of an import that has ended. */
+  /** The number of leading lines that all have an answer, counting blank ones; known at the end. */
   get answeredLines(): number {
     return this.stop?.line === undefined ? this.sent : this.stop.line - 1;
   }
 
-  /** @throws ImportStopped once the source or the service fails; it names the first line at fault */
+  /** @throws ImportStopped if the source or the service fails; names the first line without an answer */
   async run(source: Readable): Promise<void> {
-    // The loop may wait for a pipe that says nothing more.
+    // Else the loop could wait forever for a silent pipe.
     addAbortSignal(this.stopping.signal, source);
     try {
       let lines = 0;
-      for await (const line of readLines(source)) {
+      for await (const line of readNdjson(source)) {
         if (lines++ === 0) assertNdjson(line);
         while (this.isFull(line)) await this.answer.promise;
         if (this.stop) break;
@@ -72,10 +72,10 @@ export class PlantsImport {
       this.stop ??= { cause };
     }
     while (this.inFlight.plants > 0) await this.answer.promise;
-    if (this.stop) throw stopped(this.stop);
+    if (this.stop) throw toImportStopped(this.stop);
   }
 
-  /** From now on nothing is read, and nothing tried again; what is in flight comes to its end. */
+  /** Ends reading and retries; requests in flight still get their answers. */
   halt(cause: unknown): void {
     this.stop ??= { cause };
     this.stopping.abort();
@@ -83,7 +83,7 @@ export class PlantsImport {
 
   private isFull({ text }: Line): boolean {
     const { plants, bytes } = this.inFlight;
-    return plants >= this.concurrency || (plants > 0 && bytes + text.length > MAX_BYTES);
+    return plants >= this.concurrency || (plants > 0 && bytes + text.length > MAX_BYTES_IN_FLIGHT);
   }
 
   private async send({ number, text }: Line): Promise<void> {
@@ -93,7 +93,7 @@ export class PlantsImport {
     try {
       await this.client.createPlantFromJson(text, this.options);
       this.tally.stored += 1;
-      this.noteAnswer(text);
+      this.countAnswer(text);
     } catch (cause) {
       if (isRefusal(cause)) this.refuse(number, text, cause);
       else this.fail(number, cause);
@@ -106,16 +106,16 @@ export class PlantsImport {
 
   private refuse(line: number, text: Buffer, { error, message }: Refusal): void {
     this.tally.refused += 1;
-    this.noteAnswer(text);
+    this.countAnswer(text);
     try {
       this.onRefused({ line, error, message, plant: text.toString() });
     } catch (cause) {
-      // Nobody would know of the next ones either.
+      // The next refusals could not be reported either.
       this.halt(cause);
     }
   }
 
-  private noteAnswer({ length }: Buffer): void {
+  private countAnswer({ length }: Buffer): void {
     this.tally.bytes += length + 1;
     this.lastError = undefined;
   }
@@ -128,12 +128,17 @@ export class PlantsImport {
 
 type Refusal = AnswerError & { readonly error: number };
 
-/** Whether the service has refused this plant; the next one may be better. */
 function isRefusal(error: unknown): error is Refusal {
   return error instanceof AnswerError && error.status === 400 && error.error !== undefined;
 }
 
-function stopped({ cause, line }: { readonly cause: unknown; line?: number }): ImportStopped {
+function toImportStopped({
+  cause,
+  line,
+}: {
+  readonly cause: unknown;
+  line?: number;
+}): ImportStopped {
   const where = line === undefined ? 'stopped' : `stopped at line ${line}`;
-  return new ImportStopped(`${where}: ${reasonOf(cause)}`);
+  return new ImportStopped(`${where}: ${describeFailure(cause)}`);
 }

@@ -1,0 +1,120 @@
+import type { Command } from 'commander';
+import type { Store } from '../database/open-store.js';
+import type { Snapshot } from '../database/snapshot.js';
+import { dropLog } from '../database/sqlite.js';
+import { describeError } from '../errors/describe.js';
+import { JSON_OPTION } from './arguments.js';
+import { makeFile } from './new-file.js';
+import { assertNotStore, configureFile, readJobConfig, withSnapshot, withStore } from './store.js';
+import { copyTables, digestTables, TABLE_NAMES, type Digest, type Digests } from './tables.js';
+import { printResult } from './terminal.js';
+
+/** `backup`: copies all of the store, as of one moment, to a SQLite store with digests. */
+export function addBackupCommand(program: Command): void {
+  program
+    .command('backup')
+    .summary('back up the store into a file')
+    .description(
+      'Make a file of all that the store, SQLite or PostgreSQL, holds at one moment, while the service ' +
+        "runs: plants and who created them, tokens' hashes. The file is read again, compared, and put in " +
+        'its place once it is whole. It has counts and digests of its content, by which --verify and ' +
+        'restore notice damage. It is a SQLite store: the service can run on a copy of it.',
+    )
+    .argument('<file>', 'the file; replaced, unless --verify is given')
+    .option('--verify', 'make nothing: read a backup, and exit with 1 if it is damaged')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      `
+It is as secret as the store, and only its owner can read it.
+
+Examples:
+  $ npx plant-store backup /var/backups/plants-$(date +%F).sqlite
+  $ npx plant-store backup --verify /var/backups/plants-2026-11-22.sqlite`,
+    )
+    .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
+      if (file === '-') command.error('error: a backup is a file, not the standard output');
+      const digests = verify ? await verifyBackup(file) : await makeBackup(command, file);
+      printDigests(command, digests);
+    });
+}
+
+async function makeBackup(command: Command, file: string): Promise<Digests> {
+  const config = readJobConfig(command);
+  assertNotStore(file, config);
+  return withSnapshot(config, (source) =>
+    makeFile(file, async (path) => {
+      await withStore(configureFile(path), async (target) =>
+        writeDigests(target, await copyTables(source, target)),
+      );
+      dropLog(path);
+      return verifyBackup(path, file);
+    }),
+  );
+}
+
+/** @param name what an error calls the file */
+function verifyBackup(path: string, name = path): Promise<Digests> {
+  return withBackup(path, (_backup, digests) => Promise.resolve(digests), name);
+}
+
+/**
+ * Works on a backup that is not damaged.
+ *
+ * @param name what an error calls the file
+ * @throws StoreUnusableError if the file is no store; Error if it is damaged or has no digests
+ */
+export function withBackup<Result>(
+  path: string,
+  work: (backup: Snapshot, digests: Digests) => Promise<Result>,
+  name = path,
+): Promise<Result> {
+  const subject = { name: `${name}: the backup`, advice: '' };
+  return withSnapshot(
+    configureFile(path),
+    async (backup) => {
+      const digests = await checkDigests(backup).catch((cause: unknown) => {
+        throw new Error(`${name}: the backup is damaged: ${describeError(cause)}`, { cause });
+      });
+      if (!digests) {
+        const command = `DATABASE_URL=sqlite:${name} plant-store backup NEW`;
+        throw new Error(`${name} has no digests, as a store has none: first run \`${command}\``);
+      }
+      return work(backup, digests);
+    },
+    subject,
+  );
+}
+
+/** @returns undefined for a store, or a backup of version 1.0.0, which have no digests */
+async function checkDigests(backup: Snapshot): Promise<Digests | undefined> {
+  const found = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
+  if (found.length === 0) return undefined;
+  await backup.check(TABLE_NAMES);
+  const digests = await digestTables(backup);
+  const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
+  assertSame(digests, new Map(rows.map(({ name, digest }) => [name, digest])));
+  return digests;
+}
+
+async function writeDigests(store: Store, digests: Digests): Promise<void> {
+  await store.query('CREATE TABLE digests (name text, digest text)');
+  for (const [name, digest] of digests) {
+    await store.query('INSERT INTO digests VALUES (?, ?)', [name, String(digest)]);
+  }
+}
+
+/** @throws Error naming the first table whose digest is missing or different */
+export function assertSame(found: Digests, expected: ReadonlyMap<string, string | Digest>): void {
+  for (const [name, digest] of found) {
+    if (!expected.has(name)) throw new Error(`the digest of ${name} is missing`);
+    const [is, was] = [String(digest), String(expected.get(name))];
+    if (is !== was) throw new Error(`${name} differ: ${is} instead of ${was}`);
+  }
+}
+
+/** Prints what both sides hold, a line for each table. */
+export function printDigests(command: Command, digests: Digests): void {
+  const lines = Array.from(digests, ([name, digest]) => `${name}: ${String(digest)}`);
+  printResult(command, lines.join('\n'), Object.fromEntries(digests));
+}

@@ -1,0 +1,193 @@
+import { resolve } from 'node:path';
+import { Logger, type LoggerService } from '@nestjs/common';
+import type { Command } from 'commander';
+import { Token } from '../auth/token.entity.js';
+import { TokensService } from '../auth/tokens.service.js';
+import type { Config } from '../config/config.js';
+import { checkConfig, readConfig } from '../config/read-config.js';
+import { describeProcess, describeSettings, type Setting } from '../config/settings.js';
+import {
+  engineOf,
+  migrateStore,
+  openExisting,
+  openStore,
+  type Store,
+} from '../database/open-store.js';
+import { Snapshot, type Subject } from '../database/snapshot.js';
+import { isDamage } from '../database/store-errors.js';
+import { describeError } from '../errors/describe.js';
+import { readKeyPair } from '../http/key-pair.js';
+import { Plant } from '../plants/plant.entity.js';
+import { JSON_OPTION } from './arguments.js';
+import { isSameFile } from './new-file.js';
+import { digestTables, TABLE_NAMES } from './tables.js';
+import { alignColumns, printResult } from './terminal.js';
+
+/** Longer than the service's timeout, as no request waits for the answer. */
+const JOB_TIMEOUT_MS = 60_000;
+
+/** Keeps the store's log off stdout, but for the message of a failed sync, which ends the process. */
+const FATAL_TO_STDERR: LoggerService = {
+  log: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  fatal: (message) => process.stderr.write(`error: ${message}\n`),
+};
+
+/** `config`: prints and checks the configuration. */
+export function addConfigCommand(program: Command): void {
+  program
+    .command('config')
+    .summary('print and check the configuration')
+    .description(
+      "Print every variable of the service's configuration, its value and its source: the environment, " +
+        'the file .env or --env-file, the file that NAME_FILE names, or the default. Secrets are masked. ' +
+        'An invalid configuration exits with 78.',
+    )
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ npx plant-store config --env-file /etc/plant-store/plant-store.env',
+    )
+    .action((_options: unknown, command: Command) => {
+      const variables = describeSettings();
+      const { problems } = checkConfig();
+      printResult(command, formatSettings(variables), { variables, problems });
+      readKeyPair(readStoreConfig(command));
+    });
+}
+
+/** `migrate`: for a deployment that changes the schema before it starts the service. */
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .summary("bring the store's schema up to date")
+    .description(
+      'Create the store if there is none, or bring its schema up to date, and list the migrations ' +
+        'that were run. The service does the same when it starts, unless MIGRATE is off.',
+    )
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite npx plant-store migrate',
+    )
+    .action(async (_options: unknown, command: Command) => {
+      const ran = await migrateStore(readStoreConfig(command));
+      const lines = ran.length > 0 ? ran.map((name) => `ran ${name}`) : ['up to date'];
+      printResult(command, lines.join('\n'), { ran });
+    });
+}
+
+/** `check`: finds what a disk has damaged before it is needed. */
+export function addCheckCommand(program: Command): void {
+  program
+    .command('check')
+    .summary('look for damage in the store')
+    .description(
+      'Read all of the store once, and tell whether it is damaged: the structure of its files, and every ' +
+        "value's type and text. PostgreSQL's indexes need the extension amcheck, and the right to run it. " +
+        'Nothing is written, and the service may run. The exit code is 1 if something is damaged.',
+    )
+    .option(...JSON_OPTION)
+    .addHelpText('after', '\nExample:\n  $ npx plant-store check --json')
+    .action(async (_options: unknown, command: Command) => {
+      try {
+        await withSnapshot(readJobConfig(command), async (store) => {
+          const indexes = await store.check(TABLE_NAMES);
+          const digests = await digestTables(store);
+          const counts = Array.from(digests, ([name, { count }]) => `${name}: ${count}`).join(', ');
+          const unchecked = indexes ? '' : '; indexes not checked (amcheck)';
+          const result = { ...Object.fromEntries(digests), indexes };
+          printResult(command, `${counts}; no damage found${unchecked}`, result);
+        });
+      } catch (cause) {
+        if (!isDamage(cause)) throw cause;
+        const advice =
+          'the store is damaged: docs/operating.md, "A damaged store", says what to do';
+        throw new Error(`${describeError(cause)}; ${advice}`, { cause });
+      }
+    });
+}
+
+function formatSettings(settings: readonly Setting[]): string {
+  const rows = settings.map(({ name, value = '(invalid)', from }) => [name, value || '-', from]);
+  return alignColumns([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
+}
+
+/** The options of every command. */
+export interface GlobalOptions {
+  readonly envFile?: string;
+  readonly quiet?: true;
+}
+
+/**
+ * Reads the configuration, and says on stderr which store it names.
+ *
+ * @throws ConfigError
+ */
+export function readStoreConfig(command: Command): Config {
+  const config = readConfig();
+  const { quiet } = command.optsWithGlobals<GlobalOptions>();
+  if (!quiet) process.stderr.write(`${describeProcess(config)}\n`);
+  return config;
+}
+
+/** Reads the configuration for long work on the store; as {@link readStoreConfig} otherwise. */
+export function readJobConfig(command: Command): Config {
+  Logger.overrideLogger(FATAL_TO_STDERR);
+  return Object.assign(readStoreConfig(command), { databaseTimeout: JOB_TIMEOUT_MS });
+}
+
+/** The configuration for long work on the store in a file. */
+export function configureFile(path: string): Config {
+  const config = readConfig({ DATABASE_URL: `sqlite:${resolve(path)}` });
+  return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
+}
+
+/** @throws Error if a new file would replace the store */
+export function assertNotStore(file: string, { databaseUrl }: Config): void {
+  const store = engineOf(databaseUrl).fileOf(databaseUrl);
+  if (store !== undefined && isSameFile(store, file)) {
+    throw new Error(`${file} is the store itself`);
+  }
+}
+
+/** Works on the tokens of an existing store. @throws StoreUnusableError, TokenError */
+export async function withTokens<Result>(
+  command: Command,
+  work: (tokens: TokensService) => Promise<Result>,
+): Promise<Result> {
+  const store = await openExisting(readStoreConfig(command), [Token]);
+  try {
+    return await work(new TokensService(store.getRepository(Token)));
+  } finally {
+    await store.destroy();
+  }
+}
+
+/** Reads an existing store as of one moment. @throws StoreUnusableError */
+export async function withSnapshot<Result>(
+  config: Config,
+  work: (store: Snapshot) => Promise<Result>,
+  subject?: Subject,
+): Promise<Result> {
+  const store = await Snapshot.open(config, subject);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Writes plants and tokens to a store. @throws StoreUnusableError */
+export async function withStore<Result>(
+  config: Config,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = await openStore(config, [Plant]);
+  try {
+    return await work(store);
+  } finally {
+    await store.destroy();
+  }
+}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import type { Rows } from '../database/engine.js';
+import type { Store } from '../database/open-store.js';
+import type { Snapshot } from '../database/snapshot.js';
+import { PlantsRepository } from '../plants/plants.repository.js';
+import { showCount } from './terminal.js';
+
+/** A row of a table as text, in the order of its columns: no driver's numbers hold every integer. */
+type Row = readonly (string | null)[];
+
+/** A table of a store that a backup holds, with all of its columns; the first is its key. */
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Stores rows, in the order of their keys; a plant whose id exists stays as it is. */
+  insert(store: Store, rows: readonly Row[]): Promise<unknown>;
+}
+
+const TOKEN_COLUMNS = [
+  'id',
+  'name',
+  'hash',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+  'last_used_at',
+];
+
+/** Plants first: nobody can write to a store that has no tokens yet. */
+export const TABLES: readonly Table[] = [
+  {
+    name: 'plants',
+    columns: ['id', 'name', 'tag', 'created_by', 'created_at'],
+    insert: ({ writePath }, rows) =>
+      PlantsRepository.of(writePath).insertAbsent(
+        rows.map(([id, name, tag = null, createdBy = null, createdAt = null]) => ({
+          id: String(id),
+          name: String(name),
+          tag,
+          createdBy,
+          createdAt,
+        })),
+      ),
+  },
+  {
+    name: 'tokens',
+    columns: TOKEN_COLUMNS,
+    insert: insertTokens,
+  },
+];
+
+export const TABLE_NAMES = TABLES.map(({ name }) => name);
+
+/** Inserts tokens with their ids: an insert of entities would leave those to PostgreSQL. */
+async function insertTokens(store: DataSource, rows: readonly Row[]): Promise<void> {
+  const values = rows.map((row) =>
+    Object.fromEntries(TOKEN_COLUMNS.map((name, i) => [name, row[i]])),
+  );
+  const insert = store.createQueryBuilder().insert().into('tokens', TOKEN_COLUMNS);
+  await insert.values(values).execute();
+}
+
+/** Makes PostgreSQL number the next token after the inserted ones, as SQLite does by itself. */
+export async function finishTokens(store: DataSource): Promise<void> {
+  if (store.options.type !== 'postgres') return;
+  await store.query(
+    "SELECT setval(pg_get_serial_sequence('tokens', 'id'), (SELECT MAX(id) FROM tokens))",
+  );
+}
+
+/** The rows of a chunk of lines. */
+function parseRows(chunk: Buffer): Row[] {
+  return JSON.parse(`[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`) as Row[];
+}
+
+export function countLines(chunk: Buffer): number {
+  let count = 0;
+  for (let at = -1; (at = chunk.indexOf('\n', at + 1)) !== -1;) count += 1;
+  return count;
+}
+
+/** A count of lines, and the SHA-256 of all of them. */
+export class Digest {
+  count = 0;
+  private latest: Buffer | undefined;
+  private readonly hash = createHash('sha256');
+
+  add(chunk: Buffer): void {
+    this.latest = chunk;
+    this.hash.update(chunk);
+    this.count += countLines(chunk);
+  }
+
+  /** The key of the last line; undefined without lines. */
+  get last(): bigint | undefined {
+    return this.latest && BigInt(parseRows(this.latest).at(-1)?.[0] ?? 0);
+  }
+
+  /** The digest of the lines so far; more may be added. */
+  get sha256(): string {
+    return this.hash.copy().digest('hex');
+  }
+
+  toString(): string {
+    return `${this.count}, sha256 ${this.sha256}`;
+  }
+
+  toJSON() {
+    return { count: this.count, sha256: this.sha256 };
+  }
+}
+
+/** The digests of the tables, by their names. */
+export type Digests = ReadonlyMap<string, Digest>;
+
+/** Reads all of a store. */
+export async function digestTables(store: Snapshot): Promise<Digests> {
+  const digests = new Map<string, Digest>();
+  for (const table of TABLES) digests.set(table.name, await digestTable('checking', store, table));
+  return digests;
+}
+
+/**
+ * Copies the rows whose keys come after the last stored key of their table.
+ *
+ * @returns the digests of what was copied
+ */
+export async function copyTables(
+  source: Snapshot,
+  target: Store,
+  lastKeys: ReadonlyMap<string, bigint> = new Map(),
+): Promise<Digests> {
+  const digests = new Map<string, Digest>();
+  for (const table of TABLES) {
+    const insert = (chunk: Buffer) => table.insert(target, parseRows(chunk));
+    const range = { after: lastKeys.get(table.name) };
+    digests.set(table.name, await digestTable('copying', source, table, range, insert));
+  }
+  return digests;
+}
+
+/**
+ * Digests rows of a table: a JSON array of strings on each line, the same on every engine.
+ *
+ * @param range the keys of the rows; all by default
+ * @param handle is given each chunk of lines before it is digested
+ */
+export async function digestTable(
+  stage: string,
+  store: Snapshot,
+  { name, columns }: Table,
+  range: Pick<Rows, 'after' | 'to'> = {},
+  handle?: (chunk: Buffer) => Promise<unknown>,
+): Promise<Digest> {
+  const cells = columns.map((column, i) => {
+    const before = i === 0 ? '[' : ',';
+    return { column, before, isString: true, ifNull: `${before}null` };
+  });
+  const digest = new Digest();
+  const progress = showCount(`${stage} ${name}:`, digest);
+  try {
+    for await (const chunk of store.lines({ table: name, cells, end: ']', ...range })) {
+      await handle?.(chunk);
+      digest.add(chunk);
+    }
+  } finally {
+    progress.end();
+  }
+  return digest;
+}
