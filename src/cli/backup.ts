@@ -6,7 +6,7 @@ import { describeError } from '../errors/describe.js';
 import { JSON_OPTION } from './arguments.js';
 import { makeFile } from './new-file.js';
 import { assertNotStore, configureFile, readJobConfig, withSnapshot, withStore } from './store.js';
-import { copyTables, digestTables, TABLE_NAMES, type Digest, type Digests } from './tables.js';
+import { copyTables, digestTables, formatDigests, TABLE_NAMES, type Digests } from './tables.js';
 import { printResult } from './terminal.js';
 
 /** `backup`: copies all of the store, as of one moment, to a SQLite store with digests. */
@@ -93,28 +93,30 @@ async function checkDigests(backup: Snapshot): Promise<Digests | undefined> {
   await backup.check(TABLE_NAMES);
   const digests = await digestTables(backup);
   const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
-  assertSame(digests, new Map(rows.map(({ name, digest }) => [name, digest])));
+  const expected = new Map(rows.map(({ name, digest }) => [name, digest]));
+  assertSame(formatDigests(digests), expected);
   return digests;
 }
 
 async function writeDigests(store: Store, digests: Digests): Promise<void> {
   await store.query('CREATE TABLE digests (name text, digest text)');
-  for (const [name, digest] of digests) {
-    await store.query('INSERT INTO digests VALUES (?, ?)', [name, String(digest)]);
+  for (const row of formatDigests(digests)) {
+    await store.query('INSERT INTO digests VALUES (?, ?)', row);
   }
 }
 
+type DigestTexts = ReturnType<typeof formatDigests>;
+
 /** @throws Error naming the first table whose digest is missing or different */
-export function assertSame(found: Digests, expected: ReadonlyMap<string, string | Digest>): void {
-  for (const [name, digest] of found) {
-    if (!expected.has(name)) throw new Error(`the digest of ${name} is missing`);
-    const [is, was] = [String(digest), String(expected.get(name))];
+export function assertSame(digests: DigestTexts, expected: DigestTexts): void {
+  for (const [name, is] of digests) {
+    const was = expected.get(name);
+    if (was === undefined) throw new Error(`the digest of ${name} is missing`);
     if (is !== was) throw new Error(`${name} differ: ${is} instead of ${was}`);
   }
 }
 
-/** Prints what both sides hold, a line for each table. */
 export function printDigests(command: Command, digests: Digests): void {
-  const lines = Array.from(digests, ([name, digest]) => `${name}: ${String(digest)}`);
-  printResult(command, lines.join('\n'), Object.fromEntries(digests));
+  const lines = Array.from(formatDigests(digests), ([name, text]) => `${name}: ${text}`);
+  printResult(command, lines.join('\n'), digests);
 }

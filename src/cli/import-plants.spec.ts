@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { PlantStoreClient } from '../client/plant-store-client.js';
 import { ERRORS } from '../errors/errors.js';
-import { ImportStopped, PlantsImport } from './import-plants.js';
+import { PlantsImport } from './import-plants.js';
 import type { Refused } from './ndjson.js';
 import { formatProgress } from './import.js';
 import { ServicePool } from './service-pool.js';
@@ -144,7 +144,7 @@ describe('PlantsImport', () => {
       if ((await text(request)) === '{"n":2}') refuse(response, 401);
       else store(response);
     });
-    await expect(stopped).rejects.toThrow(new ImportStopped('stopped at line 2: error 1: no'));
+    await expect(stopped).rejects.toThrow(new Error('stopped at line 2: error 1: no'));
     expect(source.destroyed).toBe(true);
     expect(run.answeredLines).toBe(1);
   });
@@ -156,7 +156,7 @@ describe('PlantsImport', () => {
       source.destroy(new Error('the disk is gone'));
       store(response);
     });
-    await expect(stopped).rejects.toThrow(new ImportStopped('stopped: the disk is gone'));
+    await expect(stopped).rejects.toThrow(new Error('stopped: the disk is gone'));
   });
 
   it('reports refused plants with their text', async () => {

@@ -11,21 +11,19 @@ import { describeFailure } from './service-pool.js';
 /** A longer line is sent alone. */
 const MAX_BYTES_IN_FLIGHT = 2 ** 25;
 
-/** The import ended before its source did; the message is one line, for the operator. */
-export class ImportStopped extends Error {}
-
 /** Sends every line of NDJSON to a service, many at a time; memory does not grow with the source. */
 export class PlantsImport {
   /** Plants stored and refused so far, and the bytes of their lines. */
   readonly tally = { stored: 0, refused: 0, bytes: 0 };
-  /** Number of the latest line that was sent. */
-  private sent = 0;
   /** Why the latest try failed; undefined after an answer. */
   lastError: string | undefined;
   private readonly inFlight = { plants: 0, bytes: 0 };
   /** Resolves with the next answer. */
   private answer = Promise.withResolvers<undefined>();
-  private stop: { readonly cause: unknown; line?: number } | undefined;
+  private stop: { readonly cause: unknown } | undefined;
+  /** The number of the latest line that was sent, and of the first without an answer. */
+  private sentLine = 0;
+  private failedLine = Infinity;
   private readonly stopping = new AbortController();
   private readonly options: CreateOptions = {
     signal: this.stopping.signal,
@@ -53,10 +51,10 @@ export class PlantsImport {
 
   /** The number of leading lines that all have an answer, counting blank ones; known at the end. */
   get answeredLines(): number {
-    return this.stop?.line === undefined ? this.sent : this.stop.line - 1;
+    return Math.min(this.sentLine, this.failedLine - 1);
   }
 
-  /** @throws ImportStopped if the source or the service fails; names the first line without an answer */
+  /** @throws Error if the source or the service fails; its one line names the first line without an answer */
   async run(source: Readable): Promise<void> {
     // Else the loop could wait forever for a silent pipe.
     addAbortSignal(this.stopping.signal, source);
@@ -72,7 +70,9 @@ export class PlantsImport {
       this.stop ??= { cause };
     }
     while (this.inFlight.plants > 0) await this.answer.promise;
-    if (this.stop) throw toImportStopped(this.stop);
+    if (!this.stop) return;
+    const where = this.failedLine === Infinity ? 'stopped' : `stopped at line ${this.failedLine}`;
+    throw new Error(`${where}: ${describeFailure(this.stop.cause)}`);
   }
 
   /** Ends reading and retries; requests in flight still get their answers. */
@@ -87,58 +87,45 @@ export class PlantsImport {
   }
 
   private async send({ number, text }: Line): Promise<void> {
-    this.sent = number;
+    this.sentLine = number;
     this.inFlight.plants += 1;
     this.inFlight.bytes += text.length;
     try {
       await this.client.createPlantFromJson(text, this.options);
       this.tally.stored += 1;
-      this.countAnswer(text);
+      this.lastError = undefined;
     } catch (cause) {
-      if (isRefusal(cause)) this.refuse(number, text, cause);
-      else this.fail(number, cause);
+      if (isRefusal(cause)) {
+        this.refuse({
+          line: number,
+          error: cause.error,
+          message: cause.message,
+          plant: text.toString(),
+        });
+      } else {
+        this.failedLine = Math.min(number, this.failedLine);
+        this.halt(cause);
+      }
     }
+    this.tally.bytes += text.length + 1;
     this.inFlight.plants -= 1;
     this.inFlight.bytes -= text.length;
     this.answer.resolve(undefined);
     this.answer = Promise.withResolvers();
   }
 
-  private refuse(line: number, text: Buffer, { error, message }: Refusal): void {
+  private refuse(refused: Refused): void {
     this.tally.refused += 1;
-    this.countAnswer(text);
+    this.lastError = undefined;
     try {
-      this.onRefused({ line, error, message, plant: text.toString() });
+      this.onRefused(refused);
     } catch (cause) {
       // The next refusals could not be reported either.
       this.halt(cause);
     }
   }
-
-  private countAnswer({ length }: Buffer): void {
-    this.tally.bytes += length + 1;
-    this.lastError = undefined;
-  }
-
-  private fail(line: number, cause: unknown): void {
-    this.halt(cause);
-    if (this.stop) this.stop.line = Math.min(line, this.stop.line ?? line);
-  }
 }
 
-type Refusal = AnswerError & { readonly error: number };
-
-function isRefusal(error: unknown): error is Refusal {
+function isRefusal(error: unknown): error is AnswerError & { readonly error: number } {
   return error instanceof AnswerError && error.status === 400 && error.error !== undefined;
-}
-
-function toImportStopped({
-  cause,
-  line,
-}: {
-  readonly cause: unknown;
-  line?: number;
-}): ImportStopped {
-  const where = line === undefined ? 'stopped' : `stopped at line ${line}`;
-  return new ImportStopped(`${where}: ${describeFailure(cause)}`);
 }

@@ -83,7 +83,7 @@ Examples:
 /**
  * Imports with progress and refused plants on stderr, and a summary on stdout, also if the import stops early.
  *
- * @throws ImportStopped; Error if a file cannot be opened
+ * @throws Error if the import stops early, or a file cannot be opened
  */
 async function runImport(file: string, token: string, options: ImportOptions): Promise<Tally> {
   const { url, concurrency, tries, rejects, json } = options;

@@ -21,6 +21,8 @@ const MAX_LINE_LENGTH = 2 ** 24;
 /** Refused plants listed on stderr if a file has them all. */
 const MAX_LISTED = 20;
 
+/** White space within a line (RFC 8259, section 2). */
+const JSON_SPACE = Buffer.from(' \t\r');
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
@@ -58,7 +60,7 @@ function* skipBlank(number: number, bytes: Buffer): Generator<Line> {
   // Editors on Windows put a byte order mark before the first line.
   const isMarked = number === 1 && bytes.indexOf(BYTE_ORDER_MARK) === 0;
   const text = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
-  if (!text.every(isSpace)) yield { number, text };
+  if (!text.every((byte) => JSON_SPACE.includes(byte))) yield { number, text };
 }
 
 /**
@@ -70,11 +72,6 @@ export function assertNdjson({ text }: Line): void {
   if (!/^\s*\{\s*\S/.test(text.toString('latin1'))) {
     throw new Error('not NDJSON: each line must be a whole JSON object');
   }
-}
-
-/** White space as JSON knows it (RFC 8259, section 2). */
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
 }
 
 /**

@@ -6,7 +6,16 @@ import { describeError } from '../errors/describe.js';
 import { JSON_OPTION } from './arguments.js';
 import { assertSame, printDigests, withBackup } from './backup.js';
 import { readJobConfig, withSnapshot, withStore } from './store.js';
-import { copyTables, digestTable, digestTables, finishTokens, TABLES } from './tables.js';
+import {
+  copyTables,
+  digestTable,
+  digestTables,
+  findLastKey,
+  finishTokens,
+  formatDigests,
+  TABLES,
+  type Digests,
+} from './tables.js';
 import { onEndingSignal } from './terminal.js';
 
 const CONTINUES = 'run it again, and it continues';
@@ -36,12 +45,7 @@ Example, with the new store in DATABASE_URL:
       const config = readJobConfig(command);
       await withBackup(file, async (backup, digests) => {
         const lastKeys = await findLastKeys(config, backup);
-        await claimDuring(config, async () => {
-          await fillStore(config, backup, lastKeys);
-          await withSnapshot(config, async (store) =>
-            assertSame(await digestTables(store), digests),
-          );
-        });
+        await fillStore(config, backup, lastKeys, digests);
         printDigests(command, digests);
       });
     });
@@ -57,47 +61,45 @@ function findLastKeys(config: Config, backup: Snapshot): Promise<Map<string, big
     const lastKeys = new Map<string, bigint>();
     for (const table of TABLES) {
       const stored = await digestTable('comparing', store, table);
-      if (stored.last === undefined) continue;
-      const same = await digestTable('comparing', backup, table, { to: stored.last });
+      const last = await findLastKey(store, table);
+      if (last === undefined) continue;
+      const same = await digestTable('comparing', backup, table, { to: last });
       if (same.sha256 !== stored.sha256) {
         throw new Error(
           `the store has ${table.name} that the backup has not: restore fills an empty store; nothing was written`,
         );
       }
-      lastKeys.set(table.name, stored.last);
+      lastKeys.set(table.name, last);
     }
     return lastKeys;
   });
 }
 
-/** Keeps services off the store, and tells at a signal how to go on. */
-async function claimDuring(config: Config, work: () => Promise<void>): Promise<void> {
+/** Copies what the store lacks, while no service can claim it, and compares the store with the digests. */
+async function fillStore(
+  config: Config,
+  backup: Snapshot,
+  lastKeys: ReadonlyMap<string, bigint>,
+  digests: Digests,
+): Promise<void> {
   const release = engineOf(config.databaseUrl).claim(config);
   const unlisten = onEndingSignal((signal) => {
     process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
     process.kill(process.pid, signal);
   });
   try {
-    await work();
-  } finally {
-    unlisten();
-    release();
-  }
-}
-
-/** @throws StoreUnusableError if nothing was written; else an error that says how to go on */
-async function fillStore(
-  config: Config,
-  backup: Snapshot,
-  lastKeys: ReadonlyMap<string, bigint>,
-): Promise<void> {
-  try {
     await withStore(config, async (store) => {
       await copyTables(backup, store, lastKeys);
       await finishTokens(store);
+    }).catch((cause: unknown) => {
+      // Nothing was written yet.
+      if (cause instanceof StoreUnusableError) throw cause;
+      throw new Error(`stopped: ${describeError(cause)}; ${CONTINUES}`, { cause });
     });
-  } catch (cause) {
-    if (cause instanceof StoreUnusableError) throw cause;
-    throw new Error(`stopped: ${describeError(cause)}; ${CONTINUES}`, { cause });
+    const filled = await withSnapshot(config, digestTables);
+    assertSame(formatDigests(filled), formatDigests(digests));
+  } finally {
+    unlisten();
+    release();
   }
 }

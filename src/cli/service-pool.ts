@@ -14,7 +14,6 @@ const BROKEN = ['UND_ERR_SOCKET', 'ECONNRESET'];
 /** A bounded number of connections to a service, which are reused. */
 export class ServicePool {
   private readonly pool: Pool;
-  private hasAnswered = false;
   private expectsTls: Promise<boolean> | undefined;
 
   constructor(
@@ -43,7 +42,6 @@ export class ServicePool {
         body: body as Buffer,
       })
       .catch((error: unknown) => this.explain(error as NodeJS.ErrnoException));
-    this.hasAnswered = true;
     return {
       status: response.statusCode,
       headers: { get: (name) => response.headers[name]?.toString() ?? null },
@@ -55,11 +53,10 @@ export class ServicePool {
     return this.pool.destroy();
   }
 
-  /** Checks, once, whether a service that has broken every connection so far expects TLS. */
+  /** Checks, once, whether a service that breaks connections expects TLS. */
   private async explain(error: NodeJS.ErrnoException): Promise<never> {
-    const { hasAnswered, url } = this;
-    if (url.protocol === 'http:' && !hasAnswered && BROKEN.includes(error.code ?? '')) {
-      this.expectsTls ??= acceptsTls(url);
+    if (this.url.protocol === 'http:' && BROKEN.includes(error.code ?? '')) {
+      this.expectsTls ??= acceptsTls(this.url);
       const code = 'ERR_TLS_EXPECTED';
       if (await this.expectsTls) throw Object.assign(new Error('HTTPS expected'), { code });
     }

@@ -95,10 +95,10 @@ export function addCheckCommand(program: Command): void {
         await withSnapshot(readJobConfig(command), async (store) => {
           const indexes = await store.check(TABLE_NAMES);
           const digests = await digestTables(store);
-          const counts = Array.from(digests, ([name, { count }]) => `${name}: ${count}`).join(', ');
+          const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
           const unchecked = indexes ? '' : '; indexes not checked (amcheck)';
-          const result = { ...Object.fromEntries(digests), indexes };
-          printResult(command, `${counts}; no damage found${unchecked}`, result);
+          const text = `${counts.join(', ')}; no damage found${unchecked}`;
+          printResult(command, text, { ...digests, indexes });
         });
       } catch (cause) {
         if (!isDamage(cause)) throw cause;

@@ -17,15 +17,7 @@ interface Table {
   insert(store: Store, rows: readonly Row[]): Promise<unknown>;
 }
 
-const TOKEN_COLUMNS = [
-  'id',
-  'name',
-  'hash',
-  'created_at',
-  'expires_at',
-  'revoked_at',
-  'last_used_at',
-];
+const TOKEN_COLUMNS = 'id name hash created_at expires_at revoked_at last_used_at'.split(' ');
 
 /** Plants first: nobody can write to a store that has no tokens yet. */
 export const TABLES: readonly Table[] = [
@@ -43,11 +35,7 @@ export const TABLES: readonly Table[] = [
         })),
       ),
   },
-  {
-    name: 'tokens',
-    columns: TOKEN_COLUMNS,
-    insert: insertTokens,
-  },
+  { name: 'tokens', columns: TOKEN_COLUMNS, insert: insertTokens },
 ];
 
 export const TABLE_NAMES = TABLES.map(({ name }) => name);
@@ -80,44 +68,25 @@ export function countLines(chunk: Buffer): number {
   return count;
 }
 
-/** A count of lines, and the SHA-256 of all of them. */
-export class Digest {
-  count = 0;
-  private latest: Buffer | undefined;
-  private readonly hash = createHash('sha256');
-
-  add(chunk: Buffer): void {
-    this.latest = chunk;
-    this.hash.update(chunk);
-    this.count += countLines(chunk);
-  }
-
-  /** The key of the last line; undefined without lines. */
-  get last(): bigint | undefined {
-    return this.latest && BigInt(parseRows(this.latest).at(-1)?.[0] ?? 0);
-  }
-
-  /** The digest of the lines so far; more may be added. */
-  get sha256(): string {
-    return this.hash.copy().digest('hex');
-  }
-
-  toString(): string {
-    return `${this.count}, sha256 ${this.sha256}`;
-  }
-
-  toJSON() {
-    return { count: this.count, sha256: this.sha256 };
-  }
+/** The count of a table's rows, and the SHA-256 of their lines. */
+export interface Digest {
+  readonly count: number;
+  readonly sha256: string;
 }
 
-/** The digests of the tables, by their names. */
-export type Digests = ReadonlyMap<string, Digest>;
+/** By the names of the tables. */
+export type Digests = Readonly<Record<string, Digest>>;
+
+/** Digests as text, by the names of the tables. */
+export function formatDigests(digests: Digests): ReadonlyMap<string, string> {
+  const entries = Object.entries(digests);
+  return new Map(entries.map(([name, { count, sha256 }]) => [name, `${count}, sha256 ${sha256}`]));
+}
 
 /** Reads all of a store. */
 export async function digestTables(store: Snapshot): Promise<Digests> {
-  const digests = new Map<string, Digest>();
-  for (const table of TABLES) digests.set(table.name, await digestTable('checking', store, table));
+  const digests: Record<string, Digest> = {};
+  for (const table of TABLES) digests[table.name] = await digestTable('checking', store, table);
   return digests;
 }
 
@@ -131,11 +100,11 @@ export async function copyTables(
   target: Store,
   lastKeys: ReadonlyMap<string, bigint> = new Map(),
 ): Promise<Digests> {
-  const digests = new Map<string, Digest>();
+  const digests: Record<string, Digest> = {};
   for (const table of TABLES) {
     const insert = (chunk: Buffer) => table.insert(target, parseRows(chunk));
     const range = { after: lastKeys.get(table.name) };
-    digests.set(table.name, await digestTable('copying', source, table, range, insert));
+    digests[table.name] = await digestTable('copying', source, table, range, insert);
   }
   return digests;
 }
@@ -144,7 +113,7 @@ export async function copyTables(
  * Digests rows of a table: a JSON array of strings on each line, the same on every engine.
  *
  * @param range the keys of the rows; all by default
- * @param handle is given each chunk of lines before it is digested
+ * @param handle is given each chunk of lines
  */
 export async function digestTable(
   stage: string,
@@ -157,15 +126,25 @@ export async function digestTable(
     const before = i === 0 ? '[' : ',';
     return { column, before, isString: true, ifNull: `${before}null` };
   });
-  const digest = new Digest();
-  const progress = showCount(`${stage} ${name}:`, digest);
+  const hash = createHash('sha256');
+  const rows = { count: 0 };
+  const progress = showCount(`${stage} ${name}:`, rows);
   try {
     for await (const chunk of store.lines({ table: name, cells, end: ']', ...range })) {
       await handle?.(chunk);
-      digest.add(chunk);
+      hash.update(chunk);
+      rows.count += countLines(chunk);
     }
   } finally {
     progress.end();
   }
-  return digest;
+  return { ...rows, sha256: hash.digest('hex') };
+}
+
+/** The highest key of a table; undefined without rows. */
+export async function findLastKey(store: Snapshot, { name }: Table): Promise<bigint | undefined> {
+  const [row] = await store.query<{ last: string | null }>(
+    `SELECT CAST(MAX(id) AS TEXT) AS last FROM ${name}`,
+  );
+  return row?.last == null ? undefined : BigInt(row.last);
 }

@@ -7,38 +7,26 @@ const EXPIRES_SOON_MS = 14 * 86_400_000;
 /** A token for JSON: times in ISO 8601, null if there is none; never a hash. */
 export function toJsonToken(token: Token, now: number) {
   const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
-  return {
-    id,
-    name,
-    state: describeState(token, now),
-    createdAt,
-    expiresAt,
-    revokedAt,
-    lastUsedAt,
-  };
+  const state = describeState(token, now);
+  return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
 /** Formats tokens as a table with a header; times in UTC to the minute. */
 export function formatTokens(tokens: readonly Token[], now: number): string {
-  const rows = tokens.map((token) => [
-    String(token.id),
-    token.name,
-    describeState(token, now),
-    formatMinute(token.createdAt),
-    formatMinute(token.expiresAt),
-    formatMinute(token.lastUsedAt),
-  ]);
+  const rows = tokens.map((token) => {
+    const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
+    return [String(token.id), token.name, describeState(token, now), ...times];
+  });
   return alignColumns([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
 }
 
 /** Formats which token it is and its state: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
 export function formatToken(token: Token, now: number): string {
   const { id, name, revokedAt, expiresAt } = token;
-  const state = describeState(token, now);
   const end = revokedAt ?? expiresAt;
-  const when =
-    end === null ? '' : `${isActive(token, now) ? ', until' : ''} ${formatMinute(end)} UTC`;
-  return `${name} (${id}): ${state}${when}`;
+  const until = isActive(token, now) ? ', until' : '';
+  const when = end === null ? '' : `${until} ${formatMinute(end)} UTC`;
+  return `${name} (${id}): ${describeState(token, now)}${when}`;
 }
 
 /**
@@ -57,11 +45,10 @@ export function listExpiryWarnings(tokens: readonly Token[], now: number): strin
     );
 }
 
+type State = 'active' | 'expires soon' | 'expired' | 'revoked';
+
 /** A token that expires soon is active. */
-function describeState(
-  token: Token,
-  now: number,
-): 'active' | 'expires soon' | 'expired' | 'revoked' {
+function describeState(token: Token, now: number): State {
   if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
   return isBefore(token.expiresAt, new Date(now + EXPIRES_SOON_MS)) ? 'expires soon' : 'active';
 }

@@ -162,10 +162,7 @@ async function printNewToken(
     const secret = await issue(tokens);
     return { secret, token: await tokens.find(secret) };
   });
-  printResult(command, secret, {
-    ...(token && toJsonToken(token, Date.now())),
-    token: secret,
-  });
+  printResult(command, secret, { ...(token && toJsonToken(token, Date.now())), token: secret });
 }
 
 /** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */
