@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Store } from '../database/open-store.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { dropLog } from '../database/sqlite.js';
+import { isDamage } from '../database/store-errors.js';
 import { describeError } from '../errors/describe.js';
 import { JSON_OPTION } from './arguments.js';
 import { makeFile } from './new-file.js';
@@ -36,6 +37,37 @@ Examples:
       if (file === '-') command.error('error: a backup is a file, not the standard output');
       const digests = verify ? await verifyBackup(file) : await makeBackup(command, file);
       printDigests(command, digests);
+    });
+}
+
+/** `check`: finds what a disk has damaged before it is needed. */
+export function addCheckCommand(program: Command): void {
+  program
+    .command('check')
+    .summary('look for damage in the store')
+    .description(
+      'Read all of the store once, and tell whether it is damaged: the structure of its files, and every ' +
+        "value's type and text. PostgreSQL's indexes need the extension amcheck, and the right to run it. " +
+        'Nothing is written, and the service may run. The exit code is 1 if something is damaged.',
+    )
+    .option(...JSON_OPTION)
+    .addHelpText('after', '\nExample:\n  $ npx plant-store check --json')
+    .action(async (_options: unknown, command: Command) => {
+      try {
+        await withSnapshot(readJobConfig(command), async (store) => {
+          const indexes = await store.check(TABLE_NAMES);
+          const digests = await digestTables(store);
+          const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
+          const unchecked = indexes ? '' : '; indexes not checked (amcheck)';
+          const text = `${counts.join(', ')}; no damage found${unchecked}`;
+          printResult(command, text, { ...digests, indexes });
+        });
+      } catch (cause) {
+        if (!isDamage(cause)) throw cause;
+        const advice =
+          'the store is damaged: docs/operating.md, "A damaged store", says what to do';
+        throw new Error(`${describeError(cause)}; ${advice}`, { cause });
+      }
     });
 }
 

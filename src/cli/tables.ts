@@ -40,13 +40,18 @@ export const TABLES: readonly Table[] = [
 
 export const TABLE_NAMES = TABLES.map(({ name }) => name);
 
+/** SQLite takes 32,766 parameters in a statement. */
+const MAX_INSERTED_TOKENS = 4_000;
+
 /** Inserts tokens with their ids: an insert of entities would leave those to PostgreSQL. */
 async function insertTokens(store: DataSource, rows: readonly Row[]): Promise<void> {
   const values = rows.map((row) =>
     Object.fromEntries(TOKEN_COLUMNS.map((name, i) => [name, row[i]])),
   );
-  const insert = store.createQueryBuilder().insert().into('tokens', TOKEN_COLUMNS);
-  await insert.values(values).execute();
+  for (let from = 0; from < values.length; from += MAX_INSERTED_TOKENS) {
+    const insert = store.createQueryBuilder().insert().into('tokens', TOKEN_COLUMNS);
+    await insert.values(values.slice(from, from + MAX_INSERTED_TOKENS)).execute();
+  }
 }
 
 /** Makes PostgreSQL number the next token after the inserted ones, as SQLite does by itself. */

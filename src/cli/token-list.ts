@@ -45,10 +45,10 @@ export function listExpiryWarnings(tokens: readonly Token[], now: number): strin
     );
 }
 
-type State = 'active' | 'expires soon' | 'expired' | 'revoked';
+type TokenState = 'active' | 'expires soon' | 'expired' | 'revoked';
 
 /** A token that expires soon is active. */
-function describeState(token: Token, now: number): State {
+function describeState(token: Token, now: number): TokenState {
   if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
   return isBefore(token.expiresAt, new Date(now + EXPIRES_SOON_MS)) ? 'expires soon' : 'active';
 }
