@@ -8,7 +8,7 @@ it.each([
   ['2026-11-21T13:40:59.5Z', '2026-11-21T13:40:59.500Z'],
   ['2026-11-21T00:30:00+02:00', '2026-11-20T22:30:00.000Z'],
   ['9999-12-31T23:59:59.999-12:00', '+010000-01-01T11:59:59.999Z'],
-])('%s is %s', (text, iso) => {
+])('reads %s as %s', (text, iso) => {
   expect(toInstant(text).toISOString()).toBe(iso);
 });
 
@@ -30,7 +30,7 @@ it.each([
   ' 2026-11-21',
   '2026-11-21\n',
   '1763700000000',
-])('%j is none', (text) => {
+])('refuses %j as a date', (text) => {
   expect(() => toInstant(text)).toThrow('A date is like 2026-11-21');
 });
 

@@ -56,7 +56,7 @@ function refuse(response: ServerResponse, status: number, headers = {}): void {
 }
 
 describe('PlantsImport', () => {
-  it('posts each line as it stands, as the interface says', async () => {
+  it('posts each line unchanged', async () => {
     const lines = ['{"id":9007199254740993,"name":"木"}', ' { "id" : 7.0 } \r'];
     const requests: unknown[] = [];
     const source = Readable.from([Buffer.from(lines.join('\n'))]);
@@ -149,7 +149,7 @@ describe('PlantsImport', () => {
     expect(run.answeredLines).toBe(1);
   });
 
-  it('stops where its source fails, with what was in flight brought to its end', async () => {
+  it('stops if its source fails, once requests in flight are answered', async () => {
     const source = new PassThrough();
     source.write('{"n":1}\n');
     const stopped = importing(source, (_request, response) => {

@@ -34,7 +34,7 @@ describe('formatTokens', () => {
     expect(formatTokens(TOKENS.slice(1, 2), now).split(/ {2,}|\n/)).toContain(state);
   });
 
-  it('is a head alone where no token is', () => {
+  it('is only a header without tokens', () => {
     expect(formatTokens([], 0)).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
   });
 });
@@ -54,7 +54,7 @@ describe('toJsonToken', () => {
   });
 });
 
-it('formatToken tells which token it is, and how it stands', () => {
+it('formatToken tells which token it is, and its state', () => {
   expect(TOKENS.map((token) => formatToken(token, end))).toEqual([
     'first (1): active',
     'a-nursery (2): expired 2026-04-02 03:04 UTC',
@@ -73,20 +73,28 @@ describe('listExpiryWarnings', () => {
     'warning: a-nursery (2) expires 2026-04-02 03:04 UTC: run npx plant-store token rotate a-nursery';
 
   it.each<[string, Token[], string[]]>([
-    ['one that expires soon', [ending], [OF_2]],
-    ['none that has longer', [but({ expiresAt: at(14) })], []],
-    ['none that has no end', [but({ expiresAt: null })], []],
-    ['none that is revoked', [but({ revokedAt: createdAt })], []],
-    ['none that has expired', [but({ expiresAt: at(-1) })], []],
-    ['none whose successor is active', [ending, but({ id: 3, expiresAt: at(60) })], []],
-    ['none whose successor has no end', [ending, but({ id: 3, expiresAt: null })], []],
+    ['a token that expires soon', [ending], [OF_2]],
+    ['no token with more time', [but({ expiresAt: at(14) })], []],
+    ['no token without an end', [but({ expiresAt: null })], []],
+    ['no revoked token', [but({ revokedAt: createdAt })], []],
+    ['no expired token', [but({ expiresAt: at(-1) })], []],
+    ['no token with an active successor', [ending, but({ id: 3, expiresAt: at(60) })], []],
+    ['no token whose successor has no end', [ending, but({ id: 3, expiresAt: null })], []],
     [
-      'one whose successor is revoked',
+      'a token whose successor is revoked',
       [ending, but({ id: 3, expiresAt: null, revokedAt: createdAt })],
       [OF_2],
     ],
-    ['one beside another name', [ending, but({ id: 3, name: 'b', expiresAt: null })], [OF_2]],
-    ['a successor that expires soon, alone', [but({ id: 3, expiresAt: at(-0.5) }), ending], [OF_2]],
+    [
+      'a token if only another name has a longer one',
+      [ending, but({ id: 3, name: 'b', expiresAt: null })],
+      [OF_2],
+    ],
+    [
+      'the successor alone if both expire soon',
+      [but({ id: 3, expiresAt: at(-0.5) }), ending],
+      [OF_2],
+    ],
   ])('warns of %s', (_what, tokens, warnings) => {
     expect(listExpiryWarnings(tokens, end - DAYS + 1)).toEqual(warnings);
   });
