@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { Repository } from 'typeorm';
-import { Config } from '../config/config.js';
 import { StoreHealth } from '../database/store-health.js';
 import { tokenLookups } from './channels.js';
 import { LastUsed } from './last-used.js';
@@ -39,7 +38,6 @@ export class TokenVerifier {
     @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
     private readonly health: StoreHealth,
-    private readonly config: Config,
   ) {
     this.refreshes = new TokenLookup(tokens);
     this.lookups = new TokenLookup(tokens);
@@ -57,7 +55,7 @@ export class TokenVerifier {
     if (!known && !isSecret(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
     if (tokenLookups.hasSubscribers) {
-      tokenLookups.publish({ config: this.config, result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
+      tokenLookups.publish({ result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
     }
     if (age >= CACHE_TTL_MS) {
       known = await this.health.answer(this.lookUp(hash, known ? this.refreshes : this.lookups));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { DataSource } from 'typeorm';
 import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import { readConfig } from '../config/read-config.js';
+import { readConfig } from '../config/environment.js';
 import { openStore } from '../database/open-store.js';
 import { hashOf, isSecret } from './secret.js';
 import { isActive, Token } from './token.entity.js';

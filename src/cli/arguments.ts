@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../config/env-parsers.js';
+import { parseDuration } from '../config/parsers.js';
 
 /** The option of every command that has a result. */
 export const JSON_OPTION = ['--json', 'print JSON'] as const;

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { assertNdjson, readNdjson } from './ndjson.js';
 

@@ -1,8 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/config.js';
-import { loadEnvironment } from '../config/environment.js';
-import { ConfigError, readSecret } from '../config/variable.js';
-import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
+import { ConfigError, loadEnvironment, readSecret } from '../config/environment.js';
+import { toExitCode, toOperatorMessage } from '../errors/describe.js';
 import type { GlobalOptions } from './store.js';
 
 /** Each command is loaded only if it is named: the store's code takes 0.2 s, which import does not need. */
@@ -59,7 +58,7 @@ async function createProgram(args: readonly string[]): Promise<Command> {
   const program = new Command('plant-store')
     .description("The plant store's operator's commands")
     .version(VERSION, '--version', 'print the version')
-    .option('--env-file <file>', 'read variables from a file, as systemd does, instead of .env')
+    .option('--env-file <file>', 'read variables from a file instead of .env')
     .option('--quiet', 'do not say which store is used')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
@@ -73,17 +72,9 @@ async function createProgram(args: readonly string[]): Promise<Command> {
   const named = all.filter(([name]) => args.includes(name));
   for (const [, load] of named.length > 0 ? named : all) (await load())(program);
   return program.hook('preSubcommand', (_program, command) => {
-    const { envFile } = program.opts<GlobalOptions>();
-    const warnings = loadEnvironment(envFile, variablesOf(program));
-    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+    loadEnvironment(program.opts<GlobalOptions>().envFile);
     readSecretFiles(program, command);
   });
-}
-
-/** The variables of the commands' options, and the names for files that hold a secret one. */
-function variablesOf(program: Command): string[] {
-  const options = program.commands.flatMap((command) => command.options);
-  return options.flatMap(({ envVar }) => (envVar === undefined ? [] : [envVar, `${envVar}_FILE`]));
 }
 
 /**
@@ -108,5 +99,5 @@ function readSecretFiles(program: Command, command: Command): void {
 function fail(error: unknown): void {
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
-  process.exitCode = exitCodeOf(error);
+  process.exitCode = toExitCode(error);
 }

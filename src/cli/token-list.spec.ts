@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/token.entity.js';
 import { formatToken, formatTokens, toJsonToken, listExpiryWarnings } from './token-list.js';

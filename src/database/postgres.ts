@@ -4,7 +4,8 @@ import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManag
 import { StoreUnavailable } from '../errors/errors.js';
 import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
 import { Logger } from './logger.js';
-import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
+import { COMMIT_LEVEL, weaknessOfLevel } from './postgres-commit-level.js';
+import { CheckedPool } from './postgres-pool.js';
 import { reader } from './postgres-reader.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
@@ -74,6 +75,7 @@ function connect(config: StoreConfig, timeoutMs?: number) {
   return {
     ...SCHEMA,
     type: 'postgres',
+    driver: { Pool: CheckedPool },
     url: config.databaseUrl,
     applicationName: 'plant-store',
     poolSize: CONNECTIONS,
@@ -81,7 +83,7 @@ function connect(config: StoreConfig, timeoutMs?: number) {
     installExtensions: false,
     // An idle connection broke: the pool has dropped it already, and the next one may hold.
     poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
-    extra: { Client: CheckedClient, statementTimeoutMs: timeoutMs, keepAlive: true },
+    extra: { statementTimeoutMs: timeoutMs, keepAlive: true },
   } satisfies DataSourceOptions;
 }
 

@@ -1,7 +1,8 @@
+/** @engine sqlite */
 import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { readConfig } from '../config/read-config.js';
+import { readConfig } from '../config/environment.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { Plant } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { ERRORS, type ErrorKind } from './errors.js';

@@ -1,14 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { asksForUpgrade, MAX_FIELDS } from './request-error.js';
 
 /** Requests of one connection that are served at once. Beyond them the connection is not read. */
 export const MAX_UNANSWERED = 16;
 /** The limit before a connection has sent an active token: one request is served, the others wait. */
 export const MAX_UNTRUSTED = 4;
-
-/** Header fields of a request. */
-export const MAX_FIELDS = 100;
 
 /**
  * Bytes of memory that a connection counts as: its socket, its parser, and an incomplete head of
@@ -109,6 +107,7 @@ export class Connection {
   /** Called when a request has an active token. */
   trust(): void {
     this.isTrusted = true;
+    if (this.waiting.length === 0) return;
     for (const next of this.waiting.splice(0)) this.serve(...next);
   }
 
@@ -200,13 +199,9 @@ export class Connection {
   /** Node emits no `close` for answers that are queued behind another one. */
   private onClose(): void {
     this.discount();
+    this.waiting = [];
     for (const exchange of [...this.unanswered]) exchange.end();
   }
-}
-
-/** Whether a request asks for another protocol: only with both headers (RFC 9110, section 7.8). */
-function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMessage): boolean {
-  return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
 }
 
 /** The connection that a request came in on. */

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { expect, it } from '@jest/globals';
 import { requestIdOf } from './exchange.js';
 

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { ConfigError, readFileOf } from '../config/variable.js';
+import { ConfigError, readNamedFile } from '../config/environment.js';
 import { toOperatorMessage } from '../errors/describe.js';
 
 /** A certificate with its chain, and its private key, both in PEM. */
@@ -24,8 +24,8 @@ export function speaksTls({ tlsCertFile }: Config): boolean {
  */
 export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | undefined {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
-  const cert = readFileOf('TLS_CERT_FILE', tlsCertFile);
-  const key = readFileOf('TLS_KEY_FILE', tlsKeyFile);
+  const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
+  const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
   if (!isPair(cert, key)) {
     throw new ConfigError(
       'TLS_CERT_FILE and TLS_KEY_FILE must name a certificate and its key in PEM',

@@ -1,16 +1,15 @@
 import type { RequestListener, Server } from 'node:http';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
+import cors from 'cors';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
+import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
 import { connectionOf } from './connection.js';
 import { Connections } from './connections.js';
-import { corsFor, type Cors } from './cors.js';
-import { toAnswer, type Answer } from './error.filter.js';
-import { Exchanges, exchangeStart } from './exchange.js';
-import { findRequestError, isTarget } from './malformed.js';
-import { sendJson } from './send-json.js';
+import { exchangeOf, Exchanges, exchangeStart } from './exchange.js';
+import { findRequestError, isTarget } from './request-error.js';
 import { createServer } from './server.js';
 
 /** Answers that cost next to nothing when there is most to do: no error is made, and no stack is looked at. */
@@ -25,6 +24,44 @@ const MAX_CUT_OFF_MS = 10_000;
 /** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
 const BACKLOG = 4_096;
 
+/** Seconds that a browser need not ask again. */
+const PREFLIGHT_MAX_AGE_SECONDS = 600;
+
+/** Answers a browser's preflight, or adds headers to the answer to come and calls `next`. */
+type Cors = (request: Request, response: Response, next: () => void) => void;
+
+/**
+ * What pages of other origins may do: the one operation, with its headers, and no cookies; undefined if there are no
+ * such origins. It stands before everything that refuses a request, so that a page can read the refusal.
+ */
+function createCors({ corsOrigins }: Config): Cors | undefined {
+  if (corsOrigins.length === 0) return undefined;
+  const handle = cors({
+    origin: [...corsOrigins],
+    methods: 'POST',
+    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'traceparent', 'tracestate'],
+    exposedHeaders: [
+      'WWW-Authenticate',
+      'Retry-After',
+      'X-Request-Id',
+      'RateLimit',
+      'RateLimit-Policy',
+    ],
+    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+  });
+  return (request, response, next) => {
+    // The library takes every OPTIONS for a preflight.
+    if (request.method === 'OPTIONS' && !isPreflight(request)) next();
+    else handle(request, response, next);
+  };
+}
+
+/** The preflight of the one operation (fetch.spec.whatwg.org, "CORS-preflight request"). */
+function isPreflight({ url, headers }: Request): boolean {
+  const asks = headers['access-control-request-method'] !== undefined;
+  return asks && headers.origin !== undefined && url.split('?', 1)[0] === '/plants';
+}
+
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
   /** Answers tell the client to close its connection. */
@@ -34,7 +71,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
   /** The requests in flight. */
-  readonly exchanges: Exchanges;
+  readonly exchanges = new Exchanges();
   private readonly cors: Cors | undefined;
 
   constructor(private readonly config: Config) {
@@ -46,8 +83,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     app.enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy);
     super(app);
-    this.exchanges = new Exchanges(config);
-    this.cors = corsFor(config);
+    this.cors = createCors(config);
   }
 
   /** Puts a server of ours in the place of Nest's. */
@@ -100,17 +136,16 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Every answer of the application is an object: a plant, or an Error. */
   override reply(response: Response, body: object, status = response.statusCode): void {
-    this.send(response, { status, body });
+    if (this.closing) response.shouldKeepAlive = false;
+    sendJson(response, status, body);
   }
 
   /** Each request begins here, once its connection has room for it. */
   private readonly begin = (request: Request, response: Response): void => {
     const exchange = this.exchanges.begin(request, response);
-    // What is not answered by sendJson(): the document, its UI, a browser's preflight.
-    if (request.method !== 'POST') {
-      response.setHeader('x-request-id', exchange.requestId);
-      if (this.closing) response.setHeader('connection', 'close');
-    }
+    // sendJson() does not answer these: the document, its UI, a browser's preflight.
+    if (request.method !== 'POST') response.setHeader('x-request-id', exchange.requestId);
+    if (this.closing) response.shouldKeepAlive = false;
     if (!exchangeStart.hasSubscribers) this.pass(request, response);
     else exchangeStart.runStores(exchange, () => this.pass(request, response));
   };
@@ -121,17 +156,18 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   private serve(request: Request, response: Response): void {
-    const refusal = this.refusal(request);
-    if (refusal) this.send(response, refusal);
-    else this.getInstance<Express>()(request, response, () => this.send(response, NO_PATH));
+    const refusal = this.findRefusal(request);
+    if (refusal) this.refuse(response, refusal);
+    else this.getInstance<Express>()(request, response, () => this.refuse(response, NO_PATH));
   }
 
-  private send(response: Response, answer: Answer): void {
-    sendJson(response, answer, this.closing);
+  private refuse(response: Response, { status, body, headers }: ErrorAnswer): void {
+    exchangeOf(response).headers = headers;
+    this.reply(response, body, status);
   }
 
   /** The answer to a request that is refused before any route has seen it, and before its body is read. */
-  private refusal(request: Request): Answer | undefined {
+  private findRefusal(request: Request): ErrorAnswer | undefined {
     if (this.refusing) return SHUTTING_DOWN;
     if (this.isOverloaded()) return OVERLOADED;
     const fault = findRequestError(request);

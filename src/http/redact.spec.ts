@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { newSecret } from '../auth/secret.js';

@@ -1,16 +1,12 @@
-import http, {
-  type IncomingMessage,
-  type RequestListener,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
+import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
-import { MAX_FIELDS } from './connection.js';
-import { rejectMalformed } from './malformed.js';
+import { rejectMalformed } from './answer.js';
+import { boundChunks } from './json-body.pipe.js';
+import { MAX_FIELDS } from './request-error.js';
 
 const SECOND = 1_000;
 /** How long a client may take, in milliseconds (docs/configuration.md, "Limits"). */
@@ -31,37 +27,6 @@ const UNREAD_TIMEOUT_MS = 75 * SECOND;
 /** Between two lines in the log on connections that cannot be accepted, in milliseconds. */
 const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 
-/** Chunks of a body that may be of any size, and the bytes that further ones must have on average. */
-const MAX_SMALL_CHUNKS = 64;
-const MIN_AVERAGE_CHUNK = 256;
-/** Bytes of a body that are few enough to come one by one. */
-const SHORT_BODY = 1_024;
-
-function isLong({ headers }: IncomingMessage): boolean {
-  return (
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > SHORT_BODY
-  );
-}
-
-/**
- * Ends the connection of a body whose chunks (RFC 9112, section 7.1), or records of TLS, are so small that they are
- * an attack: however little is in one, six bytes on the wire say, it takes 390 bytes until it is read, and 5 µs.
- */
-function boundChunks(request: IncomingMessage, response: ServerResponse): void {
-  let chunks = 0;
-  let bytes = 0;
-  const push = request.push.bind(request);
-  // Node hands over each chunk by this, whether the body is read or not.
-  request.push = (chunk: Buffer | null, encoding) => {
-    chunks += 1;
-    bytes += chunk?.length ?? 0;
-    if (bytes < MIN_AVERAGE_CHUNK * (chunks - MAX_SMALL_CHUNKS)) request.socket.destroy();
-    return push(chunk, encoding);
-  };
-  // Of a body that nobody has read by now Node would take the rest past that.
-  response.prependListener('finish', () => request.on('data', () => undefined));
-}
-
 /** Creates the server of an Express app; what HTTP itself refuses gets an Error body too. */
 export function createServer(
   app: Express,
@@ -69,7 +34,7 @@ export function createServer(
   httpsOptions?: https.ServerOptions,
 ): http.Server {
   const listener: RequestListener = (request, response) => {
-    if (isLong(request)) boundChunks(request, response);
+    boundChunks(request, response);
     handle(request, response);
   };
   const options: ServerOptions = {

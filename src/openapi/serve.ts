@@ -4,7 +4,7 @@ import helmet from 'helmet';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { speaksTls } from '../http/key-pair.js';
-import { HSTS_MAX_AGE_SECONDS } from '../http/send-json.js';
+import { HSTS_MAX_AGE_SECONDS } from '../http/answer.js';
 import { buildDocument } from './document.js';
 import { pageSender, type Page } from './page.js';
 import { swaggerUi } from './swagger-ui.js';

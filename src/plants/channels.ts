@@ -1,17 +1,13 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
-import type { Config } from '../config/config.js';
 import type { Plant } from './plant.entity.js';
 
 /** A plant waits for its commit. Published in the context of its request. */
 export interface PlantQueued {
-  /** Of the application that it is of: channels are those of the process. */
-  readonly config: Config;
   readonly plant: Plant;
 }
 
 /** A group of plants is committed. */
 export interface Commit {
-  readonly config: Config;
   readonly plants: readonly Plant[];
   /** By performance.now(). */
   readonly startedAt: number;

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config/config.js';
 import { WritePath } from '../database/engine.js';
 import { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
@@ -17,7 +16,6 @@ export class GroupCommitter {
   constructor(
     private readonly plants: PlantsRepository,
     private readonly health: StoreHealth,
-    private readonly config: Config,
     { concurrency }: WritePath,
   ) {
     this.concurrency = concurrency;
@@ -52,7 +50,7 @@ export class GroupCommitter {
   }
 
   private insert(plants: readonly Plant[]): Promise<Map<string, PlantContent>> {
-    const commit = { config: this.config, plants, startedAt: performance.now(), inserted: 0 };
+    const commit = { plants, startedAt: performance.now(), inserted: 0 };
     return commits.tracePromise(() => this.insertAbsent(commit), commit);
   }
 

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isInt64, parseInt64 } from './int64.js';

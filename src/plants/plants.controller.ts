@@ -3,7 +3,7 @@ import { Authenticated } from '../auth/authenticated.js';
 import type { AuthenticatedRequest } from '../auth/principal.js';
 import { Documented } from '../errors/documented.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { Incoming, JsonTextPipe } from '../http/json-text.pipe.js';
+import { Incoming, JsonBodyPipe } from '../http/json-body.pipe.js';
 import { ApiCreatePlant } from './api-create-plant.decorator.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
@@ -19,7 +19,7 @@ export class PlantsController {
   @Authenticated()
   @ApiCreatePlant()
   create(
-    @Incoming(JsonTextPipe, NewPlantPipe) plant: NewPlantDto,
+    @Incoming(JsonBodyPipe, NewPlantPipe) plant: NewPlantDto,
     @Incoming() request: AuthenticatedRequest,
   ): Promise<PlantDto> {
     return this.plants.create(plant, request.user);

@@ -1,5 +1,5 @@
 import { Repository } from 'typeorm';
-import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from '../database/postgres-client.js';
+import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from '../database/postgres-commit-level.js';
 import { COMMIT_A_PAGE } from '../database/sqlite.js';
 import type { WritePath } from '../database/engine.js';
 import { Plant, type PlantContent } from './plant.entity.js';

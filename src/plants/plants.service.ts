@@ -30,7 +30,7 @@ export class PlantsService implements OnApplicationShutdown {
   constructor(
     private readonly committer: GroupCommitter,
     health: StoreHealth,
-    private readonly config: Config,
+    config: Config,
   ) {
     this.queue = new PlantQueue(lookupTimeoutMs(config), () =>
       health.failed(new StoreUnavailable('the store took too long')),
@@ -62,7 +62,7 @@ export class PlantsService implements OnApplicationShutdown {
     const createdBy = principal.id;
     const plant = { id: id.toString(), name, tag: tag ?? null, createdBy, createdAt: null };
     const stored = this.queue.add(plant);
-    if (plantQueued.hasSubscribers) plantQueued.publish({ config: this.config, plant });
+    if (plantQueued.hasSubscribers) plantQueued.publish({ plant });
     this.startCommitter();
     if (this.queue.size >= MAX_GROUP_SIZE) this.endGathering();
     await stored;

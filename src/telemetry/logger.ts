@@ -1,7 +1,7 @@
 import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { stackOf } from '../errors/describe.js';
+import { formatStack } from '../errors/describe.js';
 import { redact } from '../http/redact.js';
 import { Output } from './output.js';
 import { readable } from './readable.js';
@@ -104,14 +104,14 @@ function nestLine(message: unknown, rest: readonly unknown[]): NestLine {
   const last = rest.at(-1);
   const context = typeof last === 'string' && !STACK.test(last) ? last : undefined;
   for (const one of context === undefined ? rest : rest.slice(0, -1)) {
-    if (one instanceof Error) fields.stack = stackOf(one);
+    if (one instanceof Error) fields.stack = formatStack(one);
     else if (typeof one === 'string') fields.stack = one;
     else Object.assign(fields, one);
   }
   if (context !== undefined) fields.context = context;
   if (typeof message === 'string') return { msg: message, fields };
   if (message instanceof Error) {
-    return { msg: message.message, fields: { stack: stackOf(message), ...fields } };
+    return { msg: message.message, fields: { stack: formatStack(message), ...fields } };
   }
   return { msg: undefined, fields: { data: message, ...fields } };
 }

@@ -6,7 +6,6 @@ import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, type Exchange } from '../http/exchange.js';
 import { commits, type Commit } from '../plants/channels.js';
 import { MAX_QUEUED } from '../plants/plant-queue.js';
-import { subscribe } from './subscribe.js';
 
 /** Plants; a group has at most 512. */
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
@@ -73,7 +72,6 @@ export class Metrics {
     help: "The service's own tokens looked for in the cache: hit, or miss, for which the store is asked.",
     registers: this.registers,
   });
-  private readonly subscriptions: readonly (() => void)[];
 
   /** @param config that of the application */
   constructor(config: Config, gauges: Gauges) {
@@ -81,18 +79,16 @@ export class Metrics {
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     this.addGauges(config, gauges);
     this.beginAtZero();
-    this.subscriptions = [
-      subscribe(exchangeEnd, config, this.onExchangeEnd),
-      subscribe(tokenLookups, config, this.onTokenLookup),
-      // A commit that fails is told of twice: as an error, and at its end.
-      subscribe(commits.error, config, () => this.commitFailures.inc()),
-      subscribe(commits.asyncEnd, config, this.onCommitEnd),
-    ];
+    exchangeEnd.subscribe(this.onExchangeEnd);
+    tokenLookups.subscribe(this.onTokenLookup);
+    commits.asyncEnd.subscribe(this.onCommitEnd);
   }
 
   /** Counts no more. */
   close(): void {
-    for (const unsubscribe of this.subscriptions) unsubscribe();
+    exchangeEnd.unsubscribe(this.onExchangeEnd);
+    tokenLookups.unsubscribe(this.onTokenLookup);
+    commits.asyncEnd.unsubscribe(this.onCommitEnd);
   }
 
   private addGauges(config: Config, gauges: Gauges): void {
@@ -128,20 +124,26 @@ export class Metrics {
   }
 
   /** One whose client has left has no status, and what is no Error has no number. */
-  private readonly onExchangeEnd = ({ status, error, startedAt }: Exchange): void => {
+  private readonly onExchangeEnd = (exchange: unknown): void => {
+    const { status, error, startedAt } = exchange as Exchange;
     const labels = labelsOf(status, error);
     this.requests.inc(labels);
     this.durations.observe({ status: labels.status }, secondsSince(startedAt));
   };
 
-  private readonly onCommitEnd = ({ plants, startedAt, inserted, error }: Commit): void => {
+  private readonly onCommitEnd = (commit: unknown): void => {
+    const { plants, startedAt, inserted, error } = commit as Commit;
     this.stored.inc(inserted);
-    if (error !== undefined) return;
+    if (error !== undefined) {
+      this.commitFailures.inc();
+      return;
+    }
     this.groups.observe(plants.length);
     this.commits.observe(secondsSince(startedAt));
   };
 
-  private readonly onTokenLookup = ({ result }: TokenLookupEvent): void => {
+  private readonly onTokenLookup = (lookup: unknown): void => {
+    const { result } = lookup as TokenLookupEvent;
     this.tokens.inc({ result });
   };
 

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from '@jest/globals';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { FailureLimit, MAX_LINES_PER_SECOND } from './request-log.js';

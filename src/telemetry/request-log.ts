@@ -6,7 +6,6 @@ import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
-import { subscribe } from './subscribe.js';
 
 /** Characters of what an identity provider or an operator has chosen. */
 const MAX_VALUE_LENGTH = 256;
@@ -14,25 +13,25 @@ const MAX_VALUE_LENGTH = 256;
 /** Writes lines for requests: for each, or only for those that were not answered with success. */
 export class RequestLog implements OnApplicationShutdown {
   private readonly failures: FailureLimit;
-  private readonly unsubscribe: (() => void) | undefined;
 
+  /** @param config whether each request has a line, or only those that failed */
   constructor(
     private readonly logger: Logger,
-    config: Config,
+    private readonly config: Config,
   ) {
     this.failures = new FailureLimit(logger);
-    if (config.logRequests === 'none') return;
-    this.unsubscribe = subscribe(exchangeEnd, config, (exchange) => this.onEnd(exchange));
+    if (config.logRequests !== 'none') exchangeEnd.subscribe(this.onEnd);
   }
 
   onApplicationShutdown(): void {
-    this.unsubscribe?.();
+    exchangeEnd.unsubscribe(this.onEnd);
   }
 
-  private onEnd(exchange: Exchange): void {
-    const { config, status, error } = exchange;
+  private readonly onEnd = (message: unknown): void => {
+    const exchange = message as Exchange;
+    const { status, error } = exchange;
     const hasFailed = status === undefined || status >= 400;
-    if (!hasFailed && config.logRequests !== 'all') return;
+    if (!hasFailed && this.config.logRequests !== 'all') return;
     // Not by the status: a client alone can cause 501.
     const level = error !== undefined && error >= ERRORS.INTERNAL.error ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
@@ -41,7 +40,7 @@ export class RequestLog implements OnApplicationShutdown {
     if (isBounded && !this.failures.admits(level, error)) return;
     const line = requestLine(exchange);
     this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
-  }
+  };
 }
 
 /** The members of a request's line, as docs/logging.md has them; those that are undefined are left out. */

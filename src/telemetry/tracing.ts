@@ -16,7 +16,6 @@ import { engineOf } from '../database/open-store.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
 import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/channels.js';
 import type { Plant } from '../plants/plant.entity.js';
-import { subscribe } from './subscribe.js';
 import { Tracers } from './tracers.js';
 
 /**
@@ -32,12 +31,8 @@ export class Tracing implements OnApplicationShutdown {
   private readonly byExchange = new WeakMap<Exchange, Span>();
   private readonly byPlant = new WeakMap<Plant, Span>();
   private readonly byCommit = new WeakMap<Commit, Span>();
-  private readonly subscriptions: readonly (() => void)[];
 
-  constructor(
-    private readonly config: Config,
-    endpoint: string,
-  ) {
+  constructor(config: Config, endpoint: string) {
     this.tracers = new Tracers(config, endpoint);
     this.database = {
       'db.system.name': engineOf(config.databaseUrl).system,
@@ -45,25 +40,24 @@ export class Tracing implements OnApplicationShutdown {
       'db.collection.name': 'plants',
     };
     exchangeStart.bindStore(this.current, this.onStart);
-    this.subscriptions = [
-      subscribe(exchangeEnd, config, this.onEnd),
-      subscribe(plantQueued, config, this.onQueued),
-      subscribe(commits.start, config, this.onCommit),
-      subscribe(commits.error, config, this.onCommitFailure),
-      subscribe(commits.asyncEnd, config, (commit) => this.byCommit.get(commit)?.end()),
-    ];
+    exchangeEnd.subscribe(this.onEnd);
+    plantQueued.subscribe(this.onQueued);
+    commits.start.subscribe(this.onCommit);
+    commits.asyncEnd.subscribe(this.onCommitEnd);
   }
 
   /** Every commit has come to its end: Nest shuts global modules down after those that serve. */
   async onApplicationShutdown(): Promise<void> {
     exchangeStart.unbindStore(this.current);
-    for (const unsubscribe of this.subscriptions) unsubscribe();
+    exchangeEnd.unsubscribe(this.onEnd);
+    plantQueued.unsubscribe(this.onQueued);
+    commits.start.unsubscribe(this.onCommit);
+    commits.asyncEnd.unsubscribe(this.onCommitEnd);
     await this.tracers.close();
   }
 
   private readonly onStart = (exchange: Exchange): Span | undefined => {
-    const { config, request } = exchange;
-    if (config !== this.config) return undefined;
+    const { request } = exchange;
     const parent = this.propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
     const method = methodOf(request);
     const attributes = { 'http.request.method': method, 'url.scheme': schemeOf(request) };
@@ -74,24 +68,30 @@ export class Tracing implements OnApplicationShutdown {
     return span;
   };
 
-  private readonly onEnd = (exchange: Exchange): void => {
+  private readonly onEnd = (message: unknown): void => {
+    const exchange = message as Exchange;
     const span = this.byExchange.get(exchange);
     if (span) endRequestSpan(span, exchange);
   };
 
-  private readonly onQueued = ({ plant }: PlantQueued): void => {
+  private readonly onQueued = (message: unknown): void => {
     const span = this.current.getStore();
-    if (span) this.byPlant.set(plant, span);
+    if (span) this.byPlant.set((message as PlantQueued).plant, span);
   };
 
-  private readonly onCommitFailure = (commit: Commit): void => {
-    this.byCommit
-      .get(commit)
-      ?.setAttribute('error.type', typeOf(commit.error))
-      .setStatus({ code: SpanStatusCode.ERROR });
+  private readonly onCommitEnd = (message: unknown): void => {
+    const commit = message as Commit;
+    const span = this.byCommit.get(commit);
+    if (commit.error !== undefined) {
+      span
+        ?.setAttribute('error.type', typeOf(commit.error))
+        .setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span?.end();
   };
 
-  private readonly onCommit = (commit: Commit): void => {
+  private readonly onCommit = (message: unknown): void => {
+    const commit = message as Commit;
     const { plants } = commit;
     const spans = plants
       .map((plant) => this.byPlant.get(plant))

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { conforms, type Answer } from './answers.js';
 

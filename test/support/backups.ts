@@ -1,4 +1,4 @@
-import { readConfig } from '../../src/config/read-config.js';
+import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/open-store.js';
 import type { Ran } from './cli.js';
 import { runHere } from './cli-in-process.js';

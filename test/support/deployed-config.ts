@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../../src/config/config.js';
-import { readConfig } from '../../src/config/read-config.js';
-import { VARIABLES } from '../../src/config/variable.js';
+import { VARIABLES, type Config } from '../../src/config/config.js';
+import { readConfig } from '../../src/config/environment.js';
 import { read } from './published.js';
 import { pairsOf, stagesOf, textsOf } from './dockerfile.js';
 
-const KNOWN = VARIABLES.flatMap(({ name, mask }) => (mask ? [name, `${name}_FILE`] : [name]));
+const KNOWN = VARIABLES.flatMap(({ name, parser }) =>
+  parser.isSecret ? [name, `${name}_FILE`] : [name],
+);
 
 /** The address that the deployments keep in a file. */
 const ADDRESS = 'postgres://plants:secret@postgres:5432/plants';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { differences } from './differences.js';
 import { isObject, pointerTo, valueAt, type Json, type JsonObject } from './json.js';

@@ -7,6 +7,6 @@ import { expect } from '@jest/globals';
  */
 export function rounds(few: number, all: number): number {
   const { testPath } = expect.getState();
-  if (!testPath?.endsWith('.long.spec.ts')) throw new Error(`${testPath} is no *.long.spec.ts`);
+  if (!testPath?.includes('/test/long/')) throw new Error(`${testPath} is not in test/long`);
   return process.env.TEST_LONG === 'on' ? all : few;
 }

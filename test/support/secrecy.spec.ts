@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../../src/auth/secret.js';
 import { demandSecrecy, Log, noteSecrets } from './secrecy.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyServer, type KeyAnswer } from '../../../test/support/key-server.js';

@@ -1,8 +1,9 @@
+/** @engine sqlite */
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
-import { readConfig } from '../../config/read-config.js';
+import { readConfig } from '../../config/environment.js';
 import { Fault } from '../../errors/errors.js';
 import { JwtVerifier, MAX_CHECKS } from './jwt-verifier.js';
 

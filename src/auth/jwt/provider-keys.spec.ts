@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { errors } from 'jose';

@@ -9,7 +9,7 @@ import {
   type JWTVerifyGetKey,
   type RemoteJWKSet,
 } from 'jose';
-import { isSecure } from '../../config/address-parsers.js';
+import { isSecure } from '../../config/parsers.js';
 import type { Config } from '../../config/config.js';
 import { ERRORS, Fault } from '../../errors/errors.js';
 import { Outage } from '../../errors/outage.js';

@@ -1,0 +1,72 @@
+import type { IncomingMessage } from 'node:http';
+import { ERRORS, Fault } from '../errors/errors.js';
+
+/** Header fields of a request at most. */
+export const MAX_FIELDS = 100;
+
+/**
+ * Headers that a request has once at most. Of several Node takes the first, and a proxy perhaps the last: the two
+ * would not agree on what is asked, and by whom (RFC 9112, section 3.2; RFC 9110, section 5.3). The check takes 0.1 µs.
+ */
+const SINGLE = ['Host', 'Authorization', 'Content-Type'];
+
+/** Finds what HTTP forbids in a request and Node has let pass; undefined if there is nothing. */
+export function findRequestError({
+  headers,
+  httpVersion,
+  rawHeaders,
+  url = '',
+}: IncomingMessage): Fault | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new Fault(ERRORS.BAD_REQUEST);
+  if (rawHeaders.length > 2 * MAX_FIELDS) {
+    return new Fault(ERRORS.BAD_REQUEST, `there are more than ${MAX_FIELDS} header fields`);
+  }
+  // RFC 9112, section 3.2.
+  if (headers.host === undefined && httpVersion === '1.1') {
+    return new Fault(ERRORS.BAD_REQUEST, 'the Host header is missing');
+  }
+  const repeated = SINGLE.find((name) => countHeader(name, rawHeaders) > 1);
+  if (repeated) return new Fault(ERRORS.BAD_REQUEST, `there is more than one ${repeated} header`);
+  // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
+  if (headers['transfer-encoding'] !== undefined && httpVersion === '1.0') {
+    return new Fault(ERRORS.BAD_REQUEST, 'HTTP/1.0 has no Transfer-Encoding');
+  }
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
+    return new Fault(ERRORS.NO_SUCH_CODING);
+  }
+  if (isDecodable(url) && !url.includes('#')) return undefined;
+  return new Fault(ERRORS.BAD_REQUEST, 'the path is malformed');
+}
+
+/** @param rawHeaders names and values in turn */
+function countHeader(name: string, rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const other = rawHeaders[i] ?? '';
+    if (other.length === name.length && other.toLowerCase() === name.toLowerCase()) count += 1;
+  }
+  return count;
+}
+
+function isDecodable(path: string): boolean {
+  if (!path.includes('%')) return true;
+  try {
+    decodeURIComponent(path.split('?', 1)[0] ?? '');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether a request's target (RFC 9112, section 3.2) is a path or a whole URL. Any other would have Node's
+ * url.parse(), which Express asks, print a warning (DEP0170).
+ */
+export function isTarget(target = ''): boolean {
+  return target.startsWith('/') || URL.canParse(target);
+}
+
+/** Whether a request asks for another protocol: only with both headers (RFC 9110, section 7.8). */
+export function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMessage): boolean {
+  return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
+}

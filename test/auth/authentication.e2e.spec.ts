@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { TokensService } from '../../src/auth/tokens.service.js';
+import { newSecret } from '../../src/auth/secret.js';
+import { Service } from '../support/service.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const PLANT = '{"id":7,"name":"oak"}';
+const NO_TOKEN = {
+  status: 401,
+  challenge: 'Bearer realm="plant-store"',
+  body: { error: 2000, message: 'no bearer token: send `Authorization: Bearer TOKEN`' },
+};
+const INVALID_TOKEN = {
+  status: 401,
+  challenge: 'Bearer realm="plant-store", error="invalid_token"',
+  body: { error: 2001, message: 'invalid or expired token' },
+};
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/** What is of interest in the answer to a request with these `Authorization` headers. */
+async function ask(authorization: string | string[] | undefined, path = '/plants', body = PLANT) {
+  const headers = authorization === undefined ? JSON_TYPE : { authorization, ...JSON_TYPE };
+  const answer = await service.client.send({ path, headers, body });
+  return {
+    status: answer.status,
+    challenge: answer.headers['www-authenticate'],
+    body: answer.body,
+  };
+}
+
+describe('no bearer token: 2000', () => {
+  it.each([
+    ['no header', undefined],
+    ['an empty header', ''],
+    ['the scheme alone', 'Bearer'],
+    ['the scheme and a blank', 'Bearer '],
+    ['another scheme', 'Basic dXNlcjpwYXNzd29yZA=='],
+    ['a scheme that starts like it', 'BearerX plant_1'],
+    ['a token without a scheme', 'plant_0123456789'],
+    ['a tab for the blank', 'Bearer\tplant_0123456789'],
+  ])('%s', async (_name, authorization) => {
+    expect(await ask(authorization)).toEqual(NO_TOKEN);
+    expect(await service.store.count()).toBe(0);
+  });
+
+  it('a token in the query or in the body is none', async () => {
+    const { token } = service;
+    expect(await ask(undefined, `/plants?access_token=${token}`)).toEqual(NO_TOKEN);
+    const body = JSON.stringify({ id: 7, name: 'oak', access_token: token });
+    expect(await ask(undefined, '/plants', body)).toEqual(NO_TOKEN);
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const form = await service.client.send({ headers, body: `access_token=${token}` });
+    expect(form).toMatchObject({ status: 401, body: NO_TOKEN.body });
+    expect(await service.store.count()).toBe(0);
+  });
+});
+
+describe('an invalid or expired token: 2001', () => {
+  const bad: [name: string, authorization: () => string | Promise<string>][] = [
+    ['malformed', () => 'Bearer x'],
+    ['unknown', () => `Bearer ${newSecret()}`],
+    ['mistyped', () => `Bearer ${service.token.slice(0, -1)}!`],
+    ['in another case', () => `Bearer ${service.token.toUpperCase()}`],
+    ['cut short', () => `Bearer ${service.token.slice(0, -1)}`],
+    ['with more behind it', () => `Bearer ${service.token}0`],
+    ['with a second token behind it', () => `Bearer ${service.token} ${service.token}`],
+    ['with a comma behind it', () => `Bearer ${service.token},`],
+    ['in quotes', () => `Bearer "${service.token}"`],
+    ['10,000 characters', () => `Bearer ${'x'.repeat(10_000)}`],
+    ['beyond ASCII', () => 'Bearer \u00e9\u00ff'],
+    [
+      'its own hash',
+      async () => `Bearer ${String((await service.store.rows<{ hash: string }>(HASH))[0]?.hash)}`,
+    ],
+  ];
+  it.each(bad)('%s', async (_name, authorization) => {
+    expect(await ask(await authorization())).toEqual(INVALID_TOKEN);
+    expect(await service.store.count()).toBe(0);
+  });
+
+  it('expired, whether it was used before or not', async () => {
+    const tokens = service.app.get(TokensService);
+    const unused = await tokens.create('unused', 1);
+    const used = await tokens.create('used', 300);
+    expect((await ask(`Bearer ${used}`)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 301));
+    expect(await ask(`Bearer ${unused}`)).toEqual(INVALID_TOKEN);
+    expect(await ask(`Bearer ${used}`)).toEqual(INVALID_TOKEN);
+  });
+
+  it('revoked before its first use', async () => {
+    const tokens = service.app.get(TokensService);
+    const secret = await tokens.create('lost');
+    await tokens.revoke('lost');
+    expect(await ask(`Bearer ${secret}`)).toEqual(INVALID_TOKEN);
+  });
+});
+
+const HASH = 'SELECT hash FROM tokens';
+
+describe('a token that holds', () => {
+  it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ', 'Bearer     '])(
+    'behind "%s"',
+    async (scheme) => {
+      const { status, challenge, body } = await ask(`${scheme} ${service.token}`);
+      expect({ status, challenge, body }).toEqual({ status: 200, body: { name: 'oak' } });
+    },
+  );
+
+  it('is known in the store by its SHA-256 alone', async () => {
+    const text = JSON.stringify(await service.store.rows('SELECT name, hash FROM tokens'));
+    expect(text).toMatch(/"hash":"[0-9a-f]{64}"/);
+    expect(text).not.toContain(service.token);
+  });
+});
+
+it('a request with two Authorization headers is refused, whichever of them holds', async () => {
+  const both = ['Bearer x', `Bearer ${service.token}`];
+  const refusal = { status: 400, body: { error: 3002 } };
+  expect(await ask(both)).toMatchObject(refusal);
+  expect(await ask(both.reverse())).toMatchObject(refusal);
+});

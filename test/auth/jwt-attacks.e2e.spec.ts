@@ -1,0 +1,114 @@
+/** @engine sqlite */
+import { Logger } from '@nestjs/common';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ATTACKS, type NamedToken } from '../support/attacks.js';
+import { Forger, seconds } from '../support/forger.js';
+import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
+import { KeyServer } from '../support/key-server.js';
+import { Service } from '../support/service.js';
+import { SigningKey } from '../support/signing-key.js';
+
+const INVALID_TOKEN = {
+  status: 401,
+  challenge: 'Bearer realm="plant-store", error="invalid_token"',
+  body: { error: 2001, message: 'invalid or expired token' },
+};
+
+let provider: IdentityProvider;
+let service: Service;
+/** Somebody else's server, which shows the stranger's key. */
+let trap: KeyServer;
+let forger: Forger;
+/** What is logged. */
+const lines: string[] = [];
+beforeAll(async () => {
+  provider = await IdentityProvider.start();
+  service = await Service.start(provider.env);
+  const add = (line: string): void => void lines.push(line);
+  Logger.overrideLogger({ log: add, warn: add, error: add, debug: add });
+  const stranger = await SigningKey.create('ES256');
+  trap = await KeyServer.start();
+  trap.answers = { '/jwks': { body: { keys: [stranger.publicJwk] } } };
+  forger = new Forger(provider, stranger, `${trap.url}/jwks`);
+});
+afterAll(async () => {
+  await service.stop();
+  await provider.stop();
+  await trap.stop();
+});
+
+async function ask(token: string) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const answer = await service.client.post('{"id":7,"name":"oak"}', headers);
+  return {
+    status: answer.status,
+    challenge: answer.headers['www-authenticate'],
+    body: answer.body,
+  };
+}
+
+describe.each(Object.entries(ATTACKS))('%s', (_part, tokens) => {
+  it.each(tokens)('%s: 401', async (_name, token) => {
+    expect(await ask(token(forger))).toEqual(INVALID_TOKEN);
+    expect(await service.store.count()).toBe(0);
+  });
+});
+
+it('no address in a token was asked, and the provider for its keys alone', () => {
+  expect(trap.asked).toEqual([]);
+  const paths = new Set(provider.asked);
+  expect(paths).toEqual(new Set(['/.well-known/openid-configuration', '/jwks']));
+});
+
+it('the log says what is wrong with a token, in words of its own', () => {
+  expect(lines).toContain('a JSON Web Token is invalid: ERR_JWT_CLAIM_VALIDATION_FAILED, aud');
+  const line = /^a JSON Web Token is invalid: (ERR_\w+(, [a-z]+)?|its key cannot be used)$/;
+  for (const said of new Set(lines)) expect(said).toMatch(line);
+});
+
+it('a token with any one character changed does not hold', async () => {
+  const token = forger.signed();
+  const changes = fc.record({
+    at: fc.nat(token.length - 1),
+    to: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  });
+  await fc.assert(
+    fc.asyncProperty(changes, async ({ at, to }) => {
+      fc.pre(token[at] !== to);
+      const changed = token.slice(0, at) + to + token.slice(at + 1);
+      expect(await ask(changed)).toEqual(INVALID_TOKEN);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('what is no attack holds', () => {
+  it.each<NamedToken>([
+    ['a token as it should be', (f) => f.signed()],
+    ['past within the skew of clocks', (f) => f.signed({ exp: seconds(-20) })],
+    ['not yet within the skew of clocks', (f) => f.signed({ nbf: seconds(20) })],
+    ['one of several audiences', (f) => f.signed({ aud: ['https://other.example', AUDIENCE] })],
+    ['without a key id, where there is one key', (f) => f.signed({}, { kid: undefined })],
+    ['of the type JWT', (f) => f.signed({}, { typ: 'JWT' })],
+    ['of the type application/at+jwt', (f) => f.signed({}, { typ: 'application/at+JWT' })],
+    ['of no type', (f) => f.signed({}, { typ: undefined })],
+    ['the scope in scp', (f) => f.signed({ scope: undefined, scp: 'x plants:create' })],
+    ['the scope in a list', (f) => f.signed({ scope: undefined, scp: ['x', 'plants:create'] })],
+    ['a holder of 255 characters', (f) => f.signed({ sub: 'x'.repeat(255) })],
+    ['an address in jku, which is not asked', (f) => f.signed({}, { jku: f.trapUrl })],
+  ])('%s', async (_name, token) => {
+    expect((await ask(token(forger))).status).toBe(200);
+    expect(trap.asked).toEqual([]);
+  });
+
+  it.each<[string, object]>([
+    ['no scope', { scope: undefined }],
+    ['a longer one', { scope: 'plants:created plants:create:all' }],
+    ['one in another case', { scope: 'Plants:Create' }],
+    ['an object', { scope: { 'plants:create': true } }],
+    ['a list in a text', { scope: 'plants:create,x' }],
+  ])('but %s is not the scope: 403', async (_name, over) => {
+    expect((await ask(forger.signed(over))).status).toBe(403);
+  });
+});

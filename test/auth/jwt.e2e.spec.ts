@@ -1,0 +1,146 @@
+/** @engine sqlite */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { bySecret, forge } from '../support/forge.js';
+import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
+import type { Received } from '../support/received.js';
+import { Service } from '../support/service.js';
+
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+const PLANT = '{"id":7,"name":"oak"}';
+
+let provider: IdentityProvider;
+let service: Service;
+beforeAll(async () => {
+  provider = await IdentityProvider.start();
+  service = await Service.start(provider.env);
+});
+afterAll(async () => {
+  await service.stop();
+  await provider.stop();
+});
+
+/** Sends a plant with a token. */
+function post(token: string, to = service): Promise<Received> {
+  return to.client.post(PLANT, {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+  });
+}
+
+/** Sends it until it is answered with a status. */
+async function postUntil(status: number, token: string, to = service): Promise<Received> {
+  for (;;) {
+    const answer = await post(token, to);
+    if (answer.status === status) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+it('a token of the identity provider holds, again and again', async () => {
+  const token = await provider.token();
+  for (let time = 0; time < 3; time++) {
+    expect(await post(token)).toMatchObject({ status: 200, body: { name: 'oak' } });
+  }
+  expect(await service.store.count()).toBe(1);
+});
+
+it("the service's own tokens hold beside it, and are never asked for a scope", async () => {
+  expect((await post(service.token)).status).toBe(200);
+});
+
+it.each(['plants:water', ''])('with the scope "%s" it answers 403', async (scope) => {
+  const token = await provider.token(scope);
+  for (let time = 0; time < 2; time++) {
+    expect(await post(token)).toMatchObject({
+      status: 403,
+      body: { error: 2002, message: 'the token lacks the scope' },
+      headers: {
+        'www-authenticate':
+          'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+      },
+    });
+  }
+});
+
+it('one of several scopes will do', async () => {
+  expect((await post(await provider.token('plants:water plants:create'))).status).toBe(200);
+});
+
+it('is refused without an identity provider, as any other token is', async () => {
+  const alone = await Service.start();
+  expect(await post(await provider.token(), alone)).toMatchObject({
+    status: 401,
+    body: { error: 2001, message: 'invalid or expired token' },
+  });
+  await alone.stop();
+});
+
+it('is read again once it has expired, even if it was used before', async () => {
+  const claims = { iss: provider.issuer, aud: AUDIENCE, sub: 'x', scope: 'plants:create' };
+  // Within the skew of clocks that is allowed for, and with time for a slow machine to use it first.
+  const exp = Math.floor(Date.now() / 1000) - 20;
+  const token = await provider.key().sign({ ...claims, exp });
+  expect((await post(token)).status).toBe(200);
+  await postUntil(401, token);
+});
+
+describe('the provider', () => {
+  it('is unavailable: known keys go on working, for tokens not seen before too', async () => {
+    const seen = await provider.token();
+    const unseen = await provider.token();
+    expect((await post(seen)).status).toBe(200);
+    await provider.stop();
+    expect((await post(seen)).status).toBe(200);
+    expect((await post(unseen)).status).toBe(200);
+    await provider.listen();
+  });
+
+  it('has a new key: it is found, and the old one no longer holds', async () => {
+    const old = await provider.token();
+    expect((await post(old)).status).toBe(200);
+    await provider.rotate('second');
+    await postUntil(200, await provider.token());
+    expect(await post(old)).toMatchObject({ status: 401, body: { error: 2001 } });
+  });
+
+  it('is unavailable from the start: 503 until it comes, but not for the service’s own tokens', async () => {
+    const token = await provider.token();
+    await provider.stop();
+    const early = await Service.start(provider.env);
+    expect(await post(token, early)).toMatchObject({
+      status: 503,
+      body: { error: 5004, message: 'the identity provider is unavailable' },
+      headers: { 'retry-after': '1' },
+    });
+    expect((await post(early.token, early)).status).toBe(200);
+    expect((await post('no.json.web', early)).status).toBe(401);
+    // No key would make it good: there is nothing to wait for.
+    expect((await post(forge({ alg: 'HS256' }, {}, bySecret('')), early)).status).toBe(401);
+    await provider.listen();
+    expect((await postUntil(200, token, early)).status).toBe(200);
+    await early.stop();
+  });
+});
+
+it('every algorithm with a private key will do, and each key has its own', async () => {
+  const all = await IdentityProvider.start(...ALGORITHMS);
+  const ready = await Service.start(all.env);
+  const exp = Math.floor(Date.now() / 1000) + 60;
+  const claims = { iss: all.issuer, aud: AUDIENCE, sub: 'x', scope: 'plants:create', exp };
+  for (const alg of ALGORITHMS) {
+    const token = await all.key(alg).sign(claims);
+    expect([alg, (await post(token, ready)).status]).toEqual([alg, 200]);
+    const [first, second] = ALGORITHMS.filter((other) => other !== alg);
+    for (const kid of [first, second, undefined]) {
+      // RS256 and RS512, say, fit one another's keys, but for the algorithm that the key set names.
+      const other = await all.key(alg).sign(claims, { kid: kid as string });
+      const fits = kid === undefined;
+      expect([alg, kid, (await post(other, ready)).status]).toEqual([alg, kid, fits ? 200 : 401]);
+    }
+  }
+  await ready.stop();
+  await all.stop();
+});

@@ -1,0 +1,65 @@
+/** @engine sqlite */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { TokensService } from '../../src/auth/tokens.service.js';
+import { Client } from '../support/client.js';
+import { RawConnection, requestText } from '../support/raw-connection.js';
+import { Service } from '../support/service.js';
+import { tally } from '../support/tally.js';
+
+let service: Service;
+afterEach(() => service.stop());
+
+const REFUSED = '429 {"error":4000,"message":"over the rate limit of the token"}';
+const body = '{"id":1,"name":"n"}';
+
+it('is off by default', async () => {
+  service = await Service.start();
+  const { headers } = await service.client.post(body);
+  expect(headers).not.toHaveProperty('ratelimit');
+  expect(headers).not.toHaveProperty('ratelimit-policy');
+});
+
+describe('RATE_LIMIT=5/h', () => {
+  it('lets each token have so many requests, good ones and bad ones, and tells what is left', async () => {
+    service = await Service.start({ RATE_LIMIT: '5/h' });
+    const other = new Client(service.port, await service.app.get(TokensService).create('other'));
+    const bodies = [body, '', body, '{', body, body, ''];
+    const answers = [];
+    for (const text of bodies) answers.push(await service.client.post(text));
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 200, 400, 200, 429, 429]);
+    for (const [i, { headers }] of answers.entries()) {
+      expect(headers['ratelimit-policy']).toBe('"token";q=5;w=3600');
+      const [, left, seconds] = /^"token";r=(\d+);t=(\d+)$/.exec(headers.ratelimit ?? '') ?? [];
+      expect(left).toBe(String(Math.max(0, 4 - i)));
+      expect(Number(seconds)).toBeGreaterThan(0);
+      expect(Number(seconds)).toBeLessThanOrEqual(3_600);
+      expect(headers['retry-after']).toBe(i < 5 ? undefined : seconds);
+    }
+    expect(tally(answers.slice(5))).toEqual({ [REFUSED]: 2 });
+    // Who has no token that holds is not counted, and another token has a limit of its own.
+    const stranger = await service.client.post(body, {});
+    expect(stranger.headers).not.toHaveProperty('ratelimit');
+    expect((await other.post(body)).headers.ratelimit).toMatch(/r=4/);
+    other.close();
+  });
+
+  it('refuses before it reads the body', async () => {
+    service = await Service.start({ RATE_LIMIT: '1/h' });
+    await service.client.post(body);
+    const connection = await RawConnection.open(service.port);
+    const headers = { ...service.client.headers, 'content-length': '20', expect: '100-continue' };
+    const answer = await connection.write(requestText(headers)).read();
+    expect(tally([answer])).toEqual({ [REFUSED]: 1 });
+    connection.close();
+  });
+});
+
+it('RATE_LIMIT=3/s: a refused request goes through after the seconds in Retry-After', async () => {
+  service = await Service.start({ RATE_LIMIT: '3/s' });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => service.client.post(body)));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  const seconds = Number(refused[0]?.headers['retry-after']);
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  expect((await service.client.post(body)).status).toBe(200);
+});

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { runCli, type Ran } from '../support/cli.js';
+import { runHere } from '../support/cli-in-process.js';
+import { Client } from '../support/client.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await ServiceProcess.start();
+});
+afterAll(() => service.remove());
+
+function cli(line: string, runner = runHere): Promise<Ran> {
+  const { folder, url } = service.store;
+  return runner([...line.split(' '), '--quiet'], { cwd: folder, env: { DATABASE_URL: url } });
+}
+
+/** The status of a request with a token. */
+async function use(token: string): Promise<number> {
+  const client = new Client(service.port, token);
+  const { status } = await client.create({ id: 1n, name: 'oak' });
+  client.close();
+  return status;
+}
+
+async function until(token: string, status: number): Promise<void> {
+  while ((await use(token)) !== status) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+it('a rotated token works until the overlap is over, its successor from the start', async () => {
+  const old = (await cli('token create nursery')).stdout.trim();
+  expect(await use(old)).toBe(200);
+  const rotated = await cli('token rotate nursery');
+  expect(rotated).toMatchObject({ code: 0, stderr: '' });
+  const next = rotated.stdout.trim();
+  expect(rotated.stdout).toBe(`${next}\n`);
+  expect([await use(old), await use(next)]).toEqual([200, 200]);
+  const last = (await cli('token rotate nursery --overlap 1s')).stdout.trim();
+  await until(old, 401);
+  await until(next, 401);
+  expect(await use(last)).toBe(200);
+});
+
+it('a token that expires soon is warned of until it is rotated', async () => {
+  const warning =
+    /^warning: orchard \(\d+\) expires [-\d]+ [:\d]+ UTC: run npx plant-store token rotate orchard\n$/;
+  await cli('token create orchard --expires 10d');
+  const { stdout, stderr } = await cli('token list');
+  expect(stdout).toMatch(/\n\d+ +orchard +expires soon +/);
+  expect(stderr).toMatch(warning);
+  expect((await cli('token list --json')).stderr).toMatch(warning);
+  await cli('token rotate orchard --expires 90d');
+  const json = await cli('token list --json');
+  expect(json.stderr).toBe('');
+  const tokens = JSON.parse(json.stdout) as { name: string; state: string }[];
+  const states = tokens.filter(({ name }) => name === 'orchard').map(({ state }) => state);
+  expect(states).toEqual(['expires soon', 'active']);
+  await cli('token revoke orchard');
+});
+
+it('rotations at once take turns', async () => {
+  await cli('token create grove');
+  const ran = await Promise.all(
+    [1, 2, 3].map(() => cli('token rotate grove --overlap 0s', runCli)),
+  );
+  expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+    ran.map(() => ({ code: 0, stderr: '' })),
+  );
+  const statuses = await Promise.all(ran.map(({ stdout }) => use(stdout.trim())));
+  expect(statuses.sort()).toEqual([200, 401, 401]);
+});
+
+it('a rotation of a name that no token has fails in one line', async () => {
+  const { code, stdout, stderr } = await cli('token rotate nobody');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: no [^\n]*nobody[^\n]*: create one\n$/);
+});
+
+it('a token that is rotated without an overlap stops, as all do that are revoked by their age', async () => {
+  const old = (await cli('token create garden')).stdout.trim();
+  expect(await use(old)).toBe(200);
+  const successor = (await cli('token rotate garden --overlap 0s')).stdout.trim();
+  await until(old, 401);
+  expect(await use(successor)).toBe(200);
+  const { stdout } = await cli('token list --json');
+  const tokens = JSON.parse(stdout) as { name: string; state: string }[];
+  const active = tokens.filter(({ state }) => state === 'active').map(({ name }) => name);
+  expect(active).toEqual(expect.arrayContaining(['first', 'garden']));
+  const all = await cli('token revoke --all-created-before 2999-01-01');
+  const revoked = `revoked ${active.length}: ${active.join(', ')}\n`;
+  expect(all).toEqual({ code: 0, stdout: revoked, stderr: '' });
+  await until(successor, 401);
+  await until(service.token, 401);
+  const again = await cli('token revoke --all-created-before 2999-01-01');
+  expect(again).toEqual({ code: 0, stdout: 'revoked 0\n', stderr: '' });
+});

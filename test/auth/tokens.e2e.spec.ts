@@ -1,0 +1,156 @@
+import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
+import { TokensService } from '../../src/auth/tokens.service.js';
+import { runCli } from '../support/cli.js';
+import { Client } from '../support/client.js';
+import { Service } from '../support/service.js';
+
+let service: Service;
+let other: Client;
+beforeAll(async () => {
+  service = await Service.start();
+  other = await clientOf('other');
+});
+afterAll(async () => {
+  other.close();
+  await service.stop();
+});
+beforeEach(() => service.store.execute('DELETE FROM plants'));
+
+/** What is kept of the creation of each plant, in the order of the ids. */
+function trail(): Promise<{ id: bigint; token: string; created_at: bigint }[]> {
+  return service.store.rows(`
+    SELECT plants.id, tokens.name AS token, plants.created_at
+    FROM plants JOIN tokens ON plants.created_by = 'token:' || tokens.id ORDER BY plants.id`);
+}
+
+/** A client with a token of its own; the token expires in so many milliseconds, or never. */
+async function clientOf(name: string, lifetime?: number): Promise<Client> {
+  return new Client(service.port, await service.app.get(TokensService).create(name, lifetime));
+}
+
+describe('a plant', () => {
+  it('carries the token that created it, and when', async () => {
+    const before = Date.now();
+    const clients = [service.client, other, other, service.client];
+    await Promise.all(clients.map((client, i) => client.create({ id: BigInt(i), name: 'oak' })));
+    const after = Date.now();
+    const found = await trail();
+    expect(found.map(({ token }) => token)).toEqual(['test', 'other', 'other', 'test']);
+    for (const { created_at: at } of found) {
+      expect(Number(at)).toBeGreaterThanOrEqual(before);
+      expect(Number(at)).toBeLessThanOrEqual(after);
+    }
+  });
+
+  it('keeps its first creator, whoever repeats it or claims its id', async () => {
+    await service.client.create({ id: 1n, name: 'oak' });
+    const first = await trail();
+    expect((await other.create({ id: 1n, name: 'oak' })).status).toBe(200);
+    expect((await other.create({ id: 1n, name: 'alder' })).status).toBe(400);
+    expect(await trail()).toEqual(first);
+  });
+
+  it('has one creator where several race, and all are told 200', async () => {
+    const race = Array.from({ length: 100 }, (_, i) =>
+      (i % 2 === 0 ? service.client : other).create({ id: 1n, name: 'oak', tag: 't' }),
+    );
+    const answers = await Promise.all(race);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await trail()).toHaveLength(1);
+  });
+
+  it('keeps no other creator than its own beside one that the store refuses', async () => {
+    await service.store.refuse('bad');
+    const clients = Array.from({ length: 60 }, (_, i) => (i % 3 === 0 ? other : service.client));
+    const named = (i: number) => (i === 7 ? 'bad' : 'good');
+    await Promise.all(clients.map((client, i) => client.create({ id: BigInt(i), name: named(i) })));
+    const wanted = clients.map((client, i) => [BigInt(i), client === other ? 'other' : 'test']);
+    const found = (await trail()).map(({ id, token }) => [id, token]);
+    expect(found).toEqual(wanted.filter(([id]) => id !== 7n));
+  });
+});
+
+describe('the last use of a token', () => {
+  it('is in the store once the service has ended, at the latest; none of one never used', async () => {
+    const ending = await Service.start();
+    await ending.app.get(TokensService).create('unused');
+    await ending.client.post('{"id":1,"name":"oak"}');
+    await ending.client.send({ headers: {}, body: '{"id":1,"name":"oak"}' });
+    const before = Date.now();
+    await ending.client.post('{"id":2,"name":"oak"}');
+    const after = Date.now();
+    ending.client.close();
+    await ending.app.close();
+    const uses = await ending.store.rows<{ name: string; last_used_at: bigint | null }>(
+      'SELECT name, last_used_at FROM tokens ORDER BY name',
+    );
+    await ending.store.remove();
+    expect(uses).toEqual([
+      { name: 'test', last_used_at: expect.any(BigInt) },
+      { name: 'unused', last_used_at: null },
+    ]);
+    expect(Number(uses[0]?.last_used_at)).toBeGreaterThanOrEqual(before);
+    expect(Number(uses[0]?.last_used_at)).toBeLessThanOrEqual(after);
+  });
+});
+
+describe('a token stops working', () => {
+  /** Milliseconds within which a revoked token does so on every process (README, "Tokens"). */
+  const DEADLINE = 5_000;
+  const REVOKED = { status: 401, body: { error: 2001, message: 'invalid or expired token' } };
+  const ask = (client: Client) => client.post('{"id":1,"name":"oak"}');
+
+  /** Revokes a token as another process does. */
+  async function revoke(name: string): Promise<void> {
+    await runCli(['token', 'revoke', name], {
+      cwd: tmpdir(),
+      env: { DATABASE_URL: service.store.url },
+    });
+  }
+
+  /** Uses a token until the deadline, which must not make the service believe in it for longer. */
+  async function use(client: Client): Promise<number[]> {
+    const statuses: number[] = [];
+    for (let waited = 0; waited < DEADLINE; waited += 250) {
+      statuses.push((await ask(client)).status);
+      await sleep(250);
+    }
+    return statuses;
+  }
+  afterEach(() => void jest.restoreAllMocks());
+
+  it('that another process has revoked, however much it is used', async () => {
+    const revoked = await clientOf('revoked');
+    expect((await ask(revoked)).status).toBe(200);
+    await revoke('revoked');
+    await use(revoked);
+    expect(await ask(revoked)).toMatchObject(REVOKED);
+    revoked.close();
+  });
+
+  it('revoked or expired, and stays so, even where the wall clock is set back meanwhile', async () => {
+    const [revoked, brief] = [await clientOf('revoked'), await clientOf('brief', 1_500)];
+    for (const client of [revoked, brief]) expect((await ask(client)).status).toBe(200);
+    while ((await ask(brief)).status === 200) await sleep(100);
+    const clock = Date.now.bind(Date);
+    let steps = 0;
+    // An hour back each time that anyone looks at it.
+    jest.spyOn(Date, 'now').mockImplementation(() => clock() - 3_600_000 * ++steps);
+    await revoke('revoked');
+    const [, statuses] = await Promise.all([use(revoked), use(brief)]);
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    for (const client of [revoked, brief]) expect(await ask(client)).toMatchObject(REVOKED);
+    for (const client of [revoked, brief]) client.close();
+  });
+});

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { Service } from '../support/service.js';
+
+// Not part of `npm test`, which runs on a machine without a browser: `npm run test:browser`.
+const { CHROMIUM = '/usr/bin/chromium' } = process.env;
+
+let service: Service;
+let browser: Browser;
+let page: Page;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  service = await Service.start();
+  browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  });
+  page = await browser.newPage({ viewport: { width: 1100, height: 1000 } });
+  // A script, a style or a picture that the page's own security policy refuses is told here.
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(`http://127.0.0.1:${service.port}/docs`);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+/** Gives the page a token, as an integrator pastes it. */
+async function authorize(token: string): Promise<void> {
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  await page.locator('.modal-ux input').fill(token);
+  await page.locator('.modal-ux .authorize').click();
+  await page.locator('.modal-ux .btn-done').click();
+}
+
+/** Sends the operation's plant, or another one; what the page shows of the answer. */
+async function tryOut(plant?: string): Promise<string> {
+  const tryIt = page.getByRole('button', { name: 'Try it out' });
+  const execute = page.getByRole('button', { name: 'Execute' });
+  await tryIt.or(execute).first().waitFor();
+  if (await tryIt.isVisible()) await tryIt.click();
+  if (plant !== undefined) await page.locator('.body-param__text').fill(plant);
+  const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+  await execute.click();
+  await answered;
+  const answer = page.locator('.live-responses-table .response').first();
+  await answer.waitFor();
+  return answer.innerText();
+}
+
+/** Its value, as a script of the page would read it. */
+const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
+const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+
+it('shows the operation at once, fits a phone with its dialog, and follows the system into the dark', async () => {
+  await page.locator('.opblock.is-open .headers').first().waitFor();
+  expect(await background()).toBe('rgb(250, 250, 250)');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.locator('html.dark-mode').waitFor();
+  expect(await background()).toBe('rgb(28, 32, 34)');
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.waitForFunction('innerWidth === 390');
+  expect(await width()).toBe(390);
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  const box = await page.locator('.modal-ux .close-modal').boundingBox();
+  expect((box?.x ?? NaN) + (box?.width ?? NaN)).toBeLessThanOrEqual(390);
+  await page.locator('.modal-ux .btn-done').click();
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1100, height: 1000 });
+});
+
+const reload = () => page.reload({ waitUntil: 'networkidle' });
+const onDisk = () => page.evaluate('JSON.stringify([localStorage, document.cookie])');
+
+it('lets a developer authorize, reload, send a plant, and see the answer and a refusal', async () => {
+  // As it stands in the header, which is what people copy.
+  await authorize(`Bearer ${service.token} `);
+  await reload();
+  expect(await tryOut()).toContain('"name": "Common alder"');
+  const stored = { id: 3n, name: 'Common alder', tag: 'Alnus glutinosa' };
+  expect(await service.store.plant(3n)).toEqual(stored);
+  expect(await tryOut('{"id": 3, "name": "Oak"}')).toContain('"error": 1004');
+  expect(await service.store.plant(3n)).toEqual(stored);
+  expect(await onDisk()).toBe('[{},""]');
+});
+
+it('forgets the token at Logout, for the next reload too', async () => {
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  await page.getByRole('button', { name: 'Remove authorization' }).click();
+  await page.locator('.modal-ux .btn-done').click();
+  await reload();
+  expect(await tryOut()).toContain('"error": 2000');
+});
+
+it('shows the refusal of a token that is none', async () => {
+  await authorize('plant_x');
+  await expect(tryOut()).resolves.toContain('"error": 2001');
+});
+
+it('sends plants to the host that the page came from, whatever its name', async () => {
+  await page.goto(`http://localhost:${service.port}/docs`, { waitUntil: 'networkidle' });
+  await authorize(service.token);
+  expect(await tryOut()).toContain('"name": "Common alder"');
+});
+
+it('loads nothing that the browser complains about', () => {
+  // Chromium tells of every answer that is no success.
+  const refusals = /^Failed to load resource: the server responded with a status of 40[01] /;
+  expect(complaints.filter((complaint) => !refusals.test(complaint))).toEqual([]);
+});

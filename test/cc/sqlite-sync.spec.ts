@@ -1,0 +1,111 @@
+/** @engine sqlite */
+import { readFileSync, statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli } from '../support/cli.js';
+import { FailingSync } from '../support/failing-sync.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+
+/** The exit code of an I/O error (sysexits.h). */
+const EX_IOERR = 74;
+const OAK = { id: 1n, name: 'oak' };
+
+let store: SqliteStore;
+beforeEach(() => {
+  store = new SqliteStore();
+});
+afterEach(() => store.remove());
+
+/** Starts the service on a disk of which a sync of that file can fail. */
+async function startOn(file: string, env: Record<string, string> = {}) {
+  const disk = new FailingSync(store.folder, file);
+  const service = await ServiceProcess.start({ store, env: { ...disk.env, ...env } });
+  return { disk, service };
+}
+
+/** Sends a plant; false where that got no 200, for which a broken connection will do. */
+async function isStored(service: ServiceProcess, plant: { id: bigint; name: string }) {
+  const answer = service.client().create(plant);
+  return answer.then(({ status }) => status === 200).catch(() => false);
+}
+
+describe('a failed sync ends the process, without a close, and the next start recovers', () => {
+  it('of a commit: exit 74, no 200, a line that says so', async () => {
+    const { disk, service } = await startOn('-wal');
+    expect(await isStored(service, OAK)).toBe(true);
+    const file = readFileSync(store.path);
+    const log = statSync(`${store.path}-wal`).size;
+    disk.arm();
+    const answers = await Promise.all([2n, 3n].map((id) => isStored(service, { ...OAK, id })));
+    expect(answers).toEqual([false, false]);
+    expect(await service.exited).toEqual({ code: EX_IOERR, signal: null });
+    expect(service.output).toContain(
+      'the sync of a commit failed (SQLITE_IOERR_FSYNC): ' +
+        'the process ends, and the next start recovers the store from its log',
+    );
+    // Nothing was written back on the way out.
+    expect(readFileSync(store.path).equals(file)).toBe(true);
+    expect(statSync(`${store.path}-wal`).size).toBeGreaterThanOrEqual(log);
+
+    const next = await ServiceProcess.start({ store, token: service.token });
+    expect(await isStored(next, OAK)).toBe(true);
+    await next.kill();
+    expect(await store.plant(1n)).toMatchObject(OAK);
+  });
+
+  it('of the file, when the log is written back: exit 74, and the log stays', async () => {
+    const { disk, service } = await startOn('store.sqlite', { BODY_LIMIT: '1mb' });
+    const client = service.client(1);
+    const name = 'x'.repeat(1_000_000);
+    const acknowledged: bigint[] = [];
+    disk.arm();
+    while (disk.isArmed) {
+      const id = BigInt(acknowledged.length);
+      const answer = await client.create({ id, name }).catch(() => undefined);
+      if (answer?.status !== 200) break;
+      acknowledged.push(id);
+    }
+    expect(await service.exited).toEqual({ code: EX_IOERR, signal: null });
+    expect(service.output).toContain('writing the log back failed (SQLITE_IOERR_FSYNC): ');
+    expect(acknowledged.length).toBeGreaterThan(20);
+    expect(statSync(`${store.path}-wal`).size).toBeGreaterThan(acknowledged.length * name.length);
+
+    const next = await ServiceProcess.start({ store, token: service.token });
+    await next.kill();
+    const stored = new Set((await store.plants()).map(({ id }) => id));
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+    expect(await store.rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  });
+
+  it('of a start: it is refused with a line, and the next one goes on', async () => {
+    const { disk, service } = await startOn('-wal');
+    expect(await isStored(service, OAK)).toBe(true);
+    await service.kill();
+    disk.arm();
+    const { code, stderr } = await runMain(store, { ...disk.env, MIGRATE: 'off' });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'DATABASE_URL: the store cannot be opened: disk I/O error\n',
+    });
+    const next = await ServiceProcess.start({ store, token: service.token });
+    expect(await isStored(next, OAK)).toBe(true);
+    await next.kill();
+  });
+
+  it('of a restore: exit 74, and a line on stderr', async () => {
+    const cwd = store.folder;
+    const restored = `${store.folder}/restored.sqlite`;
+    for (const url of [store.url, `sqlite:${restored}`]) {
+      await runCli(['migrate'], { cwd, env: { DATABASE_URL: url } });
+    }
+    await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
+    const backup = `${store.folder}/backup.sqlite`;
+    await runCli(['backup', backup], { cwd, env: { DATABASE_URL: store.url } });
+    const disk = new FailingSync(store.folder, 'restored.sqlite-wal');
+    disk.arm();
+    const env = { ...disk.env, DATABASE_URL: `sqlite:${restored}` };
+    const { code, stdout, stderr } = await runCli(['restore', backup], { cwd, env });
+    expect({ code, stdout }).toEqual({ code: EX_IOERR, stdout: '' });
+    expect(stderr).toMatch(/^error: the sync of a commit failed \(SQLITE_IOERR_FSYNC\): .+\n$/m);
+  });
+});

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { cli, contentOf, fillWith, makeToken, PLANTS, put } from '../support/backups.js';
+import { ENGINE } from '../support/engine.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+import { file, source, target } from '../support/two-stores.js';
+
+const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+const DIGEST = 'sha256 [0-9a-f]{64}';
+
+const report = (plants: number, tokens: number) =>
+  new RegExp(`^plants: ${plants}, ${DIGEST}\ntokens: ${tokens}, ${DIGEST}\n$`);
+
+/** A store of the test's own in what a backup has made. */
+function storeOf(backup: string): SqliteStore {
+  const store = new SqliteStore();
+  const { path } = store;
+  copyFileSync(backup, join(store.folder, 'backup.sqlite'));
+  return Object.assign(store, {
+    path: join(store.folder, 'backup.sqlite'),
+    url: store.url.replace(path, join(store.folder, 'backup.sqlite')),
+  });
+}
+
+/** Runs a command in a process of its own. */
+function start(store: TemporaryStore, ...args: string[]) {
+  const env = { PATH: process.env.PATH, DATABASE_URL: store.url };
+  return spawn(process.execPath, [CLI, ...args], { cwd: store.folder, env, stdio: 'ignore' });
+}
+
+describe('backup and restore', () => {
+  it('keep every plant, who created it, and every token, from engine to engine and back', async () => {
+    await makeToken(source, 'kept');
+    await cli(source, 'token revoke kept');
+    await makeToken(source, 'gone');
+    await source.execute("DELETE FROM tokens WHERE name = 'gone'");
+    const secret = await makeToken(source, 'kept');
+    await source.execute('UPDATE tokens SET last_used_at = created_at + 5 WHERE id = 3');
+    put(source, PLANTS);
+    await source.execute(fillWith(5_000));
+
+    const made = await cli(source, `backup ${file}`);
+    expect(made).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(report(5_000 + PLANTS.length, 2)),
+      stderr: '',
+    });
+    expect(await cli(target, `restore ${file}`)).toEqual(made);
+    expect(await contentOf(target)).toEqual(await contentOf(source));
+    const counted = expect.objectContaining({
+      plants: { count: 5_000 + PLANTS.length, sha256: expect.any(String) },
+    });
+    expect(JSON.parse((await cli(target, `restore ${file} --json`)).stdout)).toEqual(counted);
+
+    // The next token has a number of its own.
+    const id = `SELECT CAST(id AS bigint) AS id FROM tokens WHERE name = 'next'`;
+    await makeToken(target, 'next');
+    expect(await target.rows(id)).toEqual([{ id: 4n }]);
+    await target.execute("DELETE FROM tokens WHERE name = 'next'");
+
+    const back = `${file}.back`;
+    expect(await cli(target, `backup ${back}`)).toEqual(made);
+    const service = await ServiceProcess.start({ store: storeOf(back), token: secret });
+    expect(await contentOf(service.store)).toEqual(await contentOf(source));
+    expect((await service.client().create({ id: 77n, name: 'new' })).status).toBe(200);
+    await service.remove();
+  });
+
+  it('go on where no one reads what they say, and leave nothing beside the file', async () => {
+    await source.execute(fillWith(1_000));
+    const child = spawn(process.execPath, [CLI, 'backup', file], {
+      cwd: source.folder,
+      env: { PATH: process.env.PATH, DATABASE_URL: source.url },
+    });
+    child.stderr.destroy();
+    child.stdout.destroy();
+    await once(child, 'exit');
+    expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
+  });
+
+  it('of an empty store is empty', async () => {
+    for (const line of [`backup ${file}`, `restore ${file}`, `restore ${file}`]) {
+      expect(await cli(target, line)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(report(0, 0)),
+      });
+    }
+  });
+
+  it('holds one moment of a service that writes, for its owner alone', async () => {
+    const service = await ServiceProcess.start({ store: target });
+    const client = service.client();
+    let [stored, isOver] = [0n, false];
+    const writing = (async () => {
+      while (!isOver) {
+        await client.create({ id: stored, name: 'oak' });
+        stored += 1n;
+      }
+    })();
+    while (stored < 50n) await sleep(5);
+    const before = stored;
+    const child = start(target, 'backup', file);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    isOver = true;
+    await writing;
+    await service.kill();
+    const backup = storeOf(file);
+    const ids = (await backup.plants()).map(({ id }) => id);
+    expect(ids.length).toBeGreaterThanOrEqual(Number(before));
+    expect(ids).toEqual(ids.map((_, i) => BigInt(i)));
+    await backup.remove();
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+    expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
+  });
+});
+
+describe('a restore that was killed', () => {
+  it('continues where it was', async () => {
+    const total = 30_000;
+    await makeToken(source, 'nursery');
+    await source.execute(fillWith(total));
+    const made = await cli(source, `backup ${file}`);
+    const child = start(target, 'restore', file);
+    const ended = once(child, 'exit');
+    while ((await target.count()) === 0) await sleep(5);
+    child.kill('SIGKILL');
+    await ended;
+    const count = await target.count();
+    expect(count).toBeLessThan(total);
+    await target.execute(
+      `UPDATE plants SET created_at = 5 WHERE id = (SELECT MAX(id) FROM plants)`,
+    );
+    expect(await cli(target, `restore ${file}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('plants that the backup has not'),
+    });
+    expect(await target.count()).toBe(count);
+    await target.execute(`DELETE FROM plants WHERE id = (SELECT MAX(id) FROM plants)`);
+    expect(await cli(target, `restore ${file}`)).toEqual(made);
+    expect(await contentOf(target)).toEqual(await contentOf(source));
+  });
+});
+
+describe('a store that is not empty', () => {
+  it.each([
+    ['plants', "INSERT INTO plants (id, name) VALUES (1, 'own')"],
+    ['plants', "INSERT INTO plants (id, name) VALUES (9223372036854775807, 'highest')"],
+    ['tokens', "INSERT INTO tokens (name, hash, created_at) VALUES ('own', 'h', 1)"],
+  ])('is left as it is: %s, %s', async (kind, sql) => {
+    put(source, PLANTS);
+    await makeToken(source, 'nursery');
+    await cli(source, `backup ${file}`);
+    await target.execute(sql);
+    const before = await contentOf(target);
+    expect(await cli(target, `restore ${file}`)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: the store has ${kind} that the backup has not: restore fills an empty store; nothing was written\n`,
+    });
+    expect(await contentOf(target)).toEqual(before);
+  });
+});
+
+it('a store that is not there is not made', async () => {
+  await cli(source, `backup ${file}`);
+  const missing = join(source.folder, 'missing', 'store.sqlite');
+  if (ENGINE === 'sqlite') Object.assign(target, { url: `sqlite:${missing}` });
+  else await target.execute('DROP TABLE plants, tokens, migrations');
+  for (const line of [`backup ${file}.2`, `restore ${file}`, 'export', 'export x.ndjson']) {
+    const { code, stdout, stderr } = await cli(target, line);
+    expect({ line, code, stdout }).toEqual({ line, code: 1, stdout: '' });
+    expect(stderr).toBe(
+      `error: DATABASE_URL: the store cannot be opened: ${
+        ENGINE === 'sqlite' ? `there is no file ${missing}` : 'it is not a plant store'
+      }; run this in the service's folder, or set DATABASE_URL; \`npx plant-store migrate\` creates a new store\n`,
+    );
+  }
+  expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
+  if (ENGINE === 'postgres') {
+    expect(await target.rows("SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
+  }
+});

@@ -1,0 +1,267 @@
+/** @engine sqlite */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli, type Ran } from '../support/cli.js';
+import { VARIABLES, VERSION } from '../../src/config/config.js';
+import { read } from '../support/published.js';
+import { runHere } from '../support/cli-in-process.js';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'plant-store-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
+  runHere(line.split(' '), { cwd, env });
+const ONE_LINE = /^error: [^\n]+\n$/;
+
+describe('help', () => {
+  it.each([
+    '--help',
+    'token create --help',
+    'token list --help',
+    'token rotate --help',
+    'token revoke --help',
+    'token verify --help',
+    'config --help',
+    'migrate --help',
+    'check --help',
+    'import --help',
+    'export --help',
+    'backup --help',
+    'restore --help',
+  ])('%s has an example and needs no store', async (line) => {
+    const { code, stdout, stderr } = await run(line);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/--env-file <file> +read variables/);
+    expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?\b.*:\n {2}\$ .*plant-store /);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('names the exit codes that docs/operating.md has for commands', async () => {
+    const { stdout } = await run('--help');
+    const codes = /Exit codes:\n((?: {2}\d+ .*\n)+)/.exec(stdout)?.[1] ?? '';
+    const rows = read('docs/operating.md').matchAll(/^\| (\d+) +\|[^|]*\| +([^| ].*?) +\|$/gm);
+    const documented = Array.from(rows, ([, code, meaning]) => ({ code, meaning }));
+    const listed = Array.from(codes.matchAll(/^ {2}(\d+) +(.*)$/gm), ([, code, meaning]) => ({
+      code,
+      meaning,
+    }));
+    expect(listed.map(({ code }) => code)).toEqual(['0', '1', '2', '74', '78']);
+    expect(documented).toEqual(expect.arrayContaining(listed));
+  });
+
+  it('tells the version', async () => {
+    expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  });
+
+  it('can be run as a program of its own, by any name, whatever Node.js is found first', async () => {
+    const program = resolve('bin/plant-store');
+    symlinkSync(program, join(cwd, 'plants'));
+    writeFileSync(join(cwd, 'node'), '#!/bin/sh\nexit 9\n', { mode: 0o755 });
+    const env = { PATH: `${cwd}:/usr/bin:/bin` };
+    const run = promisify(execFile)(join(cwd, 'plants'), ['--version'], { cwd, env });
+    expect(await run).toEqual({ stdout: `${VERSION}\n`, stderr: '' });
+  });
+
+  it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(
+    'a process of %s ends as the command does in this one',
+    async (line) => {
+      expect(await runCli(line.split(' '), { cwd })).toEqual(await run(line));
+    },
+  );
+});
+
+describe('a variable of a command', () => {
+  it('may name a file with its value', async () => {
+    writeFileSync(join(cwd, 'token'), 'not a token\n');
+    const { code, stderr } = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching('no valid token') });
+    writeFileSync(join(cwd, 'token'), 'plant_x\n');
+    // Now it has a token, and comes so far as to look for the plants.
+    const ran = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
+    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
+  });
+
+  it.each([
+    ['the command line wins over a file', '--token plant_y', { PLANT_STORE_TOKEN_FILE: 'bad' }],
+    ['the command line wins over a variable', '--token plant_y', { PLANT_STORE_TOKEN: 'not one' }],
+    [
+      'a file wins over an empty variable',
+      '',
+      { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' },
+    ],
+  ])('%s', async (_title, options, env) => {
+    writeFileSync(join(cwd, 'bad'), 'not a token\n');
+    writeFileSync(join(cwd, 'good'), 'plant_x\n');
+    const ran = await run(`import x ${options}`.trim(), env);
+    // It has a token, and comes so far as to look for the plants.
+    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
+  });
+
+  it('that is no secret has no such file', async () => {
+    const env = { PLANT_STORE_URL_FILE: 'none', PLANT_STORE_TOKEN: 'plant_x' };
+    const ran = await run('import x', env);
+    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
+  });
+
+  it.each([
+    ['import x', { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
+    [
+      'import x',
+      { PLANT_STORE_TOKEN_FILE: 'x', PLANT_STORE_TOKEN: 'y' },
+      'PLANT_STORE_TOKEN and PLANT_STORE_TOKEN_FILE must not both be set',
+    ],
+  ])('%s %j', async (line, env, problem) => {
+    const { code, stdout, stderr } = await run(line, env);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toContain(problem);
+  });
+});
+
+describe('bad usage', () => {
+  it.each([
+    ['tokn', "unknown command 'tokn' (Did you mean token?)"],
+    ['config x', 'too many arguments'],
+    ['token create', "missing required argument 'name'"],
+    ['token create x --expires 90', 'A duration is a whole number'],
+    ['token list --hash', "unknown option '--hash'"],
+    ['token create 1st', 'A name starts with a letter'],
+    [`token create ${'x'.repeat(65)}`, 'at most 64'],
+    ['token rotate 1st', 'A name starts with a letter'],
+    ['token rotate', "missing required argument 'name'"],
+    ['token rotate x --overlap 0', 'A duration is a whole number'],
+    ['token rotate x --expires 0s', 'A duration is a whole number'],
+    ['token revoke', 'either a name or id or --all-created-before'],
+    ['token revoke x --all-created-before 2026-11-21', 'either a name or id or'],
+    ['token revoke --all-created-before 2026-02-30', 'A date is like 2026-11-21'],
+    ['token revoke --all-created-before 2026-11-21T13:40', 'a time has a zone'],
+    ['import', "missing required argument 'file'"],
+    ['backup', "missing required argument 'file'"],
+    ['restore x y', 'too many arguments'],
+    ['export --all', "unknown option '--all'"],
+    ['import x', 'no valid token'],
+    ['import x --token', "option '--token <token>' argument missing"],
+    ['import x --token t --url ftp://host', 'not an http or https URL'],
+    ['import x --token t --concurrency 0', 'not a whole number from 1 to 1024'],
+    ['import x --token t --tries many', 'not a whole number from 1 to 99'],
+    ['import . --token t --rejects ./', 'would overwrite the file to import'],
+    ['backup -', 'not the standard output'],
+  ])('%s', async (line, message) => {
+    const { code, stdout, stderr } = await run(line);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toContain(message);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('never shows a token', async () => {
+    const { code, stderr } = await run('import x', { PLANT_STORE_TOKEN: 'se\ncret' });
+    expect(code).toBe(2);
+    expect(stderr).not.toContain('cret');
+  });
+});
+
+describe('a bad configuration or store', () => {
+  it.each(['migrate', 'token list'])('fails %s in one line', async (line) => {
+    const bad = await run(line, { PORT: 'x', LOG_LEVEL: 'loud' });
+    expect(bad).toMatchObject({ code: 78, stdout: '' });
+    expect(bad.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; LOG_LEVEL [^\n]*\n$/);
+    const folder = await run(`${line} --quiet`, { DATABASE_URL: 'sqlite:.' });
+    expect(folder).toMatchObject({ code: 1, stdout: '' });
+    expect(folder.stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened[^\n]*\n$/);
+  });
+});
+
+describe('config', () => {
+  /** The rows of its table, by the variable. */
+  function rowsOf({ stdout }: Ran): Record<string, string[]> {
+    const rows = stdout.split('\n').slice(1, -1);
+    return Object.fromEntries(
+      rows.map((row) => {
+        const [name = '', ...rest] = row.split(/ {2,}/);
+        return [name, rest] as const;
+      }),
+    );
+  }
+
+  it('prints every variable, its value and where it comes from, and no secret', async () => {
+    writeFileSync(join(cwd, '.env'), 'PORT=4000\nHOST=::1\nBODY_LIMIT=\nPGUSER=plants\n');
+    writeFileSync(join(cwd, 'headers'), 'authorization=Bearer%20hunter22\n');
+    const ran = await run('config', {
+      HOST: '0.0.0.0',
+      DATABASE_URL: 'postgres://u:hunter22@db.example:5432/plants?sslmode=require',
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: 'headers',
+    });
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.stderr).toMatch(/store: PostgreSQL db\.example:5432, database plants\n$/);
+    expect(ran.stdout + ran.stderr).not.toContain('hunter22');
+    const rows = rowsOf(ran);
+    expect(Object.keys(rows)).toEqual(VARIABLES.map(({ name }) => name));
+    expect(rows).toMatchObject({
+      PORT: ['4000', '.env'],
+      HOST: ['0.0.0.0', 'environment'],
+      BODY_LIMIT: ['64kb', 'default'],
+      DATABASE_URL: ['postgres://u:***@db.example:5432/plants?sslmode=require', 'environment'],
+      OTEL_EXPORTER_OTLP_HEADERS: ['***', 'OTEL_EXPORTER_OTLP_HEADERS_FILE'],
+      PUBLIC_URL: ['-', 'default'],
+      SHUTDOWN_TIMEOUT: ['25s', 'default'],
+    });
+  });
+
+  it('exits with 78 where it is invalid, and shows each value that is no secret, and its source', async () => {
+    writeFileSync(join(cwd, '.env'), 'NODE_ENV=staging\n');
+    const bad = { PORT: 'many', PUBLIC_URL: 'https://u:hunter22@h' };
+    const ran = await run('config', bad);
+    expect(ran.code).toBe(78);
+    expect(ran.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; PUBLIC_URL [^\n]*\n$/);
+    expect(rowsOf(ran)).toMatchObject({ PORT: ['(invalid)', 'environment'] });
+    const json = await run('config --json', bad);
+    expect(JSON.parse(json.stdout)).toEqual({
+      variables: expect.arrayContaining([
+        { name: 'DOCS', value: 'on', from: 'default' },
+        { name: 'PORT', from: 'environment' },
+      ]),
+      problems: [
+        'PORT must be from 0 to 65535, not "many" (from environment)',
+        expect.stringMatching(/^PUBLIC_URL must be .* fragment \(from environment\)$/),
+        'NODE_ENV must be one of production, development, test, not "staging" (from .env)',
+      ],
+    });
+    expect(ran.stdout + ran.stderr + json.stdout).not.toContain('hunter22');
+  });
+
+  it('looks into the files of TLS', async () => {
+    const { code, stderr } = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
+    expect(code).toBe(78);
+    expect(stderr).toContain('TLS_CERT_FILE must name a file that can be read (ENOENT)');
+  });
+
+  it.each(['config --env-file FILE', '--env-file FILE config', 'config --env-file=FILE'])(
+    'reads the named file instead of .env: %s',
+    async (line) => {
+      writeFileSync(join(cwd, '.env'), 'HOST=::1\n');
+      writeFileSync(join(cwd, 'service.env'), `; no\nPORT="4000"\nAUTH_SCOPE='a#b'\n`);
+      const ran = await run(line.replace('FILE', 'service.env'));
+      expect(rowsOf(ran)).toMatchObject({
+        PORT: ['4000', 'service.env'],
+        AUTH_SCOPE: ['a#b', 'service.env'],
+        HOST: ['127.0.0.1', 'default'],
+      });
+    },
+  );
+
+  it('exits with 78 without the file that is to be read', async () => {
+    const { code, stderr } = await run('config --env-file none');
+    expect({ code, stderr }).toEqual({
+      code: 78,
+      stderr: 'error: Invalid configuration: none cannot be read (ENOENT)\n',
+    });
+  });
+});

@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isSecret, newSecret } from '../../src/auth/secret.js';
+import { VERSION } from '../../src/config/config.js';
+import { describeStore } from '../../src/config/describe.js';
+import { runCli, type Ran } from '../support/cli.js';
+import { runHere } from '../support/cli-in-process.js';
+import { createStore } from '../support/engine.js';
+import { Service } from '../support/service.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+let store: TemporaryStore;
+beforeEach(async () => {
+  store = await createStore();
+});
+afterEach(() => store.remove());
+
+const run = (line: string, input = ''): Promise<Ran> =>
+  runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url }, input });
+/** In a process of its own. */
+const start = (line: string, url = store.url): Promise<Ran> =>
+  runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url } });
+/** The line on stderr that says which store it is, without a password. */
+const says = (): unknown =>
+  `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeStore(store.url)}\n`;
+const ONE_LINE = /^error: [^\n]+\n$/;
+
+it('commands that make the store, or write to it, at once take turns', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  for (const line of ['migrate --quiet', 'token create --quiet']) {
+    const ran = await Promise.all(
+      names.map((name) => start(line.startsWith('token') ? `${line} ${name}` : line)),
+    );
+    expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      names.map(() => ({ code: 0, stderr: '' })),
+    );
+  }
+  const same = await Promise.all(
+    ['e', 'e', 'e'].map((name) => start(`token create --quiet ${name}`)),
+  );
+  expect(same.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
+  await run('token revoke e');
+  const tokens = JSON.parse((await run('token list --json')).stdout) as { name: string }[];
+  expect(tokens.map(({ name }) => name).sort()).toEqual([...names, 'e']);
+});
+
+describe('token', () => {
+  it('is created, listed, and revoked', async () => {
+    await run('migrate');
+    const created = await run('token create nursery --expires 90d');
+    const secret = created.stdout.slice(0, -1);
+    expect(isSecret(secret)).toBe(true);
+    expect(created).toEqual({ code: 0, stdout: `${secret}\n`, stderr: says() });
+
+    const again = await run('token create nursery --quiet');
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toMatch(ONE_LINE);
+
+    expect((await run('token list')).stdout).toMatch(/^ID .*\n1 +nursery +active .*\n$/);
+    const { stdout } = await run('token list --json');
+    const [token] = JSON.parse(stdout) as { createdAt: string; expiresAt: string }[];
+    expect(token).toMatchObject({ id: 1, name: 'nursery', revokedAt: null, lastUsedAt: null });
+    expect(Object.keys(token ?? {})).not.toContain('hash');
+    const times = [token?.expiresAt, token?.createdAt].map((time) => Date.parse(time ?? ''));
+    expect((times[0] ?? 0) - (times[1] ?? 0)).toBe(90 * 86_400_000);
+
+    const revoked = await run('token revoke nursery');
+    expect(revoked).toEqual({ code: 0, stdout: 'revoked nursery\n', stderr: says() });
+    expect(await run('token revoke 1 --quiet')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: no token 1 that could be revoked\n',
+    });
+  });
+
+  it('is verified by its secret on the standard input', async () => {
+    await run('migrate');
+    const secret = (await run('token create nursery')).stdout.trim();
+    for (const text of [secret, `Bearer ${secret}`]) {
+      expect(await run('token verify', `${text}\n`)).toEqual({
+        code: 0,
+        stdout: 'nursery (1): active\n',
+        stderr: says(),
+      });
+    }
+    await run('token revoke nursery');
+    const revoked = await run('token verify --json', secret);
+    expect(revoked.code).toBe(1);
+    expect(JSON.parse(revoked.stdout)).toMatchObject({ id: 1, name: 'nursery', state: 'revoked' });
+    for (const unknown of [newSecret(), `${secret}x`, 'a.b.c']) {
+      const { code, stdout } = await run('token verify --json', unknown);
+      expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state: 'unknown' });
+    }
+    const none = await run('token verify --quiet', '\n');
+    expect(none).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  });
+
+  it('is verified without waiting for the end of the input', async () => {
+    await run('migrate');
+    const secret = (await run('token create nursery')).stdout;
+    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'token', 'verify'], {
+      cwd: store.folder,
+      env: { PATH: process.env.PATH, DATABASE_URL: store.url },
+    });
+    // What reads stderr has left: no reason to end.
+    child.stderr.destroy();
+    child.stdin.write(secret);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    child.stdin.destroy();
+  });
+
+  it('is JSON, on request', async () => {
+    const json = async (line: string) =>
+      JSON.parse((await run(`${line} --json`)).stdout) as unknown;
+    expect(await json('migrate')).toEqual({ ran: [expect.any(String), expect.any(String)] });
+    expect(await json('migrate')).toEqual({ ran: [] });
+    const created = await json('token create nursery --expires 90d');
+    expect(created).toMatchObject({ id: 1, name: 'nursery', state: 'active', revokedAt: null });
+    const rotated = await json('token rotate nursery');
+    expect(rotated).toMatchObject({ id: 2, name: 'nursery', state: 'active' });
+    const secrets = [created, rotated].map((one) => (one as { token: string }).token);
+    expect(secrets.map(isSecret)).toEqual([true, true]);
+    const both = [1, 2].map((id) => expect.objectContaining({ id, state: 'revoked' }));
+    expect(await json('token revoke nursery')).toEqual(both);
+    expect(await json('token revoke --all-created-before 2999-01-01')).toEqual([]);
+    expect(await json('token list')).toEqual(both);
+  });
+
+  it('opens a service that runs', async () => {
+    const service = await Service.start();
+    try {
+      const { stdout } = await start('token create other', service.store.url);
+      const headers = { ...service.client.headers, authorization: `Bearer ${stdout.trim()}` };
+      const answer = await service.client.send({ headers, body: '{"id":1,"name":"Alder"}' });
+      expect(answer.status).toBe(200);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('migrate', () => {
+  it('says what it ran, or that there was nothing to run', async () => {
+    const first = await run('migrate');
+    expect(first).toMatchObject({ code: 0, stderr: says() });
+    expect(first.stdout).toMatch(/^(ran \w+\d{13}\n)+$/);
+    expect(await run('migrate')).toEqual({ code: 0, stdout: 'up to date\n', stderr: says() });
+  });
+});
+
+describe('a store that is not there', () => {
+  it.each(['token list', 'token create x', 'token revoke x', 'token rotate x'])(
+    'is not made by %s, which says so in one line',
+    async (line) => {
+      const { code, stdout, stderr } = await run(`${line} --quiet`);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(ONE_LINE);
+      expect(stderr).toMatch(/(no file|schema is not up to date).*npx plant-store migrate/);
+      expect(readdirSync(store.folder)).toEqual([]);
+      // Nor in a database that is there, or in a file.
+      await run('migrate');
+      await store.execute('DROP TABLE migrations');
+      const foreign = await run(`${line} --quiet`);
+      expect(foreign).toMatchObject({ code: 1, stdout: '' });
+      expect(foreign.stderr).toContain(
+        'its schema is not up to date: run `npx plant-store migrate`',
+      );
+      const look = async () => store.rows('SELECT * FROM migrations');
+      await expect(look()).rejects.toThrow('migrations');
+    },
+  );
+});

@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { cli, createSource, createTarget, fillWith, PLANTS, put } from '../support/backups.js';
+import { runHere } from '../support/cli-in-process.js';
+import { ENGINE } from '../support/engine.js';
+import { Service } from '../support/service.js';
+import type { SqliteStore } from '../support/sqlite-store.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+
+let store: TemporaryStore;
+beforeEach(async () => {
+  store = await createTarget();
+});
+afterEach(() => store.remove());
+
+/** Puts what a SQLite store has into the store under test. */
+async function restore(fill: (source: SqliteStore) => Promise<unknown>): Promise<void> {
+  const source = await createSource();
+  await fill(source);
+  const backup = join(source.folder, 'backup.sqlite');
+  await cli(source, `backup ${backup}`);
+  expect(await cli(store, `restore ${backup}`)).toMatchObject({ code: 0 });
+  await source.remove();
+}
+
+function start(...args: string[]) {
+  const env = { PATH: process.env.PATH, DATABASE_URL: store.url };
+  return spawn(process.execPath, [CLI, 'export', '--quiet', ...args], { cwd: store.folder, env });
+}
+
+/** Sets how many milliseconds a transaction may take, where the engine has a limit; to those who connect now. */
+async function limitTransactions(limit: string): Promise<void> {
+  if (ENGINE === 'sqlite') return;
+  await store.execute(
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET transaction_timeout ${limit}', current_database()); END $$`,
+  );
+}
+
+/** What import is given for a plant. */
+const lineOf = ({ id, ...rest }: { id: bigint; name: string; tag: string | null }): string => {
+  const { name, tag } = rest;
+  const others = JSON.stringify(tag === null ? { name } : { name, tag });
+  return `{"id":${id},${others.slice(1)}\n`;
+};
+
+describe('export', () => {
+  it('writes every plant in the order of the ids, digit by digit', async () => {
+    await restore((source) => {
+      put(source, PLANTS);
+      return Promise.resolve();
+    });
+    const { code, stdout, stderr } = await cli(store, 'export');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(PLANTS.map(lineOf).join(''));
+    expect((await cli(store, 'export -')).stdout).toBe(stdout);
+  });
+
+  it('adds who created a plant, and when, where that is known', async () => {
+    for (const [columns, row] of [
+      ['id, name, created_by, created_at', "1, 'a', 'jwt:\"b\"', 1763700000001"],
+      ['id, name, tag', "2, 'a', 'b'"],
+    ]) {
+      await store.execute(`INSERT INTO plants (${columns}) VALUES (${row})`);
+    }
+    expect((await cli(store, 'export --audit')).stdout).toBe(
+      '{"id":1,"name":"a","created_by":"jwt:\\"b\\"","created_at":1763700000001}\n' +
+        '{"id":2,"name":"a","tag":"b"}\n',
+    );
+  });
+
+  it('of a store, imported into another one, is the same bytes', async () => {
+    await restore(async (source) => {
+      put(
+        source,
+        PLANTS.filter(({ name }) => name.length < 1_000),
+      );
+      await source.execute(fillWith(200));
+    });
+    const file = join(store.folder, 'plants.ndjson');
+    expect(await cli(store, `export --audit ${file}`)).toEqual({
+      code: 0,
+      stdout: 'plants: 208\n',
+      stderr: '',
+    });
+    const service = await Service.start();
+    const args = ['import', file, '--token', service.token, '--url'];
+    const url = `http://127.0.0.1:${service.port}`;
+    const env = { DATABASE_URL: service.store.url };
+    const cwd = service.store.folder;
+    expect(await runHere([...args, url], { cwd })).toMatchObject({ code: 0 });
+    const again = await runHere(['export'], { cwd, env });
+    expect(again.stdout).toBe((await cli(store, 'export')).stdout);
+    await service.stop();
+  });
+
+  it('is of one moment, however long its reader takes', async () => {
+    await restore((source) => source.execute(fillWith(50_000)));
+    const before = (await cli(store, 'export')).stdout;
+    await limitTransactions('= 300');
+    const child = start();
+    await once(child.stdout, 'readable');
+    await limitTransactions('TO DEFAULT');
+    await store.execute('DELETE FROM plants WHERE id > 0');
+    await store.execute("INSERT INTO plants (id, name) VALUES (9223372036854775807, 'new')");
+    await sleep(400);
+    expect(await text(child.stdout)).toBe(before);
+    expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
+  });
+
+  it('ends with its reader, in one line', async () => {
+    await restore((source) => source.execute(fillWith(50_000)));
+    const child = start();
+    const stderr = text(child.stderr);
+    await once(child.stdout, 'readable');
+    child.stdout.destroy();
+    expect(await once(child, 'close')).toEqual([1, null]);
+    expect(await stderr).toBe('error: write EPIPE\n');
+  });
+});
+
+describe('the file of an export', () => {
+  it('takes the place of another one at once, and a link stays one', async () => {
+    await store.execute("INSERT INTO plants (id, name) VALUES (1, 'a')");
+    writeFileSync(join(store.folder, 'plants.ndjson'), 'old');
+    symlinkSync('plants.ndjson', join(store.folder, 'link'));
+    expect((await cli(store, 'export link')).code).toBe(0);
+    expect(readFileSync(join(store.folder, 'plants.ndjson'), 'utf8')).toBe('{"id":1,"name":"a"}\n');
+  });
+
+  it('takes the place of what a killed process of the same number has left', async () => {
+    writeFileSync(join(store.folder, `plants.ndjson.${process.pid}.partial`), 'old');
+    expect(await cli(store, 'export plants.ndjson')).toMatchObject({ code: 0, stderr: '' });
+    const left = readdirSync(store.folder).filter((name) => name.startsWith('plants'));
+    expect(left).toEqual(['plants.ndjson']);
+  });
+
+  it.each([
+    ['folder', /^error: folder is not a file that could be replaced\n$/],
+    ['none/plants.ndjson', /^error: [^\n]+\/none: no such file or directory\n$/],
+    ['used', /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
+  ])('%s is refused', async (file, message) => {
+    mkdirSync(join(store.folder, 'folder'));
+    for (const name of ['used', 'used-wal']) writeFileSync(join(store.folder, name), 'x');
+    const { code, stdout, stderr } = await cli(store, `export ${file}`);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(readFileSync(join(store.folder, 'used'), 'utf8')).toBe('x');
+  });
+
+  it('that a signal ends is not there', async () => {
+    await restore((source) => source.execute(fillWith(100_000)));
+    const child = start('plants.ndjson');
+    while (!readdirSync(store.folder).some((name) => name.endsWith('.partial'))) await sleep(1);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([null, 'SIGTERM']);
+    expect(readdirSync(store.folder).filter((name) => name.startsWith('plants'))).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+/** @engine postgres */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { cli } from '../support/backups.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresStore } from '../support/postgres-store.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const UNCHECKED = '; indexes not checked (amcheck)';
+
+let server: PostgresServer;
+let store: PostgresStore;
+let service: ServiceProcess;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  store = await PostgresStore.create(server.url());
+  service = await ServiceProcess.start({ store });
+  expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+});
+afterAll(async () => {
+  await service.remove();
+  await server.remove();
+});
+
+const passed = (more = '') => ({
+  code: 0,
+  stdout: `plants: 1, tokens: 1; no damage found${more}\n`,
+  stderr: '',
+});
+
+/** Changes whether PostgreSQL writes to the index of the plants. */
+const setReady = (ready: boolean): Promise<void> =>
+  store.execute(`UPDATE pg_index SET indisready = ${ready} WHERE indrelid = 'plants'::regclass`);
+
+const failed = (message: RegExp) => ({
+  code: 1,
+  stdout: '',
+  stderr: expect.stringMatching(
+    new RegExp(`^error: ${message.source}; the store is damaged: docs/operating.md, [^\n]+\n$`),
+  ),
+});
+
+it('a store passes beside its service, its indexes where amcheck is there', async () => {
+  expect(await cli(store, 'check')).toEqual(passed(UNCHECKED));
+  await store.execute('CREATE SCHEMA "a b"; CREATE EXTENSION amcheck SCHEMA "a b"');
+  expect(await cli(store, 'check')).toEqual(passed());
+  expect(JSON.parse((await cli(store, 'check --json')).stdout)).toMatchObject({ indexes: true });
+});
+
+it('a plant that its index lacks is damage', async () => {
+  await setReady(false);
+  await store.execute("INSERT INTO plants (id, name) VALUES (2, 'lost')");
+  await setReady(true);
+  expect(await cli(store, 'check')).toEqual(failed(/heap tuple .* lacks matching index tuple .*/));
+  await store.execute("DELETE FROM plants WHERE name = 'lost'");
+});
+
+it('a bit flipped in a file of the server is damage', async () => {
+  type Path = { path: string };
+  const [row] = await store.rows<Path>("SELECT pg_relation_filepath('plants') AS path");
+  await server.stop();
+  const file = join(server.data, row?.path ?? '');
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf('oak');
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  writeFileSync(file, bytes);
+  await server.start();
+  expect(await cli(store, 'check')).toEqual(failed(/invalid page in block 0 of .*/));
+});

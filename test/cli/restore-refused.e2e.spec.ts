@@ -1,0 +1,161 @@
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { cli, contentOf, fillWith, makeToken, PLANTS, put } from '../support/backups.js';
+import type { SqliteStore } from '../support/sqlite-store.js';
+import { file, source, target } from '../support/two-stores.js';
+
+async function change(sql: string): Promise<void> {
+  await source.execute(`${sql}; PRAGMA journal_mode = DELETE`);
+  writeFileSync(file, readFileSync(source.path));
+}
+
+/** Backs up a plant and a token. */
+async function backUpOne(): Promise<void> {
+  // The id is 'identity' as bytes.
+  await source.execute(
+    `INSERT INTO plants (id, name, tag) VALUES (${Buffer.from('identity').readBigInt64BE()}, 'oak', 'Quercus')`,
+  );
+  await makeToken(source, 'nursery');
+  await cli(source, `backup ${file}`);
+}
+
+/** Backs up a plant and a token, and flips a bit of the backup where these bytes are. */
+async function flipBit(of: string): Promise<void> {
+  await backUpOne();
+  const bytes = readFileSync(file);
+  // The last place: a name stands in the schema, too.
+  const at = bytes.lastIndexOf(of);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  writeFileSync(file, bytes);
+}
+
+const backUp = async (): Promise<number> => {
+  await makeToken(source, 'nursery');
+  await source.execute(fillWith(5_000));
+  await cli(source, `backup ${file}`);
+  return statSync(file).size;
+};
+
+it.each<[what: string, spoil: () => unknown, message: string]>([
+  ['missing', () => undefined, 'backup.sqlite: the backup cannot be opened: there is no file '],
+  ['a folder', () => mkdirSync(file), 'backup.sqlite is not a file\n'],
+  ['empty', () => writeFileSync(file, ''), 'it is not a plant store\n'],
+  ['NDJSON', () => writeFileSync(file, '{"id":1,"name":"x"}\n'.repeat(999)), 'is not a database'],
+  [
+    'of another program',
+    () => change('DROP TABLE plants; DROP TABLE migrations'),
+    'it is not a plant store',
+  ],
+  [
+    'of an older version',
+    () => change("DELETE FROM migrations WHERE name LIKE 'Add%'"),
+    'its schema is of an older version',
+  ],
+  [
+    'of a newer version',
+    () => change("INSERT INTO migrations (timestamp, name) VALUES (9, 'Newer9')"),
+    'its schema is of a newer version',
+  ],
+  ['cut by half', async () => truncateSync(file, (await backUp()) / 2), 'malformed'],
+  [
+    'cut by a byte',
+    async () => truncateSync(file, (await backUp()) - 1),
+    'plants differ: 5000, sha256 ',
+  ],
+  [
+    'damaged',
+    async () => {
+      await backUp();
+      const bytes = readFileSync(file);
+      bytes.fill(0xff, 4_096 * 20, 4_096 * 21);
+      writeFileSync(file, bytes);
+    },
+    'the backup is damaged: ',
+  ],
+  [
+    'a store',
+    () => copyFileSync(source.path, file),
+    'backup.sqlite has no digests, as a store has none: first run `DATABASE_URL=',
+  ],
+  ['damaged in an id', () => flipBit('identity'), 'plants differ: 1, sha256 '],
+  ['damaged in a name', () => flipBit('oak'), 'plants differ: 1, sha256 '],
+  ['damaged in a tag', () => flipBit('Quercus'), 'plants differ: 1, sha256 '],
+  ['damaged in a token', () => flipBit('nursery'), 'tokens differ: 1, sha256 '],
+  ['damaged in a digest', () => flipBit('plants1, sha256'), 'the digest of plants is missing'],
+  ['damaged in a count', () => flipBit('1, sha256'), ' instead of 0, sha256 '],
+  ['damaged in the name of the digests', () => flipBit('digests ('), 'malformed'],
+  [
+    'with an id that is a text',
+    async () => {
+      await backUpOne();
+      new Database(file).exec("UPDATE plants SET id = 'x'").close();
+    },
+    "plants: the row of id 'x' has a value of a wrong type",
+  ],
+])('a backup that is %s is refused in one line', async (_what, spoil, message) => {
+  await spoil();
+  const before = await contentOf(target);
+  const { code, stdout, stderr } = await cli(target, `restore ${file}`);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: [^\n]+\n$/);
+  expect(stderr).toContain(message);
+  expect(await contentOf(target)).toEqual(before);
+  const verified = await cli(source, `backup --verify ${file}`);
+  expect(verified).toEqual({ code, stdout, stderr });
+});
+
+it('a backup with any bit flipped holds the same, or is refused', async () => {
+  put(source, PLANTS.slice(0, 7));
+  await source.execute(fillWith(50));
+  await makeToken(source, 'nursery');
+  await cli(source, `backup ${file}`);
+  const intact = readFileSync(file);
+  // By their places: a bit makes another letter of a column's name in the schema, which SQLite takes for the same.
+  const valuesOf = async (store: SqliteStore) =>
+    (await contentOf(store)).map((rows) => (rows as object[]).map(Object.values));
+  const content = await valuesOf(source);
+  const backup = Object.assign(Object.create(source) as SqliteStore, { path: file });
+  const verdicts = new Set<number | null>();
+  const bits = fc.integer({ min: 0, max: intact.length * 8 - 1 });
+  await fc.assert(
+    fc.asyncProperty(bits, async (bit) => {
+      const bytes = Buffer.from(intact);
+      bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      writeFileSync(file, bytes);
+      const { code, stderr } = await cli(source, `backup --verify ${file}`);
+      verdicts.add(code);
+      if (code === 0) expect(await valuesOf(backup)).toEqual(content);
+      else expect(stderr).toMatch(/^error: [^\n]+\n$/);
+    }),
+    { numRuns: 300 },
+  );
+  expect(verdicts).toEqual(new Set([0, 1]));
+});
+
+it('a backup never takes the place of the store', async () => {
+  // Nothing beside the file tells then that it is one.
+  await source.execute('PRAGMA journal_mode = DELETE');
+  const before = await contentOf(source);
+  symlinkSync(source.path, join(source.folder, 'link'));
+  for (const place of [source.path, 'data/../data/store.sqlite', 'link']) {
+    for (const command of ['backup', 'export']) {
+      expect(await cli(source, `${command} ${place}`)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `error: ${place} is the store itself\n`,
+      });
+    }
+  }
+  expect(await contentOf(source)).toEqual(before);
+});

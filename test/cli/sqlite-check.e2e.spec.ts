@@ -1,0 +1,83 @@
+/** @engine sqlite */
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { cli, createSource, fillWith } from '../support/backups.js';
+import { runCli } from '../support/cli.js';
+import { ServiceProcess } from '../support/service-process.js';
+import type { SqliteStore } from '../support/sqlite-store.js';
+
+let store: SqliteStore;
+beforeEach(async () => {
+  store = await createSource();
+});
+afterEach(() => store.remove());
+
+it('a store without damage passes, and nothing is made or changed', async () => {
+  await store.execute(fillWith(1_000));
+  const look = () => {
+    const files = readdirSync(dirname(store.path));
+    return { files, bytes: readFileSync(store.path), mtime: statSync(store.path).mtimeMs };
+  };
+  const before = look();
+  expect(before.files).toEqual(['store.sqlite']);
+  expect(await cli(store, 'check')).toEqual({
+    code: 0,
+    stdout: 'plants: 1000, tokens: 0; no damage found\n',
+    stderr: '',
+  });
+  expect(look()).toEqual(before);
+  const { stdout } = await cli(store, 'check --json');
+  const counted = (count: number) => ({ count, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  const all = { plants: counted(1_000), tokens: counted(0), indexes: true };
+  expect(JSON.parse(stdout)).toEqual(all);
+});
+
+it('a store passes beside the service that runs on it', async () => {
+  const service = await ServiceProcess.start();
+  const { folder, url } = service.store;
+  const client = service.client();
+  expect((await client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+  const env = { DATABASE_URL: url };
+  expect(await runCli(['check', '--quiet'], { cwd: folder, env })).toEqual({
+    code: 0,
+    stdout: 'plants: 1, tokens: 1; no damage found\n',
+    stderr: '',
+  });
+  expect((await client.create({ id: 2n, name: 'oak' })).status).toBe(200);
+  await service.remove();
+});
+
+it.each([
+  ['a text id', "('x', 'n', NULL)", "plants: the row of id 'x' has a value of a wrong type"],
+  ['a fraction as an id', "(4.5, 'n', NULL)", 'plants: the row of id 4.5 has'],
+  ['a number after all integers', "(1e300, 'n', NULL)", 'plants: the row of id 1.0e+300 has'],
+  ['a name of bytes', "(4, x'6e', NULL)", 'plants: the row of id 4 has'],
+  ['a tag with U+0000', "(4, 'n', 'a' || char(0))", 'plants: the row of id 4 has'],
+  ['a name that is not UTF-8', "(4, CAST(x'6eff' AS TEXT), NULL)", 'plants: the text of id 4 is'],
+])('%s is damage, which no copy leaves out', async (_what, row, message) => {
+  await store.execute(`${fillWith(100)}; INSERT INTO plants (id, name, tag) VALUES ${row}`);
+  const { code, stdout, stderr } = await cli(store, 'check');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: [^\n]+; the store is damaged: docs\/operating\.md, [^\n]+\n$/);
+  expect(stderr).toContain(message);
+  for (const line of ['export plants.ndjson', 'backup backup.sqlite']) {
+    const copied = await cli(store, line);
+    expect(copied).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+  }
+  expect(readdirSync(store.folder)).toEqual(['data']);
+});
+
+it.each([
+  ['the header', 0],
+  ['a page', 4_096 * 20],
+  ["a page's table of cells", 4_096 * 20 + 8],
+])('a bit flipped in %s is damage', async (_where, offset) => {
+  await store.execute(fillWith(5_000));
+  const bytes = readFileSync(store.path);
+  bytes.writeUInt8(bytes.readUInt8(offset) ^ 0x10, offset);
+  writeFileSync(store.path, bytes);
+  const { code, stdout, stderr } = await cli(store, 'check');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: [^\n]+; the store is damaged: docs\/operating\.md, [^\n]+\n$/);
+});

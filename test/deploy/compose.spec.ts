@@ -1,0 +1,99 @@
+/** @engine sqlite */
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { parseDuration } from '../../src/config/parsers.js';
+import { deployedConfig, IMAGE_ENV, longestStop } from '../support/deployed-config.js';
+import { read } from '../support/published.js';
+
+interface Service {
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly secrets?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, unknown>>;
+  readonly stop_grace_period?: string;
+}
+
+const COMPOSE = parse(read('compose.yaml'), { merge: true }) as {
+  services: Record<string, Service> & { 'plant-store': Service };
+  secrets: Record<string, { file: string }>;
+  volumes: Record<string, unknown>;
+};
+const SERVICES = Object.entries(COMPOSE.services);
+
+describe('compose.yaml', () => {
+  const service = COMPOSE.services['plant-store'];
+  const config = deployedConfig({ ...IMAGE_ENV, ...service.environment });
+
+  it('publishes the port of the service, and not the one for management', () => {
+    expect(service.ports).toEqual([`127.0.0.1:3000:${config.port}`]);
+    expect(config.publicUrl).toBe('http://127.0.0.1:3000');
+  });
+
+  it('gives the service the time that it may take to stop', () => {
+    expect(parseDuration(service.stop_grace_period ?? '')).toBeGreaterThan(longestStop(config));
+  });
+
+  it('runs the version of the package', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(service.image).toBe(`plant-store:${version}`);
+  });
+
+  it('has Prometheus read the management port, and Grafana read Prometheus', () => {
+    const prometheus: unknown = parse(read('deploy/prometheus/prometheus.yaml'));
+    expect(prometheus).toMatchObject({
+      scrape_configs: [
+        { dns_sd_configs: [{ names: ['plant-store'], port: config.managementPort }] },
+      ],
+    });
+    const folder = 'deploy/grafana/provisioning';
+    const sources: unknown = parse(read(`${folder}/datasources/prometheus.yaml`));
+    expect(sources).toMatchObject({ datasources: [{ url: 'http://prometheus:9090' }] });
+    const dashboards = parse(read(`${folder}/dashboards/plant-store.yaml`)) as {
+      providers: [{ options: { path: string } }];
+    };
+    const { path } = dashboards.providers[0].options;
+    expect(COMPOSE.services['grafana']?.volumes).toContain(`./deploy/grafana:${path}:ro`);
+  });
+
+  describe.each(SERVICES)('%s', (_name, { image, ports = [], secrets = [], volumes = [] }) => {
+    it('has an image of one version', () => expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/));
+
+    it('is reached from this machine alone', () => {
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+    });
+
+    it('mounts what is there', () => {
+      for (const [source = ''] of volumes.map((volume) => volume.split(':'))) {
+        if (source.startsWith('./')) expect(existsSync(source)).toBe(true);
+        else expect(COMPOSE.volumes).toHaveProperty(source);
+      }
+    });
+
+    it('has secrets in files that git does not take', () => {
+      for (const name of secrets) expect(COMPOSE.secrets[name]?.file).toBe(`./secrets/${name}`);
+      expect(read('.gitignore').split('\n')).toContain('secrets/');
+    });
+  });
+
+  it.each(SERVICES)(
+    '%s can write nowhere but where it must, and gains no rights',
+    (_name, made) => {
+      expect(made).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        restart: 'unless-stopped',
+      });
+    },
+  );
+
+  it.each(SERVICES)('%s starts after what it needs is healthy', (_name, { depends_on = {} }) => {
+    for (const [needed, how] of Object.entries(depends_on)) {
+      expect(how).toEqual({ condition: 'service_healthy' });
+      expect(COMPOSE.services[needed]).toHaveProperty('healthcheck');
+    }
+  });
+});

@@ -1,0 +1,37 @@
+/** @engine sqlite */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from '@jest/globals';
+
+const PAGES = globSync('{*.md,docs/*.md,bench/*.md,drill/*.md,contract/*.md}');
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm);
+  return Array.from(headings, ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+it.each(PAGES)('the links of %s lead to files and headings that are there', (page) => {
+  const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g);
+  for (const [link, path = '', anchor] of links) {
+    const target = path === '' ? page : join(dirname(page), path);
+    expect({ link, isThere: existsSync(target) }).toEqual({ link, isThere: true });
+    if (anchor === undefined) continue;
+    expect({ link, anchors: anchorsOf(target) }).toEqual({
+      link,
+      anchors: expect.arrayContaining([anchor]),
+    });
+  }
+});
+
+it.each(['python/main.py', 'go/main.go'])('docs/clients.md has the retries of %s', (file) => {
+  const page = readFileSync('docs/clients.md', 'utf8');
+  const source = readFileSync(`test/clients/${file}`, 'utf8');
+  const [create = 'none'] = /^(?:def|func) create[^]*?\n(?=\n\n|\nfunc )/m.exec(source) ?? [];
+  expect(page).toContain(create.trim());
+});

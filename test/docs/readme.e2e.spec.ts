@@ -1,0 +1,45 @@
+/** @engine sqlite */
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { read } from '../support/published.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess | undefined;
+afterEach(() => service?.remove());
+
+/** The block of shell commands in the README below a heading. */
+function blockOf(heading: string): string {
+  const [, section = ''] = read('README.md').split(`\n## ${heading}\n`);
+  return /```sh\n([^]*?)```/.exec(section)?.[1] ?? '';
+}
+
+/** What bash prints for commands on a new service: in the checkout, where npx finds them. */
+async function paste(commands: string) {
+  service = await ServiceProcess.start();
+  const text = commands.replaceAll(':3000/', `:${service.port}/`);
+  const { url, folder } = service.store;
+  // npx keeps its links: one that another checkout at this path has left may lead nowhere.
+  const env = { PATH: process.env.PATH, HOME: folder, DATABASE_URL: url };
+  return promisify(execFile)('bash', ['-c', text], { env, cwd: resolve('.') });
+}
+
+describe("the README's blocks can be pasted twice", () => {
+  it('A request', async () => {
+    const block = blockOf('A request');
+    // The name of the token has the second in it.
+    const { stdout, stderr } = await paste(`${block}\necho\nsleep 1\n${block}`);
+    expect(stderr).not.toMatch(/denied|error|not found/i);
+    const plant = { name: 'Common alder', tag: 'Alnus glutinosa' };
+    expect(stdout.split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([plant, plant]);
+  });
+
+  it('Tokens', async () => {
+    const block = blockOf('Tokens');
+    // That npx finds the command, the other block shows; it takes a second each time.
+    const commands = block.replaceAll('npx plant-store', 'bin/plant-store');
+    const { stdout } = await paste(`set -e\n${commands}${commands}`);
+    expect(stdout.match(/^plant_\w{38}$/gm)).toHaveLength(4);
+  });
+});

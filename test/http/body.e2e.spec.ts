@@ -1,0 +1,186 @@
+/** @engine sqlite */
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { requestText } from '../support/raw-connection.js';
+import { Service } from '../support/service.js';
+
+const LIMIT = 1024;
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start({ BODY_LIMIT: '1kb' });
+});
+afterAll(() => service.stop());
+
+const PLANT = '{"id":7,"name":"oak"}';
+const ACCEPTED = { status: 200, body: { name: 'oak' } };
+const TOO_LARGE = {
+  status: 400,
+  body: { error: 1002, message: 'the body is larger than the limit' },
+};
+
+/** A plant whose text has so many bytes. */
+function plantOf(bytes: number): string {
+  return PLANT + ' '.repeat(bytes - PLANT.length);
+}
+
+/** Status and body of the answer to a body with these headers besides the token. */
+async function post(body: string | Buffer, headers: Record<string, string | string[]>) {
+  const { authorization = '' } = service.client.headers;
+  const answer = await service.client.send({ headers: { authorization, ...headers }, body });
+  return { status: answer.status, body: answer.body };
+}
+
+describe('media types', () => {
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json ; x="y;z"',
+    'Application/JSON',
+  ])('%s is taken', async (type) => {
+    expect(await post(PLANT, { 'content-type': type })).toEqual(ACCEPTED);
+  });
+
+  const refused = [
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonp',
+    'application/json-seq',
+    'application/merge-patch+json',
+    'json',
+    '*/*',
+    ';application/json',
+    'text/plain, application/json',
+    '',
+  ];
+  it.each(refused)('"%s" is refused', async (type) => {
+    expect(await post('{"id":8,"name":"oak"}', { 'content-type': type })).toEqual({
+      status: 400,
+      body: { error: 1001, message: 'the media type is not application/json' },
+    });
+    expect(await service.store.plant(8n)).toBeUndefined();
+  });
+
+  it('none is refused, with a body and without', async () => {
+    for (const body of [PLANT, '']) {
+      expect(await post(body, {})).toMatchObject({ status: 400, body: { error: 1001 } });
+    }
+  });
+
+  it.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x'])(
+    'a body in content-encoding %s is refused',
+    async (encoding) => {
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+      expect(await post(gzipSync(PLANT), headers)).toEqual({
+        status: 400,
+        body: { error: 3002, message: 'the body must not be compressed' },
+      });
+    },
+  );
+
+  it('content-encoding identity is taken', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'identity' };
+    expect(await post(PLANT, headers)).toEqual(ACCEPTED);
+  });
+});
+
+describe('the limit of a body', () => {
+  const json = { 'content-type': 'application/json' };
+  const chunked = { ...json, 'transfer-encoding': 'chunked' };
+  it.each([
+    ['with its length', json],
+    ['in chunks', chunked],
+  ])('%s: at it 200, one byte over 1002', async (_name, headers) => {
+    expect(await post(plantOf(LIMIT), headers)).toEqual(ACCEPTED);
+    expect(await post(plantOf(LIMIT + 1), headers)).toEqual(TOO_LARGE);
+    expect(await post(plantOf(300 * LIMIT), headers)).toEqual(TOO_LARGE);
+  });
+
+  it('counts bytes, not characters', async () => {
+    const name = '芦'.repeat(LIMIT / 3);
+    expect(await post(`{"id":1,"name":"${name}"}`, json)).toEqual(TOO_LARGE);
+  });
+
+  it('is told before a body with a length is there', async () => {
+    const connection = await service.connect();
+    const headers = { ...service.client.headers, 'content-length': `${LIMIT + 1}` };
+    connection.write(requestText(headers));
+    expect(await connection.read()).toMatchObject(TOO_LARGE);
+    connection.close();
+  });
+
+  it('is told before the end of a body in chunks', async () => {
+    const connection = await service.connect();
+    const { authorization = '' } = service.client.headers;
+    connection.write(
+      'POST /plants HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n' +
+        `content-type: application/json\r\nauthorization: ${authorization}\r\n\r\n` +
+        `${(LIMIT + 1).toString(16)}\r\n${'x'.repeat(LIMIT + 1)}\r\n`,
+    );
+    expect(await connection.read()).toMatchObject(TOO_LARGE);
+    connection.close();
+  });
+});
+
+describe('a body in pieces', () => {
+  it('is put together, a character that is split among them too', async () => {
+    const connection = await service.connect();
+    const bytes = Buffer.from(requestText(service.client.headers, '{"id":9,"name":"🌵"}'));
+    for (const byte of bytes) {
+      connection.write(Buffer.of(byte));
+      await new Promise(setImmediate);
+    }
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name: '🌵' } });
+    expect((await service.store.plant(9n))?.name).toBe('🌵');
+    connection.close();
+  });
+
+  it('that breaks off stores nothing and harms nobody', async () => {
+    const connection = await service.connect();
+    const headers = { ...service.client.headers, 'content-length': '100' };
+    connection.write(requestText(headers, '{"id":10,"name":"oak"}'));
+    connection.close();
+    expect(await post(PLANT, { 'content-type': 'application/json' })).toEqual(ACCEPTED);
+    expect(await service.store.plant(10n)).toBeUndefined();
+  });
+});
+
+describe('Expect', () => {
+  it('100-continue is told to go on once the token holds', async () => {
+    const connection = await service.connect();
+    const length = `${PLANT.length}`;
+    const headers = { ...service.client.headers, 'content-length': length };
+    connection.write(requestText({ ...headers, expect: '100-continue' }));
+    expect((await connection.read()).status).toBe(100);
+    connection.write(PLANT);
+    expect(await connection.read()).toMatchObject(ACCEPTED);
+    connection.close();
+  });
+
+  it.each([
+    ['a body over the limit', { 'content-length': '5000' }, 1002],
+    ['another media type', { 'content-length': '5', 'content-type': 'text/plain' }, 1001],
+  ])('100-continue with %s is not told to go on', async (_name, headers, error) => {
+    const connection = await service.connect();
+    const all = { ...service.client.headers, ...headers, expect: '100-continue' };
+    connection.write(requestText(all));
+    expect(await connection.read()).toMatchObject({ status: 400, body: { error } });
+    connection.close();
+  });
+
+  it('100-continue on another path or method is not told to go on', async () => {
+    for (const [method, path, status] of [
+      ['POST', '/x', 404],
+      ['PUT', '/plants', 405],
+    ] as const) {
+      const connection = await service.connect();
+      const text = requestText({ 'content-length': '5', expect: '100-continue' });
+      connection.write(text.replace('POST /plants', `${method} ${path}`));
+      expect((await connection.read({ method, path })).status).toBe(status);
+      connection.close();
+    }
+  });
+});

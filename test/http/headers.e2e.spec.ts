@@ -1,0 +1,129 @@
+/** @engine sqlite */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Service } from '../support/service.js';
+import type { Sent } from '../support/received.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/** Headers of every answer to a request for JSON; those of the connection left out. */
+const EVERY = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+describe('headers of a JSON answer', () => {
+  const plant = '{"id":1,"name":"öak"}';
+  const answers: [status: number, request: Sent, more: Record<string, string>][] = [
+    [200, { body: plant }, { 'content-length': '15' }],
+    [400, { body: '' }, {}],
+    [400, { path: '/%' }, {}],
+    [401, { headers: {} }, { 'www-authenticate': 'Bearer realm="plant-store"' }],
+    [404, { path: '/x' }, {}],
+    [405, { method: 'PUT' }, { allow: 'POST' }],
+  ];
+  it.each(answers)('%i', async (status, request, more) => {
+    const answer = await service.client.send(request);
+    expect(answer.status).toBe(status);
+    const {
+      date,
+      connection,
+      'keep-alive': keepAlive,
+      'x-request-id': id,
+      ...headers
+    } = answer.headers;
+    expect(id).toMatch(/^[\da-f-]{36}$/);
+    const length = `${Buffer.byteLength(answer.text)}`;
+    expect(headers).toEqual({ ...EVERY, 'content-length': length, ...more });
+    expect(new Date(date ?? '').getTime()).not.toBeNaN();
+    expect({ connection, keepAlive }).toEqual({
+      connection: 'keep-alive',
+      keepAlive: 'timeout=75',
+    });
+  });
+});
+
+const ORIGIN = 'https://garden.example';
+const PREFLIGHT = {
+  origin: ORIGIN,
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'authorization,content-type',
+};
+const body = '{"id":2,"name":"n"}';
+const ofCors = (headers: object) =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+
+it('by default no page of another origin may call the service', async () => {
+  const preflight = await service.client.send({ method: 'OPTIONS', headers: PREFLIGHT });
+  expect(preflight.status).toBe(405);
+  expect(ofCors(preflight.headers)).toEqual([]);
+  const answer = await service.client.post(body, { ...service.client.headers, origin: ORIGIN });
+  expect(answer.status).toBe(200);
+  expect(ofCors(answer.headers)).toEqual([]);
+});
+
+describe('with CORS_ORIGINS', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await Service.start({ CORS_ORIGINS: `${ORIGIN},https://field.example` });
+  });
+  afterAll(() => service.stop());
+
+  it('a page of such an origin may', async () => {
+    const { client, port } = service;
+    const url = `http://127.0.0.1:${port}/plants`;
+    const preflight = await fetch(url, { method: 'OPTIONS', headers: PREFLIGHT });
+    expect(preflight.status).toBe(204);
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      'access-control-allow-origin': ORIGIN,
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers':
+        'Authorization,Content-Type,X-Request-Id,traceparent,tracestate',
+      'access-control-max-age': '600',
+      vary: expect.stringContaining('Origin'),
+      'x-request-id': expect.any(String),
+    });
+    for (const headers of [client.headers, {}]) {
+      const answer = await client.post(body, { ...headers, origin: ORIGIN });
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-origin': ORIGIN,
+        vary: 'Origin',
+      });
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ['/nope', PREFLIGHT, 404, 3000],
+    ['/plants', {}, 405, 3001],
+    ['/plants', { origin: ORIGIN }, 405, 3001],
+  ])('OPTIONS %s %j is no preflight of the operation', async (path, headers, status, error) => {
+    const answer = await service.client.send({ method: 'OPTIONS', path, headers });
+    expect(answer).toMatchObject({ status, body: { error } });
+  });
+
+  it('a page can read a refusal that comes before the route', async () => {
+    const headers = { ...service.client.headers, origin: ORIGIN };
+    const answer = await service.client.send({ path: '/%', headers });
+    expect(answer).toMatchObject({ status: 400, body: { error: 3002 } });
+    expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+  });
+
+  it.each(['https://elsewhere.example', 'https://garden.example.evil', 'null'])(
+    'a page of %s may not',
+    async (origin) => {
+      const headers = { ...PREFLIGHT, origin };
+      const url = `http://127.0.0.1:${service.port}/plants`;
+      const preflight = await fetch(url, { method: 'OPTIONS', headers });
+      expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
+      const answer = await service.client.post(body, { ...service.client.headers, origin });
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,209 @@
+/** @engine sqlite */
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { residentMb } from '../../bench/machine.js';
+import { Crowd, crowdKinds } from '../../drill/fuzz/crowd.js';
+import { MAX_UNANSWERED } from '../../src/http/connection.js';
+import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
+import { certificateIn, issueCertificate } from '../support/certificate.js';
+import { Client } from '../support/client.js';
+import { createStore } from '../support/engine.js';
+import { requestText, type RawConnection } from '../support/raw-connection.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { Service } from '../support/service.js';
+
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const BUNDLE = '/docs/swagger-ui-bundle.js';
+/** Its open file descriptors. */
+const files = ({ pid }: ServiceProcess) => readdirSync(`/proc/${pid}/fd`).length;
+
+/** The head of a request that says nothing of its length. */
+function head(headers: Readonly<Record<string, string>>): string {
+  return requestText(headers).replace('content-length: 0\r\n', '');
+}
+
+let service: ServiceProcess;
+let client: Client;
+beforeAll(async () => {
+  service = await ServiceProcess.start();
+  client = service.client(1);
+});
+afterAll(() => service.remove());
+
+/** The service still takes plants. */
+async function expectServing(): Promise<void> {
+  expect((await client.create({ id: -1n, name: 'oak' })).status).toBe(200);
+}
+
+describe('a client that resets its connection', () => {
+  it.each([
+    ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'],
+    [
+      'an upgrade',
+      'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    ],
+    ['no HTTP', '\x16\x03\x01\r\n\r\n'],
+    ['half a request', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{'],
+    ['many requests', GET(BUNDLE).repeat(50)],
+  ])('%s: the service goes on', async (_name, bytes) => {
+    for (const delay of [...range(20), 50]) {
+      const { socket } = (await service.connect()).write(bytes);
+      await sleep(delay);
+      socket.write(bytes);
+      socket.resetAndDestroy();
+    }
+    await expectServing();
+  });
+});
+
+it('what is no HTTP is refused once, in however many pieces it comes while an answer is due', async () => {
+  await expectServing();
+  const unlock = await service.store.lock();
+  const connection = await service.connect();
+  connection.write(requestText(client.headers, '{"id":-3,"name":"oak"}'));
+  for (let i = 0; i < 50; i++) {
+    connection.write('\0');
+    await sleep(2);
+  }
+  await unlock();
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  await connection.closed();
+  // Each refusal would leave listeners behind, of which Node warns.
+  expect(service.output).not.toContain('MaxListeners');
+});
+
+it('answers that nobody reads take neither files nor, when their client is gone, anything', async () => {
+  await expectServing();
+  const before = files(service);
+  const hoses: RawConnection[] = await Promise.all(range(20).map(() => service.connect()));
+  for (const { socket } of hoses) {
+    socket.pause();
+    socket.write(GET(BUNDLE).repeat(5_000));
+  }
+  await expectServing();
+  // Files of the docs page are in memory.
+  expect(files(service)).toBeLessThanOrEqual(before + hoses.length);
+  for (const hose of hoses) hose.close();
+  while (files(service) > before) await sleep(20);
+  await expectServing();
+});
+
+it('of a long pipeline 16 requests are answered, in their order, and the connection ends', async () => {
+  const connection = await service.connect();
+  const { headers } = client;
+  const all = range(20 * MAX_UNANSWERED);
+  connection.write(all.map((id) => requestText(headers, `{"id":${id},"name":"n${id}"}`)).join(''));
+  for (const id of all.slice(0, MAX_UNANSWERED)) {
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name: `n${id}` } });
+  }
+  await connection.closed();
+  await expect(connection.read()).rejects.toThrow('the connection ended');
+});
+
+it('of one connection 16 requests are served at once, and one that is cut off leaves none behind', async () => {
+  const locked = await Service.start();
+  const { exchanges } = locked.app.getHttpAdapter() as unknown as PlantStoreAdapter;
+  const unlock = await locked.store.lock();
+  const connection = await locked.connect();
+  const text = (id: number) => requestText(locked.client.headers, `{"id":${id},"name":"n"}`);
+  connection.write(
+    range(MAX_UNANSWERED + 1)
+      .map(text)
+      .join(''),
+  );
+  while (exchanges.inFlight < MAX_UNANSWERED) await sleep(10);
+  await sleep(200);
+  expect(exchanges.inFlight).toBe(MAX_UNANSWERED);
+  connection.close();
+  while (exchanges.inFlight > 0) await sleep(10);
+  await unlock();
+  await locked.stop();
+});
+
+describe('a body in endless chunks of one byte is cut off', () => {
+  it.each([
+    ['without a token', 'POST /plants', () => ({})],
+    ['with one', 'POST /plants', () => client.headers],
+    ['to the docs page', 'GET /docs', () => ({})],
+    ['behind answers that nobody reads', `${GET(BUNDLE).repeat(40)}POST /plants`, () => ({})],
+  ])('%s', async (_name, start, headers) => {
+    const { socket } = await service.connect();
+    socket.pause();
+    socket.write(
+      head({ ...headers(), 'transfer-encoding': 'chunked' }).replace('POST /plants', start),
+    );
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const shreds = '1\r\n \r\n'.repeat(1_000);
+    while (!socket.destroyed) {
+      socket.write(shreds);
+      await sleep(5);
+    }
+    await closed;
+    await expectServing();
+  });
+});
+
+it('a body in many chunks of a fair size is a body like any other', async () => {
+  const body = `{"id":-9,"name":"n"}${' '.repeat(60_000)}`;
+  const pieces = [...body.matchAll(/.{1,256}/g)].map(([piece]) => piece);
+  const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('');
+  const connection = await service.connect();
+  connection.write(
+    `${head({ ...client.headers, 'transfer-encoding': 'chunked' })}${chunks}0\r\n\r\n`,
+  );
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'n' } });
+  connection.close();
+});
+
+it('without file descriptors left it survives, says so once, and goes on when there are some', async () => {
+  await expectServing();
+  const room = `--nofile=${files(service) + 10}`;
+  execFileSync('prlimit', ['--pid', `${service.pid}`, room]);
+  const sockets = range(100).map(() => connect(service.port, '127.0.0.1'));
+  for (const socket of sockets) socket.on('error', () => undefined);
+  await sleep(500);
+  for (const socket of sockets) socket.destroy();
+  let status = 0;
+  const send = () => client.create({ id: -2n, name: 'oak' });
+  while (status !== 200) ({ status } = await send().catch(() => ({ status })));
+  expect(service.output.split('was not accepted').length - 1).toBeLessThanOrEqual(1);
+});
+
+describe('a crowd without tokens', () => {
+  let attacked: ServiceProcess;
+  let crowd: Crowd;
+  afterEach(async () => {
+    crowd.stop();
+    await attacked.remove();
+  });
+
+  it.each([
+    ['TCP', '5,400 headers, then no body', 1_500],
+    ['TCP', '16 docs pages, 2,600 headers each, unread', 500],
+    ['TLS', '16 docs pages, 2,600 headers each, unread', 300],
+    ['TLS', 'slow handshake', 3_500],
+  ])('over %s: %s: the service goes on, in 400 MiB', async (protocol, kind, connections) => {
+    const isTls = protocol === 'TLS';
+    const store = await createStore();
+    if (isTls) await issueCertificate(store.folder, 'localhost');
+    const tls = isTls ? certificateIn(store.folder) : {};
+    // The heap that V8 gives itself in a container of 512 MiB.
+    const NODE_OPTIONS = '--max-semi-space-size=4 --max-old-space-size=256';
+    const env = { LOG_REQUESTS: 'errors', NODE_OPTIONS, ...tls };
+    attacked = await ServiceProcess.start({ store, env });
+    const { port, token } = attacked;
+    const kinds = crowdKinds(isTls).filter(({ name }) => name === kind);
+    crowd = new Crowd({ port, isTls, kinds, connections, seed: 1 });
+    while (crowd.opened < connections) await sleep(20);
+    for (const id of range(20)) {
+      const honest = new Client(port, token, 1, isTls);
+      expect((await honest.create({ id: BigInt(id), name: 'oak' })).status).toBe(200);
+      honest.close();
+    }
+    expect(residentMb(attacked.pid, 'VmHWM')).toBeLessThan(400);
+  });
+});

@@ -1,0 +1,249 @@
+/** @engine sqlite */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { requestText } from '../support/raw-connection.js';
+import { Service } from '../support/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+const POST = 'POST /plants HTTP/1.1\r\n';
+const HOST = 'host: localhost\r\n';
+
+describe('what is no HTTP: 400, an Error body, and the connection is closed', () => {
+  it.each([
+    ['garbage', 'garbage\r\n\r\n'],
+    ['bytes', '\0\x01\x02\r\n\r\n'],
+    ['the start of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['an unknown method', `PLANT /plants HTTP/1.1\r\n${HOST}\r\n`],
+    ['another protocol', `POST /plants FTP/1.1\r\n${HOST}\r\n`],
+    ['a blank in the path', `POST /pl ants HTTP/1.1\r\n${HOST}\r\n`],
+    ['a header without a name', `${POST}${HOST}: x\r\n\r\n`],
+    ['a blank behind a header name', `${POST}${HOST}content-length : 2\r\n\r\n{}`],
+    ['a header too large', `${POST}${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['a length that is no number', `${POST}${HOST}content-length: x\r\n\r\n`],
+    ['a negative length', `${POST}${HOST}content-length: -1\r\n\r\n`],
+    ['two lengths', `${POST}${HOST}content-length: 2\r\ncontent-length: 3\r\n\r\n{} `],
+    [
+      'a length and chunks (RFC 9112, section 6.3)',
+      `${POST}${HOST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['HTTP/2.0', `POST /plants HTTP/2.0\r\n${HOST}\r\n`],
+    ['HTTP/0.9', `POST /plants HTTP/0.9\r\n${HOST}\r\n`],
+    ['thousands of header fields', `${POST}${HOST}${'a:\r\n'.repeat(2_000)}\r\n`],
+    ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
+  ])('%s', async (_name, bytes) => {
+    const connection = await service.connect();
+    connection.write(Buffer.from(bytes, 'latin1'));
+    const { status, headers, body } = await connection.read();
+    expect(status).toBe(400);
+    expect(body).toEqual({ error: 3002, message: 'the request is not valid HTTP' });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-content-type-options': 'nosniff',
+      connection: 'close',
+    });
+    await connection.closed();
+    expect(await service.store.count()).toBe(0);
+  });
+
+  it.each([
+    ['bytes', 77n, '\0\0'],
+    ['CONNECT', 78n, `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
+  ])('%s behind a whole request: it is stored, and answered 200 alone', async (_, id, bytes) => {
+    const connection = await service.connect();
+    connection.write(requestText(service.client.headers, `{"id":${id},"name":"oak"}`) + bytes);
+    expect(await connection.read()).toMatchObject({
+      status: 200,
+      headers: { connection: 'close' },
+      body: { name: 'oak' },
+    });
+    await connection.closed();
+    expect((await service.store.plant(id))?.name).toBe('oak');
+    await expect(connection.read()).rejects.toThrow('the connection ended');
+  });
+
+  it('a chunk that is none, behind a token that holds', async () => {
+    const connection = await service.connect();
+    const { authorization = '' } = service.client.headers;
+    connection.write(
+      `${POST}${HOST}authorization: ${authorization}\r\ncontent-type: application/json\r\n` +
+        'transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n',
+    );
+    expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
+    await connection.closed();
+  });
+});
+
+describe('Host', () => {
+  it('missing from HTTP/1.1: 400', async () => {
+    const connection = await service.connect();
+    const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
+    connection.write(text.replace(HOST, ''));
+    expect(await connection.read()).toMatchObject({
+      status: 400,
+      body: { error: 3002, message: 'the Host header is missing' },
+    });
+    connection.close();
+  });
+
+  it('missing from HTTP/1.0: fine', async () => {
+    const connection = await service.connect();
+    const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
+    connection.write(text.replace(HOST, '').replace('HTTP/1.1', 'HTTP/1.0'));
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+    await connection.closed();
+  });
+});
+
+describe('a header that there must be one of, twice: 400', () => {
+  const AUTHORIZATION = 'authorization: Bearer x\r\n';
+  it.each([
+    ['Host', HOST, HOST],
+    ['Host', HOST, 'HOST: elsewhere\r\n'],
+    ['Host', HOST, `${'a:\r\n'.repeat(90)}Host: elsewhere\r\n`],
+    ['Authorization', HOST, AUTHORIZATION],
+    ['Authorization', HOST, `${AUTHORIZATION}Authorization: Bearer y\r\n`],
+    ['Content-Type', HOST, 'Content-Type: text/plain\r\n'],
+  ])('%s', async (name, before, more) => {
+    const connection = await service.connect();
+    const text = requestText(service.client.headers, '{"id":2,"name":"oak"}');
+    connection.write(text.replace(HOST, before + more));
+    expect(await connection.read()).toMatchObject({
+      status: 400,
+      body: { error: 3002, message: `there is more than one ${name} header` },
+    });
+    connection.close();
+    expect(await service.store.plant(2n)).toBeUndefined();
+  });
+});
+
+it('a request has at most 100 header fields', async () => {
+  const text = requestText(service.client.headers, '{"id":3,"name":"oak"}');
+  const own = text.split('\r\n').indexOf('') - 1;
+  for (const [fields, status] of [
+    [100, 200],
+    [101, 400],
+  ] as const) {
+    const connection = await service.connect();
+    connection.write(text.replace(HOST, HOST + 'a:\r\n'.repeat(fields - own)));
+    expect((await connection.read()).status).toBe(status);
+    connection.close();
+  }
+});
+
+it.each(['gzip, chunked', 'x'])(
+  'the transfer coding "%s": 501, and nothing is stored',
+  async (coding) => {
+    const connection = await service.connect();
+    const head = requestText({ ...service.client.headers, 'transfer-encoding': coding });
+    const chunks = '15\r\n{"id":4,"name":"oak"}\r\n0\r\n\r\n';
+    connection.write(head.replace('content-length: 0\r\n', '') + chunks);
+    expect(await connection.read()).toMatchObject({ status: 501, body: { error: 3003 } });
+    connection.close();
+    expect(await service.store.plant(4n)).toBeUndefined();
+  },
+);
+
+it('a client that closes its side behind a request has its answer, and the connection ends', async () => {
+  const connection = await service.connect(true);
+  connection.write(requestText(service.client.headers, '{"id":5,"name":"oak"}')).socket.end();
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  await connection.closed();
+});
+
+it('an Upgrade header that Connection does not name is ignored: the next request is served', async () => {
+  const connection = await service.connect();
+  const texts = [6, 7].map((id) =>
+    requestText(service.client.headers, `{"id":${id},"name":"oak"}`),
+  );
+  connection.write(texts.join('').replace(HOST, `${HOST}upgrade: websocket\r\n`));
+  for (let i = 0; i < 2; i++) expect((await connection.read()).status).toBe(200);
+  connection.close();
+});
+
+it.each([
+  ['the whole URL as the target', 'POST http://localhost/plants HTTP/1.1'],
+  ['an upgrade that is not taken', 'POST /plants HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c'],
+])('%s is valid HTTP', async (_name, start) => {
+  const connection = await service.connect();
+  const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
+  connection.write(text.replace('POST /plants HTTP/1.1', start));
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  connection.close();
+});
+
+it('nothing is read as a request behind one whose upgrade is not taken', async () => {
+  // Node drops what stands behind it in one piece, here the head of the second: its body comes next.
+  const { headers } = service.client;
+  const [first, second] = [300, 301].map((id) => requestText(headers, `{"id":${id},"name":"oak"}`));
+  const connection = await service.connect();
+  const upgrading = first?.replace(HOST, `${HOST}connection: upgrade\r\nupgrade: websocket\r\n`);
+  connection.write(`${upgrading}${POST}${HOST}content-length: ${second?.length}\r\n\r\n`);
+  expect(await connection.read()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+  connection.write(second ?? '');
+  await connection.closed();
+  await expect(connection.read()).rejects.toThrow('the connection ended');
+
+  // Nor where it comes before the answer.
+  const unlock = await service.store.lock();
+  const other = await service.connect();
+  other.write(upgrading ?? '');
+  await sleep(100);
+  other.write(second ?? '');
+  await other.closed();
+  await unlock();
+  expect(await service.store.plant(301n)).toBeUndefined();
+});
+
+it('Transfer-Encoding in HTTP/1.0: 400', async () => {
+  const connection = await service.connect();
+  const head = requestText({ ...service.client.headers, 'transfer-encoding': 'chunked' });
+  connection.write(head.replace('content-length: 0\r\n', '').replace('HTTP/1.1', 'HTTP/1.0'));
+  expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
+  connection.close();
+});
+
+it('a fragment in the target: 400', async () => {
+  const { status, body } = await service.client.send({ path: '/plants#x' });
+  expect({ status, body }).toMatchObject({ status: 400, body: { error: 3002 } });
+});
+
+it.each([
+  'GET http:// HTTP/1.1',
+  'POST http:// HTTP/1.0',
+  'OPTIONS * HTTP/1.1',
+  'GET http://[::1 HTTP/1.1',
+  'GET http://a:99999/plants HTTP/1.1',
+])('%s has no path of ours: 404', async (start) => {
+  const connection = await service.connect();
+  connection.write(`${start}\r\n${HOST}\r\n`);
+  expect(await connection.read({ method: 'GET', path: '*' })).toMatchObject({
+    status: 404,
+    body: { error: 3000, message: 'no such path' },
+  });
+  connection.close();
+});
+
+it('requests sent at once on one connection are answered in turn', async () => {
+  const connection = await service.connect();
+  const names = ['a', 'b', 'c', 'd'];
+  const { headers } = service.client;
+  const texts = names.map((name, i) => requestText(headers, `{"id":${100 + i},"name":"${name}"}`));
+  connection.write(texts.join(''));
+  for (const name of names) {
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name } });
+  }
+  connection.close();
+});
+
+it('the service goes on after a client that went away', async () => {
+  for (const bytes of ['', 'POST /pl', requestText(service.client.headers, '{"id":200')]) {
+    (await service.connect()).write(bytes).close();
+  }
+  const { status } = await service.client.post('{"id":201,"name":"oak"}');
+  expect(status).toBe(200);
+});

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { MAX_UNANSWERED } from '../../src/http/connection.js';
+import { MAX_QUEUED } from '../../src/plants/plant-queue.js';
+import { requestText, type RawConnection } from '../support/raw-connection.js';
+import type { Received } from '../support/received.js';
+import { Service } from '../support/service.js';
+import { tally } from '../support/tally.js';
+
+/** More than wait in the queue and, on PostgreSQL, in the groups in flight. */
+const ALL = 3 * MAX_QUEUED;
+const EACH = MAX_UNANSWERED;
+const CONNECTIONS = ALL / EACH;
+
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+
+let service: Service;
+let connections: RawConnection[];
+beforeAll(async () => {
+  // What waits its turn on a busy machine is not to be taken for an unavailable store.
+  service = await Service.start({ DATABASE_TIMEOUT: '60s' });
+  connections = await Promise.all(range(CONNECTIONS).map(() => service.connect()));
+  // The service takes new connections one by one; an answer shows that it has them all.
+  await Promise.all(connections.map((connection) => connection.write(post(-1)).read()));
+});
+afterAll(async () => {
+  for (const connection of connections) connection.close();
+  await service.stop();
+});
+
+/** The bytes of a request for a plant of this id. */
+function post(id: number): string {
+  return requestText(service.client.headers, `{"id":${id},"name":"n"}`);
+}
+
+/** Sends so many requests at once; the answers, in the order of the ids from 0 on. */
+async function flood(): Promise<Received[]> {
+  const all = connections.map(async (connection, c) => {
+    connection.write(
+      range(EACH)
+        .map((i) => post(c * EACH + i))
+        .join(''),
+    );
+    const answers: Received[] = [];
+    for (let i = 0; i < EACH; i++) answers.push(await connection.read());
+    return answers;
+  });
+  return (await Promise.all(all)).flat();
+}
+
+/** Whether a request is refused before it has sent its body; if not, it waits for it. */
+async function isRefusedAtOnce(): Promise<boolean> {
+  const connection = await service.connect();
+  connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
+  const isRefused = connection.read().then(
+    ({ status, body }) => status === 503 && (body as { error: number }).error === 5002,
+    () => false,
+  );
+  const result = await Promise.race([isRefused, sleep(200, false)]);
+  connection.close();
+  return result;
+}
+
+it('past the bound of the queue: 503 with 5002, and nothing is lost', async () => {
+  const unlock = await service.store.lock();
+  const answering = flood();
+  let probes = 1;
+  while (!(await isRefusedAtOnce())) probes += 1;
+  await unlock();
+  const answers = await answering;
+  expect(Object.keys(tally(answers)).sort()).toEqual([
+    '200 {"name":"n"}',
+    '503 {"error":5002,"message":"overloaded"}',
+  ]);
+  const stored = answers.flatMap(({ status }, id) => (status === 200 ? [BigInt(id)] : []));
+  expect((await service.store.plants()).map(({ id }) => id)).toEqual([-1n, ...stored]);
+  const refused = answers.filter(({ status }) => status === 503);
+  for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  // Few of them have a line of their own in the log; the others are summed up.
+  const lines = () => service.log.text.split('POST /plants 503').length - 1;
+  const summed = () =>
+    [...service.log.text.matchAll(/ error=5002 requests=(\d+)/g)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  while (lines() + summed() <= refused.length) await sleep(20);
+  // One that showed that the queue was full is among them; others may have been late to.
+  expect(lines() + summed()).toBeLessThanOrEqual(refused.length + probes);
+  expect(summed()).toBeGreaterThan(lines());
+});
+
+it('what was refused goes through when it is sent again', async () => {
+  const plants = range(ALL).map((id) => ({ id: BigInt(id), name: 'n' }));
+  // The client has fewer connections than the queue has places.
+  const answers = await Promise.all(plants.map((plant) => service.client.create(plant)));
+  expect(tally(answers)).toEqual({ '200 {"name":"n"}': ALL });
+  expect(await service.store.count()).toBe(ALL + 1);
+});
+
+it('past the bound a request is refused before its body is there, and then served again', async () => {
+  const unlock = await service.store.lock();
+  const answering = flood();
+  while (!(await isRefusedAtOnce()));
+  const connection = await service.connect();
+  connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
+  expect((await connection.read()).headers).toMatchObject({ 'retry-after': '1' });
+  await unlock();
+  await answering;
+  // The body that was refused comes now, and is dropped; the connection goes on.
+  connection.write('{"id":-2,"name":"n"}');
+  let status = 0;
+  while (status !== 200) ({ status } = await connection.write(post(-3)).read());
+  expect(await service.store.plant(-2n)).toBeUndefined();
+});

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Service } from '../support/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+const INT64 = 'id must be an integer from -2^63 to 2^63-1';
+const NO_ID = 'id is missing';
+const NO_NAME = 'name is missing';
+const NAME = 'name must be a string';
+const TAG = 'tag must be a string';
+const NAME_TEXT = 'name must not contain U+0000 or unpaired surrogates';
+const TAG_TEXT = 'tag must not contain U+0000 or unpaired surrogates';
+const OBJECT = 'the body must be a JSON object';
+
+/** Every message is of the same error: 1003. */
+const bodies: [body: string, message: string][] = [
+  ['{"name":"oak"}', NO_ID],
+  ['{"id":null,"name":"oak"}', INT64],
+  ['{"id":true,"name":"oak"}', INT64],
+  ['{"id":"7","name":"oak"}', INT64],
+  ['{"id":"","name":"oak"}', INT64],
+  ['{"id":[7],"name":"oak"}', INT64],
+  ['{"id":{"id":7},"name":"oak"}', INT64],
+  ['{"id":{},"name":"oak"}', INT64],
+  ['{"id":1.5,"name":"oak"}', INT64],
+  ['{"id":1.00000000000000001,"name":"oak"}', INT64],
+  ['{"id":9007199254740993.00000000000000001,"name":"oak"}', INT64],
+  ['{"id":1e-1,"name":"oak"}', INT64],
+  ['{"id":1e-400,"name":"oak"}', INT64],
+  ['{"id":9223372036854775808,"name":"oak"}', INT64],
+  ['{"id":-9223372036854775809,"name":"oak"}', INT64],
+  ['{"id":9223372036854775807.5,"name":"oak"}', INT64],
+  ['{"id":9.3e18,"name":"oak"}', INT64],
+  ['{"id":1e19,"name":"oak"}', INT64],
+  ['{"id":1e400,"name":"oak"}', INT64],
+  ['{"id":-1e999999999999999999,"name":"oak"}', INT64],
+  ['{"id":1e-999999999999999999,"name":"oak"}', INT64],
+  [`{"id":${'9'.repeat(400)},"name":"oak"}`, INT64],
+  ['{"__proto__":{"id":7},"name":"oak"}', NO_ID],
+  ['{"ID":7,"name":"oak"}', NO_ID],
+  ['{"id":7}', NO_NAME],
+  ['{"id":7,"name":null}', NAME],
+  ['{"id":7,"name":7}', NAME],
+  ['{"id":7,"name":["oak"]}', NAME],
+  ['{"id":7,"name":{"length":3}}', NAME],
+  ['{"id":7,"__proto__":{"name":"oak"}}', NO_NAME],
+  ['{"id":7,"name":"\\u0000"}', NAME_TEXT],
+  ['{"id":7,"name":"a\\u0000b"}', NAME_TEXT],
+  ['{"id":7,"name":"\\ud800"}', NAME_TEXT],
+  ['{"id":7,"name":"\\udf35\\ud83c"}', NAME_TEXT],
+  ['{"id":7,"name":"a\\uDFFFb"}', NAME_TEXT],
+  ['{"id":7,"name":"oak","tag":null}', TAG],
+  ['{"id":7,"name":"oak","tag":7}', TAG],
+  ['{"id":7,"name":"oak","tag":false}', TAG],
+  ['{"id":7,"name":"oak","tag":[]}', TAG],
+  ['{"id":7,"name":"oak","tag":"\\u0000"}', TAG_TEXT],
+  ['{"id":7,"name":"oak","tag":"\\ud800x"}', TAG_TEXT],
+  ['{"id":7,"name":"oak","tag":"oak","tag":null}', TAG],
+  ['[]', OBJECT],
+  ['[{"id":7,"name":"oak"}]', OBJECT],
+  ['null', OBJECT],
+  ['7', OBJECT],
+  ['"oak"', OBJECT],
+  ['true', OBJECT],
+];
+
+describe('a body that does not match the schema', () => {
+  it.each(bodies)('%s', async (text, message) => {
+    const { status, body } = await service.client.post(text);
+    expect({ status, body }).toEqual({ status: 400, body: { error: 1003, message } });
+    expect(await service.store.plants()).toEqual([]);
+  });
+
+  it.each([
+    ['{}', [NO_ID, NO_NAME]],
+    ['{"id":1.5,"tag":null}', [INT64, NO_NAME, TAG]],
+    ['{"name":"\\ud800","tag":"\\u0000","id":7}', [NAME_TEXT, TAG_TEXT]],
+  ])('%s: the message names every such field', async (text, reasons) => {
+    const { status, body } = await service.client.post(text);
+    const { error, message } = body as { error: number; message: string };
+    expect({ status, error }).toEqual({ status: 400, error: 1003 });
+    expect(message.split('; ').sort()).toEqual(reasons);
+    expect(await service.store.plants()).toEqual([]);
+  });
+});
+
+describe('a body that is not JSON', () => {
+  const plant = '{"id":7,"name":"oak"}';
+  /** And the offset of what is wrong, in bytes; none where it is not UTF-8, or far behind. */
+  const notJson: [name: string, body: string | Buffer, at?: number][] = [
+    ['empty', '', 0],
+    ['blanks alone', ' \n', 2],
+    ['a plant cut short', plant.slice(0, -1), 20],
+    ['a plant and more', `${plant}x`, 21],
+    ['a wrong letter behind characters of several bytes', '{"name":"木🌵",x', 18],
+    ['a key without its value', '{"id"}', 5],
+    ['a list that is closed as an object', '{"a":[1}', 7],
+    ['two plants', `${plant}\n${plant}`, 22],
+    ['a comma too many', '{"id":7,"name":"oak",}', 21],
+    ['single quotes', "{'id':7,'name':'oak'}", 1],
+    ['a comment', `/* plant */${plant}`, 0],
+    ['NaN', '{"id":NaN,"name":"oak"}', 6],
+    ['a plus sign', '{"id":+7,"name":"oak"}', 6],
+    ['a leading zero', '{"id":07,"name":"oak"}', 7],
+    ['no digits behind the point', '{"id":7.,"name":"oak"}', 7],
+    ['hexadecimal', '{"id":0x7,"name":"oak"}', 7],
+    ['a bigint of JavaScript', '{"id":7n,"name":"oak"}', 7],
+    ['a raw control character', '{"id":7,"name":"a\nb"}', 15],
+    ['a form', 'id=7&name=oak', 0],
+    ['a byte order mark (RFC 8259, section 8.1)', `\ufeff${plant}`, 0],
+    ['a wrong byte', Buffer.from('{"id":7,"name":"\xff"}', 'latin1')],
+    ['half a character', Buffer.from('{"id":7,"name":"\xc3"}', 'latin1')],
+    ['an overlong slash', Buffer.from('{"id":7,"name":"\xc0\xaf"}', 'latin1')],
+    ['a surrogate in UTF-8', Buffer.from('{"id":7,"name":"\xed\xa0\x80"}', 'latin1')],
+    ['a wrong byte in another field', Buffer.from('{"id":7,"name":"a","x":"\xff"}', 'latin1')],
+    ['UTF-16', Buffer.from(plant, 'utf16le'), 1],
+    ['60,000 brackets', '['.repeat(60_000)],
+  ];
+  // A third parameter of its own would be taken for Jest's callback.
+  it.each(notJson)('%s', async (_name, text, ...[at]) => {
+    const { status, body } = await service.client.post(text);
+    const where = at === undefined ? '' : ` at byte ${at} of ${Buffer.byteLength(text)}`;
+    const invalid = { error: 1000, message: `the body is not valid JSON${where}` };
+    expect({ status, body }).toEqual({ status: 400, body: invalid });
+    expect(await service.store.plants()).toEqual([]);
+  });
+});

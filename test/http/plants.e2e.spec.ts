@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Service } from '../support/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/** Leaves no plant to the next tests. */
+const empty = () => service.store.execute('DELETE FROM plants');
+
+describe('POST /plants keeps the id to its last digit', () => {
+  afterAll(empty);
+
+  const texts: [literal: string, id: bigint][] = [
+    ['0', 0n],
+    ['-0', 0n],
+    ['0.0e5', 0n],
+    ['0e99999999999999999999', 0n],
+    ['1', 1n],
+    ['-1', -1n],
+    ['7.0', 7n],
+    ['7e2', 700n],
+    ['7E+2', 700n],
+    ['700e-2', 7n],
+    ['1.25e2', 125n],
+    ['2147483648', 2147483648n],
+    ['9007199254740991', 9007199254740991n],
+    ['9007199254740992', 9007199254740992n],
+    ['9007199254740993', 9007199254740993n],
+    ['9007199254740993.000', 9007199254740993n],
+    ['9.007199254740993e15', 9007199254740993n],
+    ['-9007199254740993', -9007199254740993n],
+    ['9223372036854775806', 9223372036854775806n],
+    ['9223372036854775807', 9223372036854775807n],
+    ['9.223372036854775807e18', 9223372036854775807n],
+    ['92233720368547758070e-1', 9223372036854775807n],
+    ['-9223372036854775807', -9223372036854775807n],
+    ['-9223372036854775808', -9223372036854775808n],
+  ];
+  it.each(texts)('%s', async (literal, id) => {
+    // One name for all: some of the literals are the same id.
+    const { status, body } = await service.client.post(`{"id":${literal},"name":"oak"}`);
+    expect({ status, body }).toEqual({ status: 200, body: { name: 'oak' } });
+    expect(await service.store.plant(id)).toEqual({ id, name: 'oak', tag: null });
+  });
+
+  it('stores a row for each id and no other', async () => {
+    const ids = [...new Set(texts.map(([, id]) => id))].sort((a, b) => (a < b ? -1 : 1));
+    expect((await service.store.plants()).map(({ id }) => id)).toEqual(ids);
+  });
+});
+
+describe('POST /plants keeps every text exactly', () => {
+  afterAll(empty);
+
+  it.each([
+    ['empty', ''],
+    ['blanks', '  \t\r\n '],
+    ['escapes of JSON', '"\\/\b\f{}[],:'],
+    ['other control characters', '\u0001\u001f\u007f\u0085'],
+    ['beyond ASCII', 'Ἀλόη, алоэ, 芦荟, صبار'],
+    ['beyond the BMP', '🌵🪴𝒜'],
+    ['line separators', 'a\u2028b\u2029c'],
+    ['noncharacters and a byte order mark', '\ufeff\ufffe\uffff\u{10ffff}'],
+    ['not normalized', 'e\u0301 and \u00e9'],
+    ['digits', '9007199254740993 1.5e3'],
+    ['SQL', "'); DROP TABLE plants; --"],
+    ['60,000 characters', 'x'.repeat(60_000)],
+  ])('%s', async (_name, text) => {
+    const id = BigInt(1000 + (await service.store.count()));
+    const named = await service.client.create({ id, name: text });
+    expect(named).toMatchObject({ status: 200, body: { name: text } });
+    expect(named.body).not.toHaveProperty('tag');
+    expect(await service.store.plant(id)).toEqual({ id, name: text, tag: null });
+    // Half of the body's limit is for each field.
+    const tag = text.slice(0, 30_000);
+    const tagged = await service.client.create({ id: -id, name: 'tagged', tag });
+    expect(tagged.body).toEqual({ name: 'tagged', tag });
+    expect(await service.store.plant(-id)).toEqual({ id: -id, name: 'tagged', tag });
+  });
+
+  it('reads escapes as the characters that they stand for', async () => {
+    const text = String.raw`{"\u0069d":5000,"name":"\ud83c\udf35 \u00fc\n","tag":"\/"}`;
+    const { body } = await service.client.post(text);
+    expect(body).toEqual({ name: '🌵 ü\n', tag: '/' });
+    expect(await service.store.plant(5000n)).toEqual({ id: 5000n, name: '🌵 ü\n', tag: '/' });
+  });
+});
+
+describe('fields beyond the schema are dropped', () => {
+  afterAll(empty);
+
+  it.each([
+    ['an unknown field', '{"id":1,"name":"oak","colour":"green"}', 1n],
+    ['an id further in', '{"a":{"id":9007199254740993},"id":2,"b":[{"id":1.5}],"name":"oak"}', 2n],
+    ['an id in a string', '{"note":"\\"id\\":5","id":3,"name":"oak"}', 3n],
+    ['fractions elsewhere', '{"height":1.5e-3,"id":9007199254740993,"name":"oak"}', 2n ** 53n + 1n],
+    ['__proto__', '{"__proto__":{"tag":"t","id":8},"id":4,"name":"oak"}', 4n],
+    ['constructor', '{"constructor":{"prototype":{"tag":"t"}},"id":5,"name":"oak"}', 5n],
+    ['toJSON', '{"toJSON":"x","hasOwnProperty":1,"id":6,"name":"oak"}', 6n],
+    ['access_token', '{"access_token":"x","id":7,"name":"oak"}', 7n],
+    ['a null', '{"Tag":null,"id":10,"name":"oak"}', 10n],
+    ['text that would be refused in a name', '{"note":"\\u0000\\ud800","id":11,"name":"oak"}', 11n],
+  ])('%s', async (_name, text, id) => {
+    const { status, text: answer } = await service.client.post(text);
+    expect({ status, answer }).toEqual({ status: 200, answer: '{"name":"oak"}' });
+    expect(await service.store.plant(id)).toEqual({ id, name: 'oak', tag: null });
+  });
+
+  it.each([
+    ['id', '{"id":1.5,"id":"x","id":20,"name":"last"}', 20n],
+    ['name', '{"id":21,"name":null,"name":"last"}', 21n],
+    ['tag', '{"id":22,"name":"last","tag":"first","tag":"last"}', 22n],
+  ])('of two %ss the last counts', async (_name, text, id) => {
+    expect(await service.client.post(text)).toMatchObject({ status: 200, body: { name: 'last' } });
+    expect(await service.store.plant(id)).toMatchObject({ id, name: 'last' });
+  });
+
+  it('takes nothing from an object that the body has polluted', async () => {
+    await service.client.post('{"__proto__":{"name":"polluted"},"id":30,"name":"oak"}');
+    const { status } = await service.client.post('{"id":31}');
+    expect(status).toBe(400);
+    expect(await service.store.plant(31n)).toBeUndefined();
+  });
+});
+
+describe('the same id again', () => {
+  afterAll(empty);
+
+  const taken = {
+    status: 400,
+    body: { error: 1004, message: 'the id already exists with different content' },
+  };
+  const plants: [name: string, first: object, second: object, same: boolean][] = [
+    ['the same name', { name: 'a' }, { name: 'a' }, true],
+    ['the same name and tag', { name: 'a', tag: 'b' }, { tag: 'b', name: 'a' }, true],
+    ['empty texts', { name: '', tag: '' }, { name: '', tag: '' }, true],
+    ['the same, and another field', { name: 'a' }, { name: 'a', more: 1 }, true],
+    ['another name', { name: 'a' }, { name: 'b' }, false],
+    ['another case', { name: 'a' }, { name: 'A' }, false],
+    ['a blank more', { name: 'a' }, { name: 'a ' }, false],
+    ['another normal form', { name: '\u00e9' }, { name: 'e\u0301' }, false],
+    ['a tag more', { name: 'a' }, { name: 'a', tag: 'b' }, false],
+    ['a tag less', { name: 'a', tag: 'b' }, { name: 'a' }, false],
+    ['an empty tag for none', { name: 'a' }, { name: 'a', tag: '' }, false],
+    ['no tag for an empty one', { name: 'a', tag: '' }, { name: 'a' }, false],
+    ['name and tag swapped', { name: 'a', tag: 'b' }, { name: 'b', tag: 'a' }, false],
+  ];
+  it.each(plants)('with %s', async (_name, first, second, same) => {
+    const id = BigInt(100 + (await service.store.count()));
+    const send = (plant: object) =>
+      service.client.post(JSON.stringify({ ...plant, id: Number(id) }));
+    const { status, body } = await send(first);
+    expect(status).toBe(200);
+    const before = await service.store.plants();
+    const again = await send(second);
+    expect({ status: again.status, body: again.body }).toEqual(same ? { status, body } : taken);
+    expect(await service.store.plants()).toEqual(before);
+    expect(await send(first)).toMatchObject({ status, body });
+  });
+});
+
+it('takes deep nesting in a field beyond the schema', async () => {
+  const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+  const { status } = await service.client.post(`{"x":${deep},"id":7.0,"name":"oak"}`);
+  expect(status).toBe(200);
+  expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
+});

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Service } from '../support/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/** Any text but U+0000 and unpaired surrogates. */
+const text = fc.string({ unit: 'binary' }).filter((one) => !one.includes('\0'));
+const int64 = fc.oneof(
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.bigInt({ min: 2n ** 53n - 9n, max: 2n ** 53n + 9n }),
+  fc.bigInt({ min: -9n, max: 9n }),
+);
+
+/** An int64, and one of the ways in which JSON can write it. */
+const writtenId = fc
+  .tuple(int64, fc.nat(20), fc.constantFrom('e', 'E'))
+  .chain(([id, n, e]) =>
+    fc
+      .constantFrom(
+        `${id}`,
+        `${id}.${'0'.repeat(n + 1)}`,
+        `${id}${e}${n % 2 === 0 ? '+' : '-'}0`,
+        `${id * 10n ** BigInt(n)}${e}-${n}`,
+        `${id / 10n || (id < 0n ? '-0' : '0')}.${(id < 0n ? -id : id) % 10n}${e}1`,
+      )
+      .map((literal) => ({ id, literal })),
+  );
+
+/** Members of a JSON object, in any order, with others among them that the schema does not know. */
+const member = (name: string, value: string) => `${JSON.stringify(name)}:${value}`;
+const others = fc.array(
+  fc
+    .tuple(
+      text.filter((name) => !['id', 'name', 'tag'].includes(name)),
+      fc.json(),
+    )
+    .map(([name, json]) => member(name, json)),
+  { maxLength: 3 },
+);
+const newPlant = fc
+  .record({ written: writtenId, name: text, tag: fc.option(text, { nil: undefined }), others })
+  .chain((plant) => {
+    const { written, name, tag } = plant;
+    const members = [member('id', written.literal), member('name', JSON.stringify(name))];
+    if (tag !== undefined) members.push(member('tag', JSON.stringify(tag)));
+    const all = [...members, ...plant.others];
+    return fc
+      .shuffledSubarray(all, { minLength: all.length })
+      .map((shuffled) => ({ ...plant, json: `{${shuffled.join(',')}}` }));
+  });
+
+describe('any NewPlant that the schema allows', () => {
+  it('is accepted, stored and answered exactly, and so is its repeat', async () => {
+    const seen = new Set<bigint>();
+    await fc.assert(
+      fc.asyncProperty(newPlant, async ({ written: { id }, name, tag, json }) => {
+        fc.pre(!seen.has(id));
+        seen.add(id);
+        const answer = tag === undefined ? { name } : { name, tag };
+        for (let time = 0; time < 2; time++) {
+          const { status, body } = await service.client.post(json);
+          expect({ status, body }).toEqual({ status: 200, body: answer });
+          expect(await service.store.plant(id)).toEqual({ id, name, tag: tag ?? null });
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(await service.store.count()).toBe(seen.size);
+  });
+});
+
+describe('any body that does not match the schema', () => {
+  const notText = fc
+    .json()
+    .filter((json) => typeof JSON.parse(json) !== 'string')
+    .map((json): string | undefined => json);
+  const surrogate = fc.integer({ min: 0xd800, max: 0xdfff }).map((unit) => unit.toString(16));
+  const badText = fc.oneof(
+    notText,
+    fc
+      .tuple(fc.constantFrom('0000', '0000\\u0000'), text)
+      .map(([unit, rest]) => quoted(unit, rest)),
+    fc.tuple(surrogate, text).map(([unit, rest]) => quoted(unit, rest)),
+  );
+  const outOfRange = fc
+    .oneof(fc.bigInt({ min: 2n ** 63n, max: 2n ** 80n }), fc.bigInt({ max: -(2n ** 63n) - 1n }))
+    .map((id) => `${id}`);
+  const fraction = fc
+    .tuple(int64, fc.nat(20), fc.integer({ min: 1, max: 9 }))
+    .map(([id, zeros, digit]) => `${id}.${'0'.repeat(zeros)}${digit}`);
+  const notNumber = fc.json().filter((json) => typeof JSON.parse(json) !== 'number');
+  const badId = fc.oneof(outOfRange, fraction, notNumber, fc.constant(undefined));
+  const good = {
+    id: int64.map((id): string | undefined => `${id}`),
+    name: text.map((name): string | undefined => JSON.stringify(name)),
+    tag: fc.option(
+      text.map((tag) => JSON.stringify(tag)),
+      { nil: undefined },
+    ),
+  };
+  const object = fc
+    .oneof(
+      fc.record({ ...good, id: badId }),
+      fc.record({ ...good, name: fc.oneof(badText, fc.constant(undefined)) }),
+      fc.record({ ...good, tag: badText }),
+    )
+    .map((fields) => {
+      const given = Object.entries(fields).filter(([, json]) => json !== undefined);
+      return `{${given.map(([name, json]) => member(name, json ?? '')).join(',')}}`;
+    });
+  const notObject = fc.json().filter((json) => {
+    const value: unknown = JSON.parse(json);
+    return typeof value !== 'object' || value === null || Array.isArray(value);
+  });
+
+  it('answers 400 with 1003 and stores nothing', async () => {
+    const before = await service.store.plants();
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(object, notObject), async (json) => {
+        const { status, body } = await service.client.post(json);
+        expect({ status, body }).toMatchObject({ status: 400, body: { error: 1003 } });
+      }),
+      { numRuns: 500 },
+    );
+    expect(await service.store.plants()).toEqual(before);
+  });
+
+  it('that is no JSON answers 400 with 1000 and stores nothing', async () => {
+    const before = await service.store.plants();
+    const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
+    const cut = fc.tuple(newPlant, fc.nat()).map(([{ json }, at]) => {
+      const whole = Buffer.from(json);
+      return whole.subarray(0, at % whole.length);
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(bytes, cut), async (body) => {
+        fc.pre(!isJson(body));
+        expect(await service.client.post(body)).toMatchObject({
+          status: 400,
+          body: {
+            error: 1000,
+            message: expect.stringMatching(/^the body is not valid JSON( at byte \d+ of \d+)?$/),
+          },
+        });
+      }),
+      { numRuns: 300 },
+    );
+    expect(await service.store.plants()).toEqual(before);
+  });
+});
+
+/** A JSON string with an escaped code unit in it that does not belong there. */
+function quoted(unit: string, rest: string): string {
+  return `"\\u${unit}${JSON.stringify(rest).slice(1)}`;
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}

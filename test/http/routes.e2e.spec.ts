@@ -1,0 +1,130 @@
+/** @engine sqlite */
+import { METHODS } from 'node:http';
+import type { Router } from 'express';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Service } from '../support/service.js';
+
+/** Routes that anyone may ask; every other one wants a token. */
+const PUBLIC: Readonly<Record<string, RegExp>> = {
+  'another method on /plants: 405': /^(?!POST)[A-Z-]+ \/plants$/,
+  'the document': /^GET \/openapi\.(json|yaml)$/,
+  'Swagger UI': /^GET \/docs(\/|$)/,
+  'the way to Swagger UI: 404': /^GET \/$/,
+};
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/** What the router knows, as `METHOD /path`. */
+function routes(): string[] {
+  const { router } = service.app.getHttpAdapter().getInstance() as { router: Router };
+  return router.stack.flatMap(({ route }) => {
+    if (!route) return [];
+    const { path } = route;
+    // Express's types leave this out: the methods, each under its name in lower case.
+    const { methods } = route as unknown as { methods: Record<string, boolean> };
+    return Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`);
+  });
+}
+
+it('every route answers 401 to a request without a token, but for the public ones', async () => {
+  const isPublic = (route: string) => Object.values(PUBLIC).some((one) => one.test(route));
+  const guarded = routes().filter((route) => !isPublic(route));
+  expect(guarded).toContain('POST /plants');
+  for (const route of guarded) {
+    const [method = '', path = ''] = route.split(' ');
+    const { status, body } = await service.client.send({ method, path, headers: {} });
+    expect({ route, status, body }).toEqual({
+      route,
+      status: 401,
+      body: { error: 2000, message: 'no bearer token: send `Authorization: Bearer TOKEN`' },
+    });
+  }
+});
+
+it.each(Object.entries(PUBLIC))('the public routes are there: %s', (_name, route) => {
+  expect(routes().some((one) => route.test(one))).toBe(true);
+});
+
+const TO_DOCS = 'no such path; the documentation is at /docs';
+
+describe('another path: 404', () => {
+  const paths = [
+    '/',
+    '/plants/',
+    '/plants//',
+    '//plants',
+    '/./plants',
+    '/x/../plants',
+    '/plants/7',
+    '/PLANTS',
+    '/Plants',
+    '/plant',
+    '/plantsx',
+    '/plants;x',
+    '/plants%20',
+    '/plants%2f',
+    '/%00',
+    '/metrics',
+    '/health',
+    '/favicon.ico',
+    `/${'x'.repeat(300)}`,
+  ];
+  it.each(paths)('%s', async (path) => {
+    for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
+      const body = '{"id":1,"name":"oak"}';
+      const headers = { ...service.client.headers, 'content-length': `${body.length}` };
+      const answer = await service.client.send({ method, path, headers, body });
+      expect({ status: answer.status, body: answer.body }).toEqual({
+        status: 404,
+        body: { error: 3000, message: method === 'GET' && path === '/' ? TO_DOCS : 'no such path' },
+      });
+    }
+    expect(await service.store.count()).toBe(0);
+  });
+
+  it('answers a HEAD with the same status and no body', async () => {
+    const { status, headers, text } = await service.client.send({ method: 'HEAD', path: '/x' });
+    expect({ status, text }).toEqual({ status: 404, text: '' });
+    expect(headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '39' });
+  });
+});
+
+describe('another method on /plants: 405', () => {
+  // CONNECT has no path (RFC 9110, section 9.3.6): see http-faults.
+  it.each(METHODS.filter((method) => !['POST', 'CONNECT'].includes(method)))(
+    '%s',
+    async (method) => {
+      const answer = await service.client.send({ method, headers: {} });
+      expect(answer.status).toBe(405);
+      expect(answer.headers).toMatchObject({ allow: 'POST', 'content-type': 'application/json' });
+      if (method === 'HEAD') expect(answer.text).toBe('');
+      else expect(answer.body).toEqual({ error: 3001, message: 'no such method on this path' });
+    },
+  );
+});
+
+describe('a query on /plants is ignored', () => {
+  it.each(['?', '?id=5&name=x', '?%ff', '?a[b]=c&a[__proto__]=d'])('%s', async (query) => {
+    const path = `/plants${query}`;
+    const { status, body } = await service.client.send({ path, body: '{"id":7,"name":"oak"}' });
+    expect({ status, body }).toEqual({ status: 200, body: { name: 'oak' } });
+    expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
+  });
+});
+
+it.each(['/%', '/plants%', '/%zz', '/plants/%ff', '/%c3'])(
+  'malformed path %s: 400',
+  async (path) => {
+    for (const method of ['POST', 'GET']) {
+      const { status, body } = await service.client.send({ method, path });
+      expect({ status, body }).toEqual({
+        status: 400,
+        body: { error: 3002, message: 'the path is malformed' },
+      });
+    }
+  },
+);

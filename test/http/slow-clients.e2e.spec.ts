@@ -1,0 +1,118 @@
+/** @engine sqlite */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, expect, it } from '@jest/globals';
+import { RawConnection, requestText } from '../support/raw-connection.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { Service } from '../support/service.js';
+import { tally } from '../support/tally.js';
+
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+const THOUSAND = 1_000;
+let cleanUp: (() => Promise<void>) | undefined;
+afterEach(() => cleanUp?.());
+
+it('a thousand slow headers and a thousand half-sent bodies keep nobody from being served', async () => {
+  const service = await ServiceProcess.start();
+  cleanUp = () => service.remove();
+  const client = service.client();
+  const connect = () => Promise.all(range(THOUSAND).map(() => service.connect()));
+  const [slow, half] = [await connect(), await connect()];
+  for (const connection of slow) connection.write('POST /plants HTTP/1.1\r\nHost: x\r\nX: ');
+  const drip = setInterval(() => slow.map((connection) => connection.write('x')), 500);
+  for (const connection of half) {
+    const headers = { ...client.headers, 'content-length': '60000' };
+    connection.write(requestText(headers, '{"id":7,"name":"'));
+  }
+  const create = (id: number) => client.create({ id: BigInt(id), name: 'n' });
+  const answers = await Promise.all(range(THOUSAND).map(create));
+  expect(tally(answers)).toEqual({ '200 {"name":"n"}': THOUSAND });
+  // Headers that take more than 10 seconds are cut off; a body has 30.
+  await Promise.all(slow.map((connection) => connection.closed()));
+  clearInterval(drip);
+  expect(half.filter(({ socket }) => socket.destroyed)).toEqual([]);
+  expect((await create(THOUSAND)).status).toBe(200);
+  for (const connection of half) connection.close();
+  expect(await service.store.count()).toBe(THOUSAND + 1);
+});
+
+/** A service whose clients have a second, and not their usual time. */
+async function hurried(allowHalfOpen = false): Promise<[Service, RawConnection]> {
+  const service = await Service.start();
+  cleanUp = () => service.stop();
+  const server = service.app.getHttpServer();
+  server.requestTimeout = server.headersTimeout = server.keepAliveTimeout = 1_000;
+  return [service, await RawConnection.open(service.port, allowHalfOpen)];
+}
+
+const NOT_HTTP = { status: 400, body: { error: 3002, message: 'the request is not valid HTTP' } };
+
+it('headers that come too late are answered with 400, and the connection is closed', async () => {
+  const [, connection] = await hurried();
+  connection.write('POST /plants HTTP/1.1\r\nHost: x\r\n');
+  expect(await connection.read()).toMatchObject(NOT_HTTP);
+  await connection.closed();
+});
+
+it('a body that comes too late is answered with 400, and stores nothing, its rest or not', async () => {
+  const [service, connection] = await hurried(true);
+  const body = '{"id":7,"name":"n"}';
+  const headers = { ...service.client.headers, 'content-length': `${body.length}` };
+  connection.write(requestText(headers, body.slice(0, -1)));
+  expect(await connection.read()).toMatchObject(NOT_HTTP);
+  // The rest, and what tells a client that the connection is gone.
+  const sending = setInterval(() => connection.write(body.slice(-1)), 50);
+  await connection.closed();
+  clearInterval(sending);
+  await expect(connection.read()).rejects.toThrow('the connection ended after: ');
+  expect(await service.store.count()).toBe(0);
+});
+
+it('an idle connection is closed in the end', async () => {
+  const [service, connection] = await hurried();
+  const answer = await connection.write(requestText(service.client.headers, '{}')).read();
+  expect(answer.headers['keep-alive']).toBe('timeout=1');
+  await once(connection.socket, 'close');
+});
+
+it('a client that is refused and never closes its side is cut off', async () => {
+  const service = await Service.start();
+  cleanUp = () => service.stop();
+  const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  socket.write('no HTTP\r\n\r\n');
+  const ended = once(socket, 'end');
+  socket.resume();
+  await ended;
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  // Only what is sent to a connection that is gone tells a client so.
+  const sending = setInterval(() => socket.write('x'), 50);
+  await closed;
+  clearInterval(sending);
+});
+
+it('connections that together hold too much are closed, the oldest without a token first', async () => {
+  // 40 % of this heap is counted as some 1,000 connections.
+  const service = await ServiceProcess.start({
+    env: { NODE_OPTIONS: '--max-old-space-size=48 --max-semi-space-size=4' },
+  });
+  cleanUp = () => service.remove();
+  const send = (connection: RawConnection) =>
+    connection
+      .write(requestText(service.client().headers, '{"id":1,"name":"n"}'))
+      .read()
+      .then(({ status }) => status);
+  const known = await service.connect();
+  expect(await send(known)).toBe(200);
+  const idle: RawConnection[] = [];
+  while (idle.length < 1_500) {
+    idle.push(...(await Promise.all(range(100).map(() => service.connect()))));
+  }
+  expect(await send(await service.connect())).toBe(200);
+  expect(await send(known)).toBe(200);
+  const [first] = idle;
+  await first?.closed();
+  expect(idle.at(-1)?.socket.destroyed).toBe(false);
+  expect(service.output).toContain('held too much memory');
+  for (const connection of idle) connection.close();
+});

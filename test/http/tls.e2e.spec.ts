@@ -1,0 +1,139 @@
+/** @engine sqlite */
+import { once } from 'node:events';
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { request, type RequestOptions } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { connect, type TLSSocket } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { certificateIn, issueCertificate } from '../support/certificate.js';
+import { createStore } from '../support/engine.js';
+import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+let store: TemporaryStore;
+let service: ServiceProcess | undefined;
+beforeEach(async () => {
+  store = await createStore();
+});
+afterEach(async () => {
+  await service?.kill();
+  service = undefined;
+  await store.remove();
+});
+
+const env = () => certificateIn(store.folder);
+const cert = () => env().TLS_CERT_FILE;
+const key = () => env().TLS_KEY_FILE;
+
+const issue = (name: string) => issueCertificate(store.folder, name);
+
+/** The name that the service's certificate has. */
+async function certified(port: number): Promise<string> {
+  const socket = await new Promise<TLSSocket>((resolve, reject) => {
+    const opened = connect({ port, rejectUnauthorized: false }, () => resolve(opened));
+    opened.on('error', reject);
+  });
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return String(subject.CN);
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: string;
+}
+
+/** Sends a plant, or asks for another path; whatever comes over TLS says so to browsers. */
+async function post(
+  { port, token }: ServiceProcess,
+  id: number,
+  path = '/plants',
+  method = 'POST',
+) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const options: RequestOptions = { port, path, method, headers };
+  return new Promise<Answer>((resolve, reject) => {
+    const sent = request({ ...options, rejectUnauthorized: false }, (response) => {
+      expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
+      void text(response).then((body) => resolve({ status: response.statusCode, body }));
+    });
+    sent.on('error', reject).end(`{"id":${id},"name":"n"}`);
+  });
+}
+
+describe('TLS', () => {
+  it('is spoken with the certificate, and nothing else is; SIGHUP reloads it', async () => {
+    await issue('first');
+    service = await ServiceProcess.start({ store, env: env() });
+    expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}/plants`);
+    expect(await post(service, 1)).toEqual({ status: 200, body: '{"name":"n"}' });
+    await expect(service.client().create({ id: 2n, name: 'n' })).rejects.toThrow();
+    expect(await certified(service.port)).toBe('first');
+    expect(await post(service, 0, '/nope')).toMatchObject({ status: 404 });
+    expect(await post(service, 0, '/openapi.json', 'GET')).toMatchObject({ status: 200 });
+
+    await issue('second');
+    service.signal('SIGHUP');
+    while ((await certified(service.port)) !== 'second') await sleep(20);
+    expect(await post(service, 3)).toMatchObject({ status: 200 });
+
+    // A bad pair is no reason to lose the good one.
+    cpSync(cert(), key());
+    service.signal('SIGHUP');
+    for (let i = 0; i < 20; i++) expect(await certified(service.port)).toBe('second');
+    expect((await store.plants()).map(({ id }) => id)).toEqual([1n, 3n]);
+  });
+
+  it('is reloaded once the service listens, where SIGHUP came before', async () => {
+    const folder = (name: string) => join(store.folder, name);
+    for (const name of ['first', 'second']) {
+      mkdirSync(folder(name));
+      await issueCertificate(folder(name), name);
+    }
+    symlinkSync('first', folder('current'));
+    const child = spawnMain(store, certificateIn(folder('current')));
+    let printed = '';
+    child.stdout.on('data', (chunk) => (printed += String(chunk)));
+    // Its first line says which store it is; the certificate is read next.
+    await once(child.stdout, 'data');
+    await sleep(50);
+    symlinkSync('second', folder('next'));
+    renameSync(folder('next'), folder('current'));
+    child.kill('SIGHUP');
+    while (!printed.includes('/plants\n')) await once(child.stdout, 'data');
+    const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
+    // The kernel may hand the signal over only after that line.
+    const limit = AbortSignal.timeout(30_000);
+    while ((await certified(port)) !== 'second') await sleep(20, undefined, { signal: limit });
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+
+  it('a client that does not agree on it does not hold up the end', async () => {
+    await issue('plants');
+    service = await ServiceProcess.start({ store, env: { ...env(), SHUTDOWN_TIMEOUT: '4s' } });
+    const silent = await service.connect();
+    expect(await post(service, 1)).toMatchObject({ status: 200 });
+    service.signal('SIGTERM');
+    await silent.closed();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it.each<[string, () => void, string]>([
+    [
+      'no certificate',
+      () => rmSync(cert()),
+      'TLS_CERT_FILE must name a file that can be read (ENOENT)',
+    ],
+    ['no key', () => rmSync(key()), 'TLS_KEY_FILE must name a file that can be read (ENOENT)'],
+    ['two certificates', () => cpSync(cert(), key()), 'must name a certificate and its key in PEM'],
+    ['empty files', () => [cert(), key()].map((path) => writeFileSync(path, '')), 'in PEM'],
+  ])('stops the start: %s', async (_case, spoil, problem) => {
+    await issue('plants');
+    spoil();
+    const { code, stderr } = await runMain(store, env());
+    expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(problem) });
+  });
+});

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { newSecret } from '../../src/auth/secret.js';
+import { rounds } from '../support/rounds.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const STRANGERS = 200;
+/** Milliseconds; a token is believed for 4 seconds without a look at the store. */
+const LONG = rounds(5_000, 10_000);
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await ServiceProcess.start({ env: { LOG_REQUESTS: 'errors' } });
+});
+afterAll(() => service.remove());
+
+it('someone with a token is served beside 200 connections that try forged ones', async () => {
+  const holder = service.client(1);
+  const forger = service.client(STRANGERS);
+  let running = true;
+  const forge = async (): Promise<void> => {
+    while (running) {
+      const headers = { ...forger.headers, authorization: `Bearer ${newSecret()}` };
+      const { status } = await forger.post('{}', headers);
+      // 503: more of them wait than may.
+      if (status !== 401 && status !== 503) throw new Error(`a forged token was told ${status}`);
+    }
+  };
+  expect((await holder.create({ id: -1n, name: 'oak' })).status).toBe(200);
+  const forging = Promise.all(Array.from({ length: STRANGERS }, forge));
+  const statuses: number[] = [];
+  for (const end = Date.now() + LONG; Date.now() < end;) {
+    const { status } = await holder.create({ id: BigInt(statuses.length), name: 'oak' });
+    statuses.push(status);
+    await sleep(20);
+  }
+  running = false;
+  await forging;
+  const stored = statuses.filter((status) => status === 200);
+  expect(stored.length).toBeGreaterThanOrEqual(0.95 * statuses.length);
+  expect(await service.store.count()).toBe(stored.length + 1);
+}, 60_000);

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Collector } from '../support/collector.js';
+import { Monitor } from '../support/monitor.js';
+import { requestText, type RawConnection } from '../support/raw-connection.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess;
+afterEach(() => service.remove());
+
+const SHUTTING_DOWN = { status: 503, body: { error: 5003, message: 'shutting down' } };
+const request = (id: number) => requestText(service.client().headers, `{"id":${id},"name":"oak"}`);
+const connect = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => service.connect()));
+
+describe('SIGTERM', () => {
+  it('under load: all is answered, exit 0', async () => {
+    service = await ServiceProcess.start();
+    const acknowledged: bigint[] = [];
+    const broken: unknown[] = [];
+    let next = 0;
+
+    /** Sends one plant after the other until the service has closed the connection. */
+    async function load(connection: RawConnection): Promise<void> {
+      for (;;) {
+        const id = next++;
+        connection.write(request(id));
+        const answer = await connection.read();
+        if (answer.status === 200) acknowledged.push(BigInt(id));
+        else expect(answer).toMatchObject(SHUTTING_DOWN);
+        if (answer.headers.connection === 'close') return connection.closed();
+      }
+    }
+    const loads = (await connect(16)).map((one) =>
+      load(one).catch((error: unknown) => broken.push(error)),
+    );
+    while (acknowledged.length < 200 && broken.length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    service.signal('SIGTERM');
+    await Promise.all(loads);
+    expect(broken).toEqual([]);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const stored = new Set((await service.store.plants()).map(({ id }) => id));
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+  });
+
+  it('while the store is locked: what waits for its commit is answered and stored', async () => {
+    service = await ServiceProcess.start();
+    const connections = await connect(8);
+    // With an answer on it, a connection is the service's and not the kernel's alone.
+    await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
+    const unlock = await service.store.lock();
+    connections.forEach((connection, i) => connection.write(request(i + 1)));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    service.signal('SIGTERM');
+    await unlock();
+    const answers = await Promise.all(connections.map((connection) => connection.read()));
+    const stored = new Set((await service.store.plants()).map(({ id }) => id));
+    answers.forEach(({ status, body }, i) => {
+      if (status === 200) expect(stored).toContain(BigInt(i + 1));
+      else expect({ status, body }).toEqual(SHUTTING_DOWN);
+    });
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log says what is left undone', async () => {
+    const env = { MANAGEMENT_PORT: '0', SHUTDOWN_TIMEOUT: '1s', DATABASE_TIMEOUT: '60s' };
+    service = await ServiceProcess.start({ env });
+    const monitor = Monitor.of(service);
+    const connections = await connect(2);
+    const unlock = await service.store.lock();
+    connections.forEach((connection, id) => connection.write(request(id)));
+    while ((await monitor.lookups()) < 2);
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.output).toMatch(
+      /gave up after 1\.\d s; requests answered during the stop: 0; requests without an answer: 2, plants without the end of their commit: 2\n/,
+    );
+    await unlock();
+  });
+});
+
+describe('SIGTERM, with spans to be sent', () => {
+  let collector: Collector;
+  beforeEach(async () => {
+    collector = await Collector.start();
+    service = await ServiceProcess.start({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  });
+  afterEach(() => collector.stop());
+
+  /** Has one plant stored, and a second one in flight as long as the store is locked. */
+  async function leaveInFlight() {
+    const connection = await service.connect();
+    await connection.write(request(1)).read();
+    const unlock = await service.store.lock();
+    connection.write(request(2));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return { connection, unlock };
+  }
+  const requests = () => collector.spans.filter(({ kind }) => kind === 2);
+  const commits = () => collector.spans.filter(({ name }) => name === 'commit plants');
+
+  it('sends those that are left, of commits in flight too', async () => {
+    const { connection, unlock } = await leaveInFlight();
+    service.signal('SIGTERM');
+    await unlock();
+    expect((await connection.read()).status).toBe(200);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect([requests(), commits()].map(({ length }) => length)).toEqual([2, 2]);
+  });
+
+  it('waits for that of a commit that its client has left behind', async () => {
+    const { connection, unlock } = await leaveInFlight();
+    connection.close();
+    service.signal('SIGTERM');
+    // By then the server is closed, and the commit is all that the process waits for.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await unlock();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const ids = requests().map(({ spanId }) => spanId);
+    expect(commits().flatMap(({ links }) => links.map(({ spanId }) => spanId))).toEqual(ids);
+    expect(ids).toHaveLength(2);
+  });
+});

@@ -1,0 +1,62 @@
+/** @engine sqlite */
+import { once } from 'node:events';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { ServiceProcess } from '../support/service-process.js';
+
+/** Their lines fill every pipe, and are more than wait for their reader. */
+const REQUESTS = 4_000;
+const DOCS = { method: 'GET', path: '/docs' };
+const GET = `GET /docs HTTP/1.1\r\nhost: x\r\nx-request-id: ${'7a'.repeat(64)}\r\n\r\n`;
+const ENDED = { code: 0, signal: null };
+
+let service: ServiceProcess;
+let logged: string;
+beforeEach(async () => {
+  service = await ServiceProcess.start({ token: 'none', env: { NODE_ENV: 'production' } });
+  logged = '';
+  service.stdout.on('data', (chunk: Buffer) => (logged += chunk.toString()));
+});
+afterEach(() => service.remove());
+
+/** Sends requests that go well, each with a line in the log. */
+async function send(count: number): Promise<void> {
+  const connection = await service.connect();
+  for (let i = 0; i < count; i++) {
+    expect((await connection.write(GET).read(DOCS)).status).toBe(200);
+  }
+  connection.close();
+}
+
+it('every answer has its line, to the last one before the end', async () => {
+  const closed = once(service.stdout, 'close');
+  await send(500);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual(ENDED);
+  await closed;
+  expect(logged.match(/"msg":"GET \/docs 200"\}\n/g)).toHaveLength(500);
+});
+
+it('a reader that stops does not stop the service, and is told what it has missed', async () => {
+  service.stdout.pause();
+  await send(REQUESTS);
+  service.stdout.resume();
+  while (!logged.includes('lines were dropped')) await once(service.stdout, 'data');
+  await send(1);
+  while (!logged.endsWith('200"}\n')) await once(service.stdout, 'data');
+  const dropped = Number(/"dropped":(\d+)/.exec(logged)?.[1]);
+  expect(logged.match(/ 200"\}\n/g)).toHaveLength(REQUESTS + 1 - dropped);
+});
+
+it('a reader that stops forever does not hold up the end', async () => {
+  service.stdout.pause();
+  await send(REQUESTS);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual(ENDED);
+});
+
+it('a reader that has left takes nothing with it', async () => {
+  service.stdout.destroy();
+  await send(REQUESTS);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual(ENDED);
+});

@@ -1,0 +1,167 @@
+/** @engine sqlite */
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readConfig } from '../../src/config/environment.js';
+import { Management, type Lifecycle } from '../../src/management/management.js';
+import { valueOf } from '../support/exposition.js';
+import { Monitor } from '../support/monitor.js';
+import { RawConnection } from '../support/raw-connection.js';
+import { Service } from '../support/service.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess;
+let monitor: Monitor;
+beforeAll(async () => {
+  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0' } });
+  monitor = Monitor.of(service);
+});
+afterAll(() => service.remove());
+
+describe('the management port', () => {
+  it('says that the process lives, and nothing of the store', async () => {
+    const { status, headers, text } = await monitor.send('GET', '/livez');
+    expect({ status, body: JSON.parse(text) as unknown }).toEqual({
+      status: 200,
+      body: { status: 'ok', info: {}, error: {}, details: {} },
+    });
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect(headers['cache-control']).toContain('no-store');
+  });
+
+  it.each(['/livez', '/readyz', '/metrics'])('answers HEAD %s, without a body', async (path) => {
+    expect(await monitor.send('HEAD', path)).toMatchObject({ status: 200, text: '' });
+  });
+
+  it.each([
+    ['POST', '/livez'],
+    ['PUT', '/readyz'],
+    ['PATCH', '/metrics'],
+  ])('takes GET alone: %s %s is 405, with an Error body', async (method, path) => {
+    const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
+    expect({ status, allow: headers.allow, body: JSON.parse(text) as unknown }).toEqual({
+      status: 405,
+      allow: 'GET, HEAD',
+      body: { error: 3001, message: 'no such method on this path' },
+    });
+  });
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/%zz'],
+    ['GET', '/docs'],
+    ['GET', 'http://a:99999/livez'],
+    ['POST', '/plants'],
+  ])('has nothing else: %s %s is 404, with an Error body', async (method, path) => {
+    const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect({ status, body: JSON.parse(text) as unknown }).toEqual({
+      status: 404,
+      body: { error: 3000, message: 'no such path' },
+    });
+    expect(headers).not.toHaveProperty('x-powered-by');
+  });
+
+  it.each(['/livez', '/readyz', '/metrics'])(
+    'is not the public one: %s is 404 there',
+    async (path) => {
+      const { status } = await service.client().send({ method: 'GET', path, headers: {} });
+      expect(status).toBe(404);
+    },
+  );
+});
+
+it('a service is ready from its start until it stops', async () => {
+  const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
+  const lifecycle: Lifecycle = { phase: 'starting' };
+  const management = new Management(config, lifecycle);
+  await management.listen(config);
+  const { port } = management.server.address() as AddressInfo;
+  const other = new Monitor(port);
+  expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle', 'store'] });
+  expect(valueOf(await other.metrics(), 'plant_store_store_up')).toBe(0);
+  const serving = await Service.start();
+  management.app = serving.app;
+  expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle'] });
+  lifecycle.phase = 'serving';
+  expect(await other.ready()).toMatchObject({ status: 200, failed: [] });
+  lifecycle.phase = 'stopping';
+  const { failed, details } = await other.ready();
+  expect({ failed, of: details.lifecycle }).toEqual({
+    failed: ['lifecycle'],
+    of: { status: 'down', phase: 'stopping' },
+  });
+  expect(await other.live()).toBe(200);
+  await serving.stop();
+  const { failed: all, details: last } = await other.ready();
+  expect({ all, store: last.store }).toEqual({
+    all: ['lifecycle', 'store'],
+    store: { status: 'down', message: 'closed' },
+  });
+  management.server.close();
+});
+
+it('of a connection one request is answered, however many it sends at once', async () => {
+  const connection = await RawConnection.open(monitor.port);
+  connection.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
+  const { status, headers } = await connection.read({ method: 'GET', path: '/docs' });
+  expect({ status, connection: headers.connection }).toEqual({ status: 200, connection: 'close' });
+  await connection.closed();
+});
+
+it(
+  'as many slow connections as there may be are closed in their time, and a monitor is let in',
+  async () => {
+    const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
+    const management = new Management(config, { phase: 'serving' });
+    await management.listen(config);
+    const { server } = management;
+    // They would have ten seconds.
+    server.headersTimeout = server.requestTimeout = 1_000;
+    const { port } = server.address() as AddressInfo;
+    const open = Array.from({ length: server.maxConnections }, () => RawConnection.open(port));
+    const slow = await Promise.all(open);
+    for (const connection of slow) connection.write('GET /livez HTTP/1.1\r\n');
+    await Promise.all(slow.map((connection) => connection.closed()));
+    expect(await new Monitor(port).live()).toBe(200);
+    server.close();
+  },
+  // Node by itself looks for slow connections every 30 seconds.
+  20_000,
+);
+
+describe('MANAGEMENT_PORT', () => {
+  it('off: nothing listens, and nothing is said of it', async () => {
+    const off = await ServiceProcess.start();
+    await off.remove();
+    expect(off.printed).not.toContain('Management');
+  });
+
+  it('that another process has: exit 1, and what to do', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'info' };
+    const { code, stdout, stderr } = await runMain(service.store, env);
+    const second = await runMain(service.store, { ...env, PORT: `${service.port}` });
+    other.close();
+    expect(stdout).toMatch(/^plant-store .*\n$/);
+    const reason = (busy: number, name: string) =>
+      `Port ${busy} is in use by another process: stop that one, or set ${name} to another port.`;
+    const first = reason(port, 'MANAGEMENT_PORT');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${first}\n` });
+    expect(second).toEqual({
+      code: 1,
+      stdout,
+      stderr: `${first} ${reason(service.port, 'PORT')}\n`,
+    });
+  });
+
+  it('at an address that is not of this machine: exit 1, and the reason', async () => {
+    const env = { MANAGEMENT_PORT: '0', MANAGEMENT_HOST: '192.0.2.1', LOG_LEVEL: 'fatal' };
+    const { code, stderr } = await runMain(service.store, env);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^MANAGEMENT_HOST and MANAGEMENT_PORT: .*EADDRNOTAVAIL/),
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MAX_UNTRUSTED } from '../../src/http/connection.js';
+import { MAX_QUEUED } from '../../src/plants/plant-queue.js';
+import { valueOf } from '../support/exposition.js';
+import { Monitor } from '../support/monitor.js';
+import { requestText, type RawConnection } from '../support/raw-connection.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess;
+let monitor: Monitor;
+beforeAll(async () => {
+  // What waits for a lock here must not be given up.
+  const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
+  service = await ServiceProcess.start({ env });
+  monitor = Monitor.of(service);
+});
+afterAll(() => service.remove());
+
+let next = 1n;
+const plant = () => ({ id: next++, name: 'oak' });
+
+/** The bytes of so many requests, each with a plant of its own. */
+function requests(count: number): string {
+  const { headers } = service.client();
+  const body = () => `{"id":${next++},"name":"oak"}`;
+  return Array.from({ length: count }, () => requestText(headers, body())).join('');
+}
+
+it('a service says that it is ready, check by check', async () => {
+  expect(await monitor.ready()).toEqual({
+    status: 200,
+    failed: [],
+    details: {
+      lifecycle: { status: 'up', phase: 'serving' },
+      store: { status: 'up' },
+      queue: { status: 'up', plants: 0, bound: MAX_QUEUED },
+    },
+  });
+});
+
+describe('a service is not ready', () => {
+  it('while its store takes no writes, as another process holds the lock, and lives all the same', async () => {
+    const unlock = await service.store.lock();
+    const { details } = await monitor.until(503, 'store');
+    expect(details.lifecycle).toMatchObject({ status: 'up' });
+    expect(details.store?.message).toEqual(expect.any(String));
+    expect(await monitor.live()).toBe(200);
+    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
+    await unlock();
+    await monitor.until(200);
+    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(1);
+  });
+
+  it('while its queue is full', async () => {
+    const unlock = await service.store.lock();
+    const connections: RawConnection[] = [];
+    // What is refused, and what is on its way to the store, leaves room for others.
+    for (let failed: string[] = []; !failed.includes('queue');) {
+      const more = await Promise.all(Array.from({ length: 64 }, () => service.connect()));
+      for (const connection of more) connection.write(requests(MAX_UNTRUSTED));
+      connections.push(...more);
+      ({ failed } = await monitor.ready());
+    }
+    const { details } = await monitor.ready();
+    expect(details.queue).toMatchObject({ status: 'down', plants: MAX_QUEUED });
+    expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(MAX_QUEUED);
+    await unlock();
+    for (const connection of connections) {
+      for (let i = 0; i < MAX_UNTRUSTED; i++) await connection.read();
+    }
+    const ready = await monitor.until(200);
+    expect(ready.details.queue).toMatchObject({ plants: 0 });
+    for (const connection of connections) connection.close();
+  });
+});
+
+it('many who ask at once, during load, are all answered', async () => {
+  const client = service.client();
+  const load = Promise.all(Array.from({ length: 500 }, () => client.create(plant())));
+  const asked = Array.from({ length: 50 }, () => Promise.all([monitor.ready(), monitor.metrics()]));
+  for (const [{ status }] of await Promise.all(asked)) expect(status).toBe(200);
+  for (const { status } of await load) expect(status).toBe(200);
+});

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { newSecret } from '../../src/auth/secret.js';
+import { ERRORS } from '../../src/errors/errors.js';
+import { parseMetrics, valueOf, type Metrics } from '../support/exposition.js';
+import { ENGINE } from '../support/engine.js';
+import { Monitor } from '../support/monitor.js';
+import { requestText } from '../support/raw-connection.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+/** What OpenTelemetry calls the engine. */
+const SYSTEM = ENGINE === 'sqlite' ? 'sqlite' : 'postgresql';
+
+let service: ServiceProcess;
+let monitor: Monitor;
+beforeAll(async () => {
+  // A store that is locked must not fail a plant that waits for it here, however slow the machine.
+  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' } });
+  monitor = Monitor.of(service);
+});
+afterAll(() => service.remove());
+
+/** The metrics once so many requests have ended: the last may be counted after its client has its answer. */
+async function metricsAfter(requests: number): Promise<Metrics> {
+  for (;;) {
+    const metrics = await monitor.metrics();
+    const ended = metrics.get('plant_store_requests_total')?.samples.values() ?? [];
+    if ([...ended].reduce((sum, count) => sum + count, 0) >= requests) return metrics;
+    await sleep(10);
+  }
+}
+
+const outcome = (status: number | string, error: number | string) =>
+  `plant_store_requests_total{status="${status}",error="${error}"}`;
+
+it('before any request there is nothing but zeros', async () => {
+  const metrics = await monitor.metrics();
+  const rows = Object.values(ERRORS).map(({ status, error }) => outcome(status, error));
+  const outcomes = [outcome(200, 'none'), ...rows, outcome('none', 'none')];
+  expect([...(metrics.get('plant_store_requests_total')?.samples ?? [])]).toEqual(
+    outcomes.map((sample) => [sample, 0]),
+  );
+  for (const status of new Set(['none', 200, ...Object.values(ERRORS).map((row) => row.status)])) {
+    const buckets = `plant_store_request_duration_seconds_bucket{le="+Inf",status="${status}"}`;
+    expect(metrics.get('plant_store_request_duration_seconds')?.samples.get(buckets)).toBe(0);
+  }
+  expect(valueOf(metrics, 'plant_store_commit_group_plants_count')).toBe(0);
+  expect(valueOf(metrics, 'plant_store_plants_stored_total')).toBe(0);
+  expect(valueOf(metrics, 'plant_store_store_up')).toBe(1);
+});
+
+it('every request is counted once, by its status and error number', async () => {
+  const client = service.client();
+  const { authorization = '', ...rest } = client.headers;
+  const wrong = { ...rest, authorization: `${authorization.slice(0, -1)}!` };
+  const unknown = { ...rest, authorization: `Bearer ${newSecret()}` };
+  const get = { method: 'GET', headers: {} };
+  for (const send of [
+    () => client.create({ id: 1n, name: 'oak' }),
+    () => client.create({ id: 2n, name: 'elm' }),
+    () => client.create({ id: 3n, name: 'ash' }),
+    () => client.create({ id: 3n, name: 'ash' }),
+    () => client.create({ id: 3n, name: 'fir' }),
+    () => client.post('{'),
+    () => client.post('{"id":"4","name":"oak"}'),
+    () => client.post('{}', rest),
+    () => client.post('{}', wrong),
+    () => client.post('{}', unknown),
+    () => client.send({ ...get, path: '/nowhere' }),
+    () => client.send(get),
+    () => client.send({ ...get, path: '/openapi.json' }),
+  ])
+    await send();
+
+  // A client that leaves while its plant waits for the store.
+  const unlock = await service.store.lock();
+  const connection = await service.connect();
+  connection.write(requestText(client.headers, '{"id":5,"name":"yew"}'));
+  while (
+    valueOf(await monitor.metrics(), 'plant_store_token_cache_lookups_total{result="hit"}') < 7
+  )
+    await sleep(10);
+  connection.socket.resetAndDestroy();
+  const metrics = await metricsAfter(14);
+  await unlock();
+
+  const samples = [...(metrics.get('plant_store_requests_total')?.samples ?? [])];
+  const counts = Object.fromEntries(samples.filter(([, count]) => count > 0));
+  expect(counts).toEqual({
+    [outcome(200, 'none')]: 5,
+    [outcome(400, 1000)]: 1,
+    [outcome(400, 1003)]: 1,
+    [outcome(400, 1004)]: 1,
+    [outcome(401, 2000)]: 1,
+    [outcome(401, 2001)]: 2,
+    [outcome(404, 3000)]: 1,
+    [outcome(405, 3001)]: 1,
+    [outcome('none', 'none')]: 1,
+  });
+  const duration = 'plant_store_request_duration_seconds';
+  expect(valueOf(metrics, `${duration}_count{status="200"}`)).toBe(5);
+  expect(valueOf(metrics, `${duration}_bucket{le="+Inf",status="400"}`)).toBe(3);
+  expect(valueOf(metrics, `${duration}_count{status="none"}`)).toBe(1);
+  expect(valueOf(metrics, `${duration}_sum{status="200"}`)).toBeGreaterThan(0);
+});
+
+it('plants, groups, commits and looks for tokens are counted', async () => {
+  while (valueOf(await monitor.metrics(), 'plant_store_plants_stored_total') < 4) await sleep(10);
+  const metrics = await monitor.metrics();
+  const values = Object.fromEntries(
+    [
+      'plants_stored_total',
+      'commit_group_plants_sum',
+      'commit_group_plants_count',
+      'commit_group_plants_bucket{le="1"}',
+      'commit_duration_seconds_count',
+      'commit_failures_total',
+      'token_cache_lookups_total{result="hit"}',
+      'token_cache_lookups_total{result="miss"}',
+      'queue_plants',
+      `build_info{version="1.0.0",node="${process.version}",engine="${SYSTEM}"}`,
+    ].map((name) => [name, valueOf(metrics, `plant_store_${name}`)]),
+  );
+  // The token that is malformed is no look.
+  expect(Object.values(values)).toEqual([4, 6, 6, 6, 6, 0, 7, 2, 0, 1]);
+});
+
+it('the text is what Prometheus reads', async () => {
+  const { headers, text } = await monitor.send('GET', '/metrics');
+  expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect([...parseMetrics(text).keys()]).toContain('nodejs_eventloop_lag_seconds');
+});

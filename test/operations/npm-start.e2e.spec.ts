@@ -1,0 +1,103 @@
+/** @engine sqlite */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { read } from '../support/published.js';
+import { requestText, RawConnection } from '../support/raw-connection.js';
+import { Log } from '../support/secrecy.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+
+let store: SqliteStore;
+beforeEach(() => {
+  store = new SqliteStore();
+});
+afterEach(() => store.remove());
+
+/** Makes a folder whose `npm start` runs what was built: tests beside this one use that, so it is not built again. */
+function makeProject(): string {
+  const project = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const scripts = { ...project.scripts, build: 'true' };
+  writeFileSync(join(store.folder, 'package.json'), JSON.stringify({ ...project, scripts }));
+  for (const name of ['dist', 'node_modules']) {
+    symlinkSync(resolve(name), join(store.folder, name));
+  }
+  return store.folder;
+}
+
+/** `npm start` as the leader of a process group, as a shell starts it. */
+function npmStart(env: Readonly<Record<string, string>> = {}) {
+  const { PATH, HOME } = process.env;
+  const own = { PORT: '0', MANAGEMENT_PORT: 'off', DATABASE_URL: store.url, LOG_LEVEL: 'info' };
+  const npm = spawn('npm', ['start'], {
+    cwd: makeProject(),
+    env: { PATH, HOME, ...own, ...env },
+    detached: true,
+  });
+  const log = new Log();
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.on('data', (chunk: Buffer) => log.write(chunk));
+  }
+  return { pid: npm.pid ?? NaN, log, closed: once(npm, 'close') };
+}
+
+/** Waits for what a log has to say; rejects where the process ends before. */
+async function said({ log, closed }: ReturnType<typeof npmStart>, text: RegExp): Promise<string> {
+  const ended = closed.then(() => true);
+  for (;;) {
+    const match = text.exec(log.text);
+    if (match) return match[1] ?? '';
+    if (await Promise.race([sleep(10), ended])) throw new Error(log.text);
+  }
+}
+
+/** Resolves once no process of a group is left. */
+async function gone(group: number): Promise<void> {
+  try {
+    for (;;) {
+      process.kill(-group, 0);
+      await sleep(10);
+    }
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ESRCH' });
+  }
+}
+
+describe('npm start is one process to whoever started it', () => {
+  it.each([
+    ['npm', 'SIGTERM'],
+    ['npm', 'SIGINT'],
+    ['its process group', 'SIGTERM'],
+    // Ctrl-C
+    ['its process group', 'SIGINT'],
+  ] as const)('%s gets a %s: one stop, in order', async (to, signal) => {
+    const npm = npmStart();
+    const token = await said(npm, / (plant_\w+)\n[^]*curl/);
+    const port = await said(npm, /:(\d+)\/plants/);
+    const connection = await RawConnection.open(Number(port));
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const text = requestText(headers, '{"id":1,"name":"oak"}');
+    connection.write(text);
+    expect((await connection.read()).status).toBe(200);
+    connection.write(text.slice(0, -5));
+    process.kill(to === 'npm' ? npm.pid : -npm.pid, signal);
+    await said(npm, new RegExp(`${signal}: (stopping)`));
+    connection.write(text.slice(-5));
+    // What npm passes on, too, is no reason to end at once.
+    expect((await connection.read()).status).toBe(200);
+    expect(await npm.closed).toEqual([0, null]);
+    expect(npm.log.text.match(/: stopping$/gm)).toHaveLength(1);
+    expect(
+      npm.log.text.match(/stopped after .*requests answered during the stop: 1$/gm),
+    ).toHaveLength(1);
+    await gone(npm.pid);
+  });
+
+  it('its exit code is that of the service', async () => {
+    const npm = npmStart({ DATABASE_URL: `sqlite:${store.folder}` });
+    expect(await npm.closed).toEqual([1, null]);
+    expect(npm.log.text).toContain('DATABASE_URL: the store cannot be opened');
+  });
+});

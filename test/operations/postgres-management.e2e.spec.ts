@@ -1,0 +1,137 @@
+/** @engine postgres */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client as Postgres } from 'pg';
+import { valueOf } from '../support/exposition.js';
+import { Monitor } from '../support/monitor.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresStore } from '../support/postgres-store.js';
+import { ServiceProcess, spawnMain } from '../support/service-process.js';
+
+let server: PostgresServer;
+let store: PostgresStore;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  store = await PostgresStore.create(server.url());
+});
+afterAll(async () => {
+  await store.remove();
+  await server.remove();
+});
+
+let next = 1n;
+const plant = () => ({ id: next++, name: 'oak' });
+
+it('a start that waits for its store lives, and is not ready until the store is there', async () => {
+  await server.kill();
+  const child = spawnMain(store, { MANAGEMENT_PORT: '0' });
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  while (!printed.includes('next try')) await sleep(10);
+  const monitor = Monitor.of({ printed });
+  expect(await monitor.live()).toBe(200);
+  expect(await monitor.ready()).toMatchObject({
+    status: 503,
+    failed: ['lifecycle', 'store'],
+    details: { lifecycle: { phase: 'starting' }, store: { message: 'not open yet' } },
+  });
+  expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
+  await server.start();
+  await monitor.until(200);
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
+describe('a service whose PostgreSQL', () => {
+  let service: ServiceProcess;
+  let monitor: Monitor;
+  beforeAll(async () => {
+    // An outage is over after half as long without a failure.
+    const env = { MANAGEMENT_PORT: '0', NODE_ENV: 'development', DATABASE_TIMEOUT: '2s' };
+    // The start before this one has made the token.
+    await store.execute('DELETE FROM tokens');
+    service = await ServiceProcess.start({ store, env });
+    monitor = Monitor.of(service);
+  });
+  afterAll(() => service.kill());
+
+  async function operate(...statements: string[]): Promise<void> {
+    const client = new Postgres({ connectionString: server.url() });
+    await client.connect();
+    for (const sql of statements) await client.query(sql);
+    await client.end();
+  }
+
+  it('is killed: not ready without a request, ready again when it is back', async () => {
+    await monitor.until(200);
+    await server.kill();
+    await monitor.until(503, 'store');
+    expect(await monitor.live()).toBe(200);
+    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
+    await server.start();
+    await monitor.until(200);
+    expect((await service.client().create(plant())).status).toBe(200);
+  });
+
+  it('is killed: not ready at once where a request finds it so', async () => {
+    await monitor.until(200);
+    await server.kill();
+    expect((await service.client().create(plant())).status).toBe(503);
+    expect(await monitor.ready()).toMatchObject({ status: 503, failed: ['store'] });
+    await server.start();
+    await monitor.until(200);
+  });
+
+  it('stands still: not ready, and those who ask are answered all the same', async () => {
+    await monitor.until(200);
+    server.pause();
+    const { details } = await monitor.until(503, 'store');
+    expect(details.store).toEqual({ status: 'down', message: 'the store took too long' });
+    expect(await monitor.live()).toBe(200);
+    server.resume();
+    await monitor.until(200);
+  });
+
+  it.each([
+    ['is read-only', "default_transaction_read_only = 'on'", /read-only/],
+    [
+      'waits for a standby that is not there',
+      "synchronous_standby_names = 'nobody'",
+      /too long|timeout/,
+    ],
+  ])('%s: not ready', async (_name, setting, reason) => {
+    await monitor.until(200);
+    await operate(`ALTER SYSTEM SET ${setting}`, 'SELECT pg_reload_conf()');
+    const { details } = await monitor.until(503, 'store');
+    expect(details.store?.message).toMatch(reason);
+    const [name] = setting.split(' ');
+    await operate(
+      'SET default_transaction_read_only = off',
+      `ALTER SYSTEM RESET ${name}`,
+      'SELECT pg_reload_conf()',
+    );
+    await monitor.until(200);
+  });
+
+  it('fails for some plants: one outage, not ready until it is over, two lines', async () => {
+    await monitor.until(200);
+    await store.execute(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'a worker is down' USING ERRCODE = '08006'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.name = 'elm')
+        EXECUTE FUNCTION fail()`);
+    const lines = (what: string) => service.output.split(`the store is ${what}`).length;
+    const before = [lines('unavailable'), lines('available again')];
+    const client = service.client();
+    for (let i = 0; i < 40; i++) {
+      expect((await client.create({ ...plant(), name: 'elm' })).status).toBe(503);
+      expect((await client.create(plant())).status).toBe(200);
+      expect(await monitor.ready()).toMatchObject({ status: 503, failed: ['store'] });
+    }
+    await store.execute('DROP TRIGGER fail ON plants');
+    await monitor.until(200);
+    const after = [lines('unavailable'), lines('available again')];
+    expect(after).toEqual(before.map((count) => count + 1));
+  });
+});

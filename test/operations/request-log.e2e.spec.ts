@@ -1,0 +1,212 @@
+/** @engine sqlite */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { TokensService } from '../../src/auth/tokens.service.js';
+import { read } from '../support/published.js';
+import { requestText } from '../support/raw-connection.js';
+import type { Sent } from '../support/received.js';
+import { Service } from '../support/service.js';
+
+let service: Service;
+afterEach(() => service.stop());
+
+const PLANT = '{"id":1,"name":"oak"}';
+const MADE = /^[\da-f-]{36}$/;
+
+async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  service = await Service.start({ NODE_ENV: 'production', ...env });
+}
+
+/** The lines of requests, once there are as many. */
+async function lines(count: number): Promise<Record<string, unknown>[]> {
+  for (;;) {
+    const found = service.log.lines('Request');
+    if (found.length >= count) return found;
+    await new Promise(setImmediate);
+  }
+}
+
+describe('LOG_REQUESTS=all: a line for', () => {
+  it('a plant that is stored, with who sent it, and not the token', async () => {
+    await start();
+    const { headers } = await service.client.post(PLANT);
+    const [line] = await lines(1);
+    expect(line).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      pid: process.pid,
+      context: 'Request',
+      requestId: headers['x-request-id'],
+      method: 'POST',
+      path: '/plants',
+      status: 200,
+      durationMs: expect.any(Number),
+      tokenId: 'token:1',
+      tokenName: 'test',
+      client: '127.0.0.1',
+      msg: 'POST /plants 200',
+    });
+    expect(line?.requestId).toMatch(MADE);
+    expect(String(line?.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
+  });
+
+  it.each<[string, Sent, object]>([
+    ['no token', { headers: {} }, { status: 401, error: 2000, path: '/plants' }],
+    ['no JSON', { body: '{' }, { status: 400, error: 1000, tokenName: 'test' }],
+    ['no such path', { path: '/x/y?access_token=z' }, { status: 404, error: 3000, path: '/x/y' }],
+    ['no such method', { method: 'PUT' }, { status: 405, error: 3001, method: 'PUT' }],
+    ['a bad path', { path: '/%zz?x' }, { status: 400, error: 3002, path: '/%zz' }],
+    ['a long path', { path: '/x'.repeat(2_500) }, { path: '/x'.repeat(128) }],
+    ['the document', { method: 'GET', path: '/docs' }, { status: 200, path: '/docs' }],
+    [
+      'a part of it',
+      { method: 'GET', path: '/docs/swagger-ui.css' },
+      { path: '/docs/swagger-ui.css' },
+    ],
+  ])('%s', async (_name, request, expected) => {
+    await start();
+    const { headers } = await service.client.send(request);
+    const requestId = headers['x-request-id'];
+    expect(await lines(1)).toEqual([expect.objectContaining({ requestId, ...expected })]);
+  });
+
+  it("the client's own id, which the answer carries too", async () => {
+    await start();
+    const sent = { ...service.client.headers, 'x-request-id': 'nursery/7:a' };
+    const { headers } = await service.client.post(PLANT, sent);
+    expect(headers['x-request-id']).toBe('nursery/7:a');
+    expect(await lines(1)).toMatchObject([{ requestId: 'nursery/7:a' }]);
+  });
+
+  it('a client that leaves before it has an answer, whose plant is stored', async () => {
+    await start();
+    const unlock = await service.store.lock();
+    const connection = await service.connect();
+    const authorization = `authorization: Bearer ${service.token}\r\n`;
+    const rest = `content-type: application/json\r\ncontent-length: ${PLANT.length}\r\n\r\n${PLANT}`;
+    connection.write(
+      `POST /plants HTTP/1.1\r\nhost: x\r\nx-request-id: left\r\n${authorization}${rest}`,
+    );
+    // Where it waits for its commit, another one is answered.
+    await service.client.send({ path: '/x' });
+    // A client that closes its side alone could still read its answer.
+    connection.socket.resetAndDestroy();
+    const left = (await lines(2)).find(({ requestId }) => requestId === 'left');
+    await unlock();
+    expect(left).toMatchObject({
+      level: 'info',
+      msg: 'POST /plants no answer',
+      client: '127.0.0.1',
+    });
+    expect(left).not.toHaveProperty('status');
+  });
+
+  it('clients that leave with answers in line behind one another: a line for each', async () => {
+    await start();
+    const unlock = await service.store.lock();
+    const connection = await service.connect();
+    const headers = { ...service.client.headers, connection: 'keep-alive' };
+    for (const id of [1, 2, 3]) {
+      const named = { ...headers, 'x-request-id': `left-${id}` };
+      connection.write(requestText(named, `{"id":${id},"name":"oak"}`));
+    }
+    await service.client.send({ path: '/x' });
+    // A client that closes its side alone could still read its answer.
+    connection.socket.resetAndDestroy();
+    const left = (await lines(4)).filter(({ path }) => path === '/plants');
+    await unlock();
+    expect(left.map(({ requestId, msg }) => [requestId, msg]).sort()).toEqual(
+      [1, 2, 3].map((id) => [`left-${id}`, 'POST /plants no answer']),
+    );
+  });
+
+  it('secrets that a client puts where they do not belong: they are taken out', async () => {
+    await start();
+    const { token } = service;
+    const other = await service.app.get(TokensService).create('other');
+    const headers = { 'x-request-id': token, 'user-agent': token, referer: token };
+    await service.client.send({ path: `/plants/${token}`, headers });
+    await service.client.send({ path: `${'/x'.repeat(110)}/${other}`, headers });
+    const split = other.replace(/.{4}/g, '$&/');
+    await service.client.send({ path: `/${split}`, headers: { 'x-request-id': split } });
+    for (const line of await lines(3)) {
+      expect(line).toMatchObject({
+        requestId: expect.stringMatching(MADE),
+        path: '[redacted]',
+        msg: expect.stringContaining(' [redacted] 404'),
+      });
+    }
+  });
+});
+
+describe('LOG_REQUESTS', () => {
+  it.each([
+    ['all', 'info', [200, 400, 401, 404]],
+    ['errors', 'info', [400, 401, 404]],
+    ['errors', 'warn', []],
+    ['all', 'error', []],
+    ['none', 'trace', []],
+  ])('%s with LOG_LEVEL=%s', async (which, level, statuses) => {
+    await start({ LOG_REQUESTS: which, LOG_LEVEL: level });
+    await service.client.post(PLANT);
+    await service.client.post('{');
+    await service.client.send({ headers: {} });
+    await service.client.send({ path: '/x' });
+    const found = await lines(statuses.length);
+    expect(found.map(({ status }) => status)).toEqual(statuses);
+  });
+});
+
+describe('bytes that are no request', () => {
+  it('are answered with an id, and logged by their kind alone, at debug', async () => {
+    await start();
+    const connection = await service.connect();
+    const { headers } = await connection.write('HELLO there\r\n\r\n').read();
+    expect(headers['x-request-id']).toMatch(MADE);
+    expect(service.log.lines('Http')).toMatchObject([
+      {
+        level: 'debug',
+        requestId: headers['x-request-id'],
+        msg: expect.stringContaining('HPE_INVALID'),
+      },
+    ]);
+    expect(service.log.text).not.toContain('HELLO');
+    connection.close();
+  });
+});
+
+describe('TRUST_PROXY', () => {
+  it.each([
+    ['off', '127.0.0.1'],
+    ['1', '192.0.2.7'],
+  ])('%s: the client is %s', async (trusted, client) => {
+    await start({ TRUST_PROXY: trusted });
+    await service.client.post(PLANT, {
+      ...service.client.headers,
+      'x-forwarded-for': '198.51.100.1, 192.0.2.7',
+    });
+    expect(await lines(1)).toMatchObject([{ client }]);
+  });
+
+  it('1: a token in place of an address is taken out, also where it is split', async () => {
+    await start({ TRUST_PROXY: '1' });
+    const { token } = service;
+    for (const forwarded of [token, token.slice(6), token.replace(/.{4}/g, '$&:')]) {
+      await service.client.send({ headers: { 'x-forwarded-for': `192.0.2.7, ${forwarded}` } });
+    }
+    expect((await lines(3)).map(({ client }) => client)).toEqual(Array(3).fill('[redacted]'));
+  });
+});
+
+describe('docs/logging.md', () => {
+  const rows = [...read('docs/logging.md').matchAll(/^\| `(\w+)` +\| (.+?) +\|/gm)];
+  const members = rows.flatMap(([, name = '', lines = '']) =>
+    /every line|requests/.test(lines) ? [name] : [],
+  );
+
+  it('has every member of the line of a request, and no other', async () => {
+    await start();
+    await service.client.post('{');
+    const [line] = await lines(1);
+    expect(Object.keys(line ?? {}).sort()).toEqual([...members].sort());
+  });
+});

@@ -1,0 +1,165 @@
+/** @engine sqlite */
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Monitor } from '../support/monitor.js';
+import { requestText } from '../support/raw-connection.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess;
+afterEach(() => service.remove());
+
+let monitor: Monitor;
+
+/** Starts the service with its management listener. */
+async function start(env: Record<string, string> = {}): Promise<void> {
+  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', ...env } });
+  monitor = Monitor.of(service);
+}
+
+const readiness = async () => (await monitor.ready()).status;
+const plant = (content: object = { id: 1, name: 'oak' }) =>
+  requestText(service.client().headers, JSON.stringify(content));
+
+describe('a signal to end', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s: takes no new connections and lets the last request come to its end',
+    async (signal) => {
+      await start();
+      const connection = await service.connect();
+      const text = plant();
+      connection.write(text.slice(0, -5));
+      // The service has this connection before it has the signal.
+      await service.client().create({ id: 0n, name: 'oak' });
+      service.signal(signal);
+      await refused();
+      connection.write(text.slice(-5));
+      const { status, headers } = await connection.read();
+      expect({ status, connection: headers.connection }).toEqual({
+        status: 200,
+        connection: 'close',
+      });
+      expect(await service.exited).toEqual({ code: 0, signal: null });
+      expect(await service.store.count()).toBe(2);
+    },
+  );
+
+  it('has every answer tell its client to close the connection, a page too', async () => {
+    await start();
+    const connection = await service.connect();
+    await connection.write(plant()).read();
+    service.signal('SIGTERM');
+    await refused();
+    connection.write('GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    const { headers } = await connection.read({ method: 'GET', path: '/openapi.json' });
+    expect(headers.connection).toBe('close');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('is not held up forever by clients that never come to an end', async () => {
+    await start();
+    const starts = [plant().slice(0, -5), 'POST /plants HTTP/1.1\r\nhost:', ''];
+    const connections = await Promise.all(
+      starts.map(async (bytes) => (await service.connect()).write(bytes)),
+    );
+    await service.client().create({ id: 0n, name: 'oak' });
+    service.signal('SIGTERM');
+    const heldUp = new Promise((resolve) => {
+      setTimeout(resolve, 20_000, 'held up').unref();
+    });
+    expect(await Promise.race([service.exited, heldUp])).toEqual({ code: 0, signal: null });
+    for (const connection of connections) connection.close();
+  });
+});
+
+describe('the log of a stop', () => {
+  it('says why it began, once, and how it ended', async () => {
+    await start();
+    const connection = await service.connect();
+    connection.write(plant().slice(0, -5));
+    await service.client().create({ id: 0n, name: 'oak' });
+    service.signal('SIGTERM');
+    await refused();
+    service.signal('SIGINT');
+    connection.write(plant().slice(-5));
+    await connection.read();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
+    expect(lines).toEqual([
+      expect.stringMatching(/SIGTERM: stopping$/),
+      expect.stringMatching(/stopped after \d+\.\d s; requests answered during the stop: 1$/),
+    ]);
+  });
+});
+
+describe('SHUTDOWN_DELAY', () => {
+  it('goes by with requests still served, while /readyz is 503', async () => {
+    await start({ SHUTDOWN_DELAY: '60s' });
+    const client = service.client(1);
+    expect(await readiness()).toBe(200);
+    service.signal('SIGTERM');
+    while ((await readiness()) !== 503);
+    for (let id = 0n; id < 5n; id++) {
+      const { status, headers } = await client.create({ id, name: 'n' });
+      expect({ status, connection: headers.connection }).toEqual({
+        status: 200,
+        connection: 'keep-alive',
+      });
+    }
+    // A new connection is served too, and a second signal changes nothing.
+    service.signal('SIGTERM');
+    expect((await service.client(1).create({ id: 5n, name: 'n' })).status).toBe(200);
+    expect(await readiness()).toBe(503);
+    expect(await service.store.count()).toBe(6);
+  });
+
+  it('comes to an end, and the process with it', async () => {
+    await start({ SHUTDOWN_DELAY: '1s' });
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('SHUTDOWN_TIMEOUT', () => {
+  it('cuts off a client that does not read its answers, and ends in order', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '2s' });
+    const { socket } = await service.connect();
+    socket.pause();
+    const name = 'n'.repeat(60_000);
+    // The kernel's buffers take megabytes of answers: until they are full, the service writes all.
+    for (let id = 0; await isTaken(socket, plant({ id, name })); id++);
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    socket.destroy();
+  });
+
+  it('cuts off a client that does not send the rest of its request, and ends in order', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '2s' });
+    const connection = await service.connect();
+    const headers = { ...service.client().headers, 'content-length': '100' };
+    connection.write(requestText(headers, '{"id":1'));
+    while ((await monitor.lookups()) < 1);
+    service.signal('SIGTERM');
+    await connection.closed();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect(await service.store.count()).toBe(0);
+  });
+});
+
+/** Whether the kernel takes bytes to send, within a second. */
+function isTaken(socket: Socket, bytes: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    socket.write(bytes, (error) => resolve(!error));
+    setTimeout(resolve, 1_000, false);
+  });
+}
+
+/** Resolves once the service takes no new connections. */
+async function refused(): Promise<void> {
+  for (;;) {
+    try {
+      (await service.connect()).close();
+    } catch {
+      return;
+    }
+  }
+}

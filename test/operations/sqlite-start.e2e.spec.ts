@@ -1,0 +1,112 @@
+/** @engine sqlite */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { dirname, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runMain } from '../support/service-process.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+
+const MAIN = resolve('dist/src/main.js');
+const CLI = resolve('dist/src/cli.js');
+
+let store: SqliteStore;
+beforeEach(() => {
+  store = new SqliteStore();
+});
+afterEach(() => store.remove());
+
+describe('a start that fails says why on stderr', () => {
+  it.each([
+    ['a folder', () => mkdirSync(store.path, { recursive: true })],
+    ['a file that is no database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
+  ])('a store that is %s', async (_name, spoil) => {
+    spoil();
+    const { code, stdout, stderr } = await runMain(store, { LOG_LEVEL: 'info' });
+    // Which store it is, and nothing more.
+    const line = expect.stringMatching(new RegExp(`^plant-store .*store: SQLite ${store.path}\n$`));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: line });
+    expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
+  });
+
+  it('a store in a folder that cannot be made', async () => {
+    writeFileSync(`${store.folder}/file`, '');
+    const url = `sqlite:${store.folder}/file/store.sqlite`;
+    const { code, stderr } = await runMain(store, { DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
+  });
+
+  // Node's own recursive mkdir never ends there; where this start does not, it is killed.
+  it.each([
+    ['the service', MAIN, []],
+    ['a command', CLI, ['migrate', '--quiet']],
+  ])('a store in a folder of /proc: %s', (_name, program, args) => {
+    const limit = ['-s', 'KILL', '10', process.execPath, program, ...args];
+    const env = {
+      PORT: '0',
+      MANAGEMENT_PORT: 'off',
+      DATABASE_URL: 'sqlite:/proc/x/y/store.sqlite',
+    };
+    const { status, stderr } = spawnSync('timeout', limit, {
+      cwd: store.folder,
+      env,
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(
+        /^(error: )?DATABASE_URL: the store cannot be opened: E[A-Z]+: .+ mkdir '\/proc[^']*'\n$/,
+      ),
+    });
+  });
+
+  it('a Node.js that is too old, and what to do', async () => {
+    const older = `Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`;
+    const env = { NODE_OPTIONS: `--import data:text/javascript,${older}` };
+    expect(await runMain(store, env)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Node\.js 20\.20\.2 is too old: .*`npm start`.*\n$/),
+    });
+  });
+
+  it('every bad variable by its name, no secret with its value: exit 78', async () => {
+    const bad = {
+      PORT: '65536',
+      DATABASE_URL: 'mysql://SECRET',
+      PUBLIC_URL: 'ftp://SECRET',
+      BODY_LIMIT: 'SECRET',
+      DOCS: 'SECRET',
+      LOG_LEVEL: 'SECRET',
+      NODE_ENV: 'SECRET',
+    };
+    const { code, stdout, stderr } = await runMain(store, bad);
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    const [head, ...lines] = stderr.trimEnd().split('\n');
+    expect(head).toBe('Invalid configuration:');
+    expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(bad).sort());
+    const secret = lines.find((line) => line.startsWith('DATABASE_URL '));
+    expect(secret).toMatch(/ \(from environment\)$/);
+    expect(secret).not.toContain('SECRET');
+    expect(stderr).toContain(', not "65536" (from environment)\n');
+  });
+
+  it('a port that another process has', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const { code, stderr } = await runMain(store, { PORT: `${port}`, LOG_LEVEL: 'fatal' });
+    other.close();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `Port ${port} is in use by another process: stop that one, or set PORT to another port.\n`,
+    });
+  });
+});
+
+/** The path, whose folder is made first. */
+function made(path: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  return path;
+}

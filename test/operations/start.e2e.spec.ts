@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createStore } from '../support/engine.js';
+import { ServiceProcess, spawnMain } from '../support/service-process.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+const TOKEN = /plant_[0-9A-Za-z]{38}/;
+
+let store: TemporaryStore;
+beforeEach(async () => {
+  store = await createStore();
+});
+afterEach(() => store.remove());
+
+describe('the first start', () => {
+  it('makes the store and prints the addresses, a token and a curl line that works', async () => {
+    const service = await ServiceProcess.start({ store });
+    expect(service.printed).toMatch(/^plant-store 1\.0\.0, Node\.js [\d.]+, store: /);
+    const [first = ''] = service.printed.split('\n');
+    expect(first.endsWith(basename(store.url.replace(/\?.*/, '')))).toBe(true);
+    const base = `http://127.0.0.1:${service.port}`;
+    expect(service.printed).toContain(`Plant store: ${base}/plants\n`);
+    expect(service.printed).toContain(`Documentation: ${base}/docs\n`);
+    expect(service.token).toMatch(new RegExp(`^${TOKEN.source}$`));
+    const docs = await service.client().send({ method: 'GET', path: '/docs', headers: {} });
+    expect(docs.status).toBe(200);
+
+    const curl = /^ {2}(curl [^]*?[^\\])\n/m.exec(service.printed)?.[1] ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
+    expect(JSON.parse(stdout)).toEqual({ name: 'Common alder', tag: 'Alnus glutinosa' });
+    expect(await store.plants()).toEqual([
+      { id: 3n, name: 'Common alder', tag: 'Alnus glutinosa' },
+    ]);
+    await service.kill();
+
+    // Once, and never again.
+    const { token } = service;
+    writeFileSync(join(store.folder, '.env'), 'DOCS=off\n');
+    const second = await ServiceProcess.start({ store, token });
+    await second.client().create({ id: 4n, name: 'oak' });
+    second.signal('SIGTERM');
+    expect(await second.exited).toEqual({ code: 0, signal: null });
+    expect(second.printed).not.toMatch(TOKEN);
+    expect(second.printed).not.toContain('/docs');
+    expect(await store.rows('SELECT id FROM tokens')).toHaveLength(1);
+    expect(await store.count()).toBe(2);
+  });
+
+  it('makes no token with NODE_ENV=production', async () => {
+    const env = { NODE_ENV: 'production', DOCS: 'off' };
+    const service = await ServiceProcess.start({ store, token: 'none', env });
+    // An answer shows that the start is over.
+    expect((await service.client().post('')).status).toBe(401);
+    await service.kill();
+    expect(service.printed).not.toMatch(TOKEN);
+    expect(service.printed).not.toContain('/docs');
+    expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
+  });
+});
+
+it('a signal while the start waits for the store ends it, and the log says so', async () => {
+  // It takes connections, and never answers.
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const child = spawnMain(store, { DATABASE_URL: `postgres://plants@127.0.0.1:${port}/plants` });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const closed = once(child, 'close');
+  await once(silent, 'connection');
+  child.kill('SIGTERM');
+  expect(await closed).toEqual([0, null]);
+  expect(output).toMatch(/SIGTERM: stopped before the service listened\n$/);
+  silent.close();
+});

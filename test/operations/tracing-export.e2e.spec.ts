@@ -1,0 +1,149 @@
+/** @engine sqlite */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Collector } from '../support/collector.js';
+import { createStore } from '../support/engine.js';
+import type { ReceivedSpan } from '../support/otlp.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let collector: Collector;
+let service: ServiceProcess;
+beforeEach(async () => {
+  collector = await Collector.start();
+});
+afterEach(async () => {
+  await service.remove();
+  await collector.stop();
+});
+
+const PROBE = new URL('../support/loaded-scripts.js', import.meta.url).href;
+const isRequest = ({ kind }: ReceivedSpan) => kind === 2;
+const count = (text: string) => service.output.split(text).length - 1;
+
+/** Starts the service with variables besides the collector's address. */
+async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  service = await ServiceProcess.start({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...env },
+  });
+}
+
+/** Sends plants until something is so. */
+async function sendUntil(isSo: () => boolean): Promise<void> {
+  for (let id = 0n; !isSo(); id++) {
+    expect((await service.client().create({ id, name: 'oak' })).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+describe('SIGTERM', () => {
+  it('is not held up by a collector that does not answer', async () => {
+    collector.answers = false;
+    await start();
+    await service.client().create({ id: 1n, name: 'oak' });
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect(count('The last traces are lost')).toBe(1);
+  });
+});
+
+describe('a collector that is unavailable', () => {
+  // One try for each export, so that the test need not wait for the others.
+  const env = { OTEL_BSP_SCHEDULE_DELAY: '10', OTEL_EXPORTER_OTLP_TIMEOUT: '500' };
+
+  it('is told of once, harms no request, and is told of once when it is back', async () => {
+    const { port } = collector;
+    await start(env);
+    await collector.stop();
+    await sendUntil(() => count('the collector of traces is unavailable') > 0);
+    let more = 20;
+    await sendUntil(() => more-- === 0);
+    expect(count('WARN')).toBe(1);
+    expect(service.output).toContain('ECONNREFUSED');
+    collector = await Collector.start(port);
+    await sendUntil(() => count('the collector of traces is available again') > 0);
+    expect(count('the collector of traces is unavailable')).toBe(1);
+    expect(collector.spans.length).toBeGreaterThan(0);
+  });
+
+  it('refuses: the log says with what, and nothing of the secret that was sent', async () => {
+    const store = await createStore();
+    const file = join(store.folder, 'headers');
+    writeFileSync(file, 'authorization=Bearer%20collectors-secret\n');
+    collector.status = 401;
+    service = await ServiceProcess.start({
+      store,
+      env: {
+        ...env,
+        LOG_LEVEL: 'trace',
+        OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/prefix/`,
+        OTEL_EXPORTER_OTLP_HEADERS_FILE: file,
+      },
+    });
+    await sendUntil(() => count('traces is unavailable: Unauthorized') > 0);
+    expect(collector.exports[0]).toMatchObject({
+      url: '/prefix/v1/traces',
+      headers: { authorization: 'Bearer collectors-secret' },
+    });
+    expect(service.output).not.toContain('collectors-secret');
+  });
+});
+
+describe("OpenTelemetry's own variables", () => {
+  it('name the resource and the sampler; one that it cannot read is told of once', async () => {
+    await start({
+      OTEL_SERVICE_NAME: 'greenhouse',
+      OTEL_RESOURCE_ATTRIBUTES: 'service.name=x,service.instance.id=a,deployment.environment=test',
+      OTEL_TRACES_SAMPLER: 'nonsense',
+      OTEL_BSP_SCHEDULE_DELAY: '10',
+    });
+    await service.client().create({ id: 1n, name: 'oak' });
+    const [span] = await collector.received(1, isRequest);
+    expect(span?.resource).toMatchObject({
+      'service.name': 'greenhouse',
+      'service.instance.id': 'a',
+      'deployment.environment': 'test',
+    });
+    expect(count('OTEL_TRACES_SAMPLER value "nonsense" invalid')).toBe(1);
+  });
+
+  it('OTEL_TRACES_SAMPLER=parentbased_always_off leaves it to the clients', async () => {
+    await start({
+      OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+      OTEL_BSP_SCHEDULE_DELAY: '10',
+    });
+    const client = service.client();
+    await client.create({ id: 1n, name: 'oak' });
+    const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+    await client.post('{"id":2,"name":"oak"}', { ...client.headers, traceparent });
+    const [request] = await collector.received(1, isRequest);
+    const [commit] = await collector.received(1, ({ name }) => name === 'commit plants');
+    expect(request?.traceId).toBe('ab'.repeat(16));
+    expect(commit?.links.map(({ spanId }) => spanId)).toEqual([request?.spanId]);
+    expect(collector.spans).toHaveLength(2);
+  });
+});
+
+describe('of OpenTelemetry', () => {
+  it.each([
+    ['nothing is loaded without a collector', false],
+    ['something is loaded with one', true],
+  ])('%s', async (_title, isTraced) => {
+    const store = await createStore();
+    const file = join(store.folder, 'scripts');
+    const endpoint = isTraced ? { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } : {};
+    const env = { NODE_OPTIONS: `--import ${PROBE}`, LOADED_SCRIPTS: file, ...endpoint };
+    service = await ServiceProcess.start({ store, env });
+    expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+    service.signal('SIGTERM');
+    await service.exited;
+    const scripts = readFileSync(file, 'utf8').split('\n');
+    expect(scripts.some((path) => path.endsWith('src/plants/plants.service.js'))).toBe(true);
+    expect(scripts.some((path) => /node_modules.express.index\.js/.test(path))).toBe(true);
+    // The API, which does nothing by itself, is loaded by prom-client.
+    expect(scripts.some((path) => /@opentelemetry.(?!api\b)/.test(path))).toBe(isTraced);
+    // No one has asked for the document, and class-validator's own validators are not used.
+    const unused = /node_modules.(@nestjs.swagger|es-toolkit|validator|libphonenumber-js|jose)\b/;
+    expect(scripts.filter((path) => unused.test(path))).toEqual([]);
+  });
+});

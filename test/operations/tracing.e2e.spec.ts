@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Collector } from '../support/collector.js';
+import { ENGINE } from '../support/engine.js';
+import type { ReceivedSpan } from '../support/otlp.js';
+import { requestText } from '../support/raw-connection.js';
+import type { Received, Sent } from '../support/received.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const SERVER = 2;
+const CLIENT = 3;
+const ERROR = 2;
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const PARENT = 'b7ad6b7169203331';
+
+let collector: Collector;
+let service: ServiceProcess;
+beforeAll(async () => {
+  collector = await Collector.start();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
+  service = await ServiceProcess.start({ env });
+});
+afterAll(async () => {
+  await service.remove();
+  await collector.stop();
+});
+beforeEach(() => service.store.execute('DELETE FROM plants'));
+
+let sent = 0;
+const body = () => `{"id":${++sent},"name":"Quercus"}`;
+const isCommit = ({ name }: ReceivedSpan) => name === 'commit plants';
+const isRequest = (span: ReceivedSpan) => span.kind === SERVER;
+const linkTo = ({ traceId, spanId }: ReceivedSpan) => ({ traceId, spanId });
+const attribute = (name: string, value: unknown) => (span: ReceivedSpan) =>
+  span.attributes[name] === value;
+
+/** Sends a request, and answers with the span of it too. */
+async function traced(request: Sent): Promise<{ answer: Received; span: ReceivedSpan }> {
+  const client = service.client();
+  const id = `request-${++sent}`;
+  const headers = { ...(request.headers ?? client.headers), 'x-request-id': id };
+  const answer = await client.send({ ...request, headers });
+  const [span] = await collector.received(1, attribute('plant_store.request_id', id));
+  if (!span) throw new Error('no span');
+  return { answer, span };
+}
+
+function withHeaders(headers: NonNullable<Sent['headers']>): Sent {
+  return { headers: { ...service.client().headers, ...headers }, body: body() };
+}
+
+describe('the span of a request', () => {
+  it('tells what came of it, and is linked with its commit in both directions', async () => {
+    const { span } = await traced({ body: body() });
+    expect(span).toMatchObject({ name: 'POST /plants', kind: SERVER, parent: '', status: 0 });
+    expect(span.end).toBeGreaterThan(span.start);
+    expect(span.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/plants',
+      'http.response.status_code': 200,
+      'url.scheme': 'http',
+      'url.path': '/plants',
+      'plant_store.request_id': expect.stringMatching(/^request-/),
+    });
+    expect(span.resource).toMatchObject({
+      'service.name': 'plant-store',
+      'service.version': '1.0.0',
+      'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
+      'telemetry.sdk.language': 'nodejs',
+    });
+    const [commit] = await collector.received(1, ({ spanId }) => spanId === span.links[0]?.spanId);
+    expect(commit).toMatchObject({ name: 'commit plants', kind: CLIENT, parent: '', status: 0 });
+    expect(commit?.links).toEqual([linkTo(span)]);
+    expect(commit?.attributes).toEqual({
+      'db.system.name': ENGINE === 'sqlite' ? 'sqlite' : 'postgresql',
+      'db.operation.name': 'INSERT',
+      'db.collection.name': 'plants',
+      'plant_store.plants': 1,
+    });
+  });
+
+  it.each([
+    [{ traceparent: `00-${TRACE}-${PARENT}-01` }, ''],
+    [{ traceparent: `00-${TRACE}-${PARENT}-03`, tracestate: 'a=1,b=2' }, 'a=1,b=2'],
+    [{ traceparent: `cc-${TRACE}-${PARENT}-01-of-the-future`, tracestate: 'nonsense' }, ''],
+  ])('goes on with the trace of %j', async (headers, traceState) => {
+    const { span } = await traced(withHeaders(headers));
+    expect(span).toMatchObject({ traceId: TRACE, parent: PARENT, traceState });
+  });
+
+  it.each([
+    'nonsense',
+    `00-${TRACE}-${PARENT}`,
+    `00-${TRACE}-${PARENT}-01-more`,
+    `ff-${TRACE}-${PARENT}-01`,
+    `00-${'0'.repeat(32)}-${PARENT}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.toUpperCase()}-${PARENT}-01`,
+    [`00-${TRACE}-${PARENT}-01`, `00-${TRACE}-${PARENT}-01`],
+  ])('begins a trace where traceparent is %j', async (traceparent) => {
+    const { answer, span } = await traced(withHeaders({ traceparent, tracestate: 'a=1' }));
+    expect(answer.status).toBe(200);
+    expect(span).toMatchObject({ parent: '', traceState: '' });
+    expect(span.traceId).not.toBe(TRACE);
+  });
+
+  it('is not made where the client does not record, nor is that of its commit', async () => {
+    collector.clear();
+    const unsampled = withHeaders({ traceparent: `00-${'ab'.repeat(16)}-${PARENT}-00` });
+    expect((await service.client().send(unsampled)).status).toBe(200);
+    const { span } = await traced({ body: body() });
+    const commits = await collector.received(1, isCommit);
+    expect(commits.map(({ links }) => links)).toEqual([[linkTo(span)]]);
+    expect(collector.spans.filter(isRequest)).toEqual([span]);
+  });
+
+  it.each<[Sent, string, Record<string, unknown>]>([
+    [
+      { body: '{' },
+      'POST /plants',
+      { 'http.response.status_code': 400, 'plant_store.error': 1000 },
+    ],
+    [
+      { headers: {} },
+      'POST /plants',
+      { 'http.response.status_code': 401, 'plant_store.error': 2000 },
+    ],
+    [
+      { method: 'GET', headers: {} },
+      'GET /plants',
+      { 'http.response.status_code': 405, 'plant_store.error': 3001 },
+    ],
+    [
+      { method: 'PURGE', headers: {} },
+      'HTTP /plants',
+      { 'http.request.method': '_OTHER', 'plant_store.error': 3001 },
+    ],
+    [
+      { method: 'GET', path: '/openapi.json?a=b', headers: {} },
+      'GET /openapi.json',
+      { 'url.path': '/openapi.json', 'http.response.status_code': 200 },
+    ],
+  ])('of %j is named %j', async (request, name, attributes) => {
+    const { span } = await traced(request);
+    expect(span).toMatchObject({ name, status: 0, links: [] });
+    expect(span.attributes).toMatchObject(attributes);
+    expect(span.attributes).not.toHaveProperty('error.type');
+  });
+
+  it('does not tell a path that is none of ours: it may hold a token', async () => {
+    const path = `/plants/${service.token}?access_token=${service.token}`;
+    const { span } = await traced({ method: 'GET', path, headers: {} });
+    expect(span.name).toBe('GET');
+    expect(Object.keys(span.attributes).filter((name) => /url|route/.test(name))).toEqual([
+      'url.scheme',
+    ]);
+  });
+
+  it('has an id of its own where the client took its token for one', async () => {
+    const { headers } = await service.client().send(withHeaders({ 'x-request-id': service.token }));
+    const id = headers['x-request-id'];
+    expect(id).toMatch(/^[\da-f-]{36}$/);
+    await collector.received(1, attribute('plant_store.request_id', id));
+  });
+
+  it('has no status where its client left before the answer; its commit is linked', async () => {
+    const connection = await service.connect();
+    const unlock = await service.store.lock();
+    const headers = { ...service.client().headers, 'x-request-id': 'gone' };
+    connection.write(requestText(headers, body()));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    connection.close();
+    const [span] = await collector.received(1, attribute('plant_store.request_id', 'gone'));
+    await unlock();
+    expect(span?.attributes).not.toHaveProperty('http.response.status_code');
+    await collector.received(1, ({ links }) => links.some(({ spanId }) => spanId === span?.spanId));
+  });
+});
+
+describe('the span of a commit', () => {
+  it('is linked with every request of its group', async () => {
+    collector.clear();
+    const bodies = Array.from({ length: 200 }, body);
+    await Promise.all(bodies.map((each) => service.client().post(each)));
+    const requests = await collector.received(200, isRequest);
+    const linked = () => collector.spans.filter(isCommit).flatMap(({ links }) => links);
+    while (linked().length < 200) await new Promise((resolve) => setTimeout(resolve, 10));
+    const commits = collector.spans.filter(isCommit);
+    expect(
+      linked()
+        .map(({ spanId }) => spanId)
+        .sort(),
+    ).toEqual(requests.map(({ spanId }) => spanId).sort());
+    expect(commits.length).toBeLessThan(200);
+    for (const { spanId, attributes, links } of commits) {
+      expect(attributes['plant_store.plants']).toBe(links.length);
+      const back = requests.filter((request) =>
+        request.links.some((link) => link.spanId === spanId),
+      );
+      expect(back).toHaveLength(links.length);
+    }
+  });
+
+  it('that fails tells the kind of the error alone, as does the request', async () => {
+    await service.store.refuse('Salix');
+    const { span } = await traced({ body: `{"id":0,"name":"Salix"}` });
+    expect(span).toMatchObject({ status: ERROR, message: '', events: 0 });
+    expect(span.attributes).toMatchObject({
+      'http.response.status_code': 500,
+      'error.type': '500',
+      'plant_store.error': 5000,
+    });
+    const [commit] = await collector.received(1, ({ spanId }) => spanId === span.links[0]?.spanId);
+    expect(commit).toMatchObject({ status: ERROR, message: '', events: 0 });
+    expect(commit?.attributes['error.type']).toBe(
+      ENGINE === 'sqlite' ? 'SQLITE_CONSTRAINT_TRIGGER' : '23514',
+    );
+  });
+});
+
+it('goes to /v1/traces as protobuf, with nothing of a token or a plant in it', () => {
+  expect(collector.exports.length).toBeGreaterThan(0);
+  for (const { url, headers, body } of collector.exports) {
+    expect(url).toBe('/v1/traces');
+    expect(headers['content-type']).toBe('application/x-protobuf');
+    const text = body.toString('latin1');
+    for (const secret of [service.token, 'Bearer', 'Quercus', 'Salix', 'secret']) {
+      expect(text).not.toContain(secret);
+    }
+  }
+});

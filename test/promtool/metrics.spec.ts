@@ -1,0 +1,19 @@
+/** @engine sqlite */
+import { spawnSync } from 'node:child_process';
+import { expect, it } from '@jest/globals';
+import { Monitor } from '../support/monitor.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+// Not part of `npm test`, which runs on a machine without promtool: `npm run lint:prometheus`.
+
+it('promtool finds nothing to say of the metrics', async () => {
+  const service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0' } });
+  await service.client().create({ id: 1n, name: 'oak' });
+  const { text } = await Monitor.of(service).send('GET', '/metrics');
+  await service.remove();
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+    input: text,
+    encoding: 'utf8',
+  });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
+});

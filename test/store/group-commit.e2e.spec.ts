@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Service } from '../support/service.js';
+import { tally } from '../support/tally.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+beforeEach(() => service.store.execute('DELETE FROM plants'));
+
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
+
+describe('plants that share a commit', () => {
+  it('are all stored, each once, duplicates among them', async () => {
+    const ids = range(600).map((i) => BigInt(i % 200));
+    const answers = await Promise.all(
+      ids.map((id) => service.client.create({ id, name: `n${id}` })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 200));
+    expect(await service.store.plants()).toEqual(
+      range(200).map((i) => ({ id: BigInt(i), name: `n${i}`, tag: null })),
+    );
+  });
+
+  it('that race for one id with one content are all told 200', async () => {
+    const race = range(200).map(() => service.client.create({ id: 1n, name: 'oak', tag: 't' }));
+    expect(tally(await Promise.all(race))).toEqual({ '200 {"name":"oak","tag":"t"}': 200 });
+    expect(await service.store.plants()).toEqual([{ id: 1n, name: 'oak', tag: 't' }]);
+  });
+
+  it('that race for one id with different contents have one winner', async () => {
+    for (const id of [1n, 2n, 3n, 4n, 5n]) {
+      const names = range(100).map((i) => `n${i % 20}`);
+      const answers = await Promise.all(names.map((name) => service.client.create({ id, name })));
+      const winner = (await service.store.plant(id))?.name;
+      expect(tally(answers)).toEqual({ [`200 {"name":"${winner}"}`]: 5, [TAKEN]: 95 });
+    }
+  });
+
+  it('are not harmed by neighbours that are refused', async () => {
+    await service.client.create({ id: 0n, name: 'old' });
+    const bodies = range(300).map((i) => {
+      if (i % 3 === 0) return '{"id":0,"name":"other"}';
+      return i % 3 === 1 ? `{"id":${i}.5,"name":"x"}` : `{"id":${i},"name":"good"}`;
+    });
+    const answers = await Promise.all(bodies.map((body) => service.client.post(body)));
+    expect(tally(answers)).toEqual({
+      [TAKEN]: 100,
+      '400 {"error":1003,"message":"id must be an integer from -2^63 to 2^63-1"}': 100,
+      '200 {"name":"good"}': 100,
+    });
+    expect(await service.store.count()).toBe(101);
+  });
+
+  it('are not harmed by one that the store itself refuses', async () => {
+    await service.store.refuse('bad');
+    const bodies = range(200).map((i) => ({ id: BigInt(i), name: i % 50 === 7 ? 'bad' : 'good' }));
+    const answers = await Promise.all(bodies.map((plant) => service.client.create(plant)));
+    expect(tally(answers)).toEqual({
+      '200 {"name":"good"}': 196,
+      '500 {"error":5000,"message":"internal error"}': 4,
+    });
+    expect(await service.store.count()).toBe(196);
+  });
+});
+
+describe('a commit that fails', () => {
+  it('is an error in the log, its cause under the id of the request, with nothing of the plant', async () => {
+    // Whose log is JSON.
+    const broken = await Service.start({ NODE_ENV: 'production' });
+    await broken.store.execute('DROP TABLE plants');
+    const { headers, status } = await broken.client.post('{"id":1,"name":"Quercus"}');
+    const requestId = headers['x-request-id'];
+    while (broken.log.lines('Request').length === 0) await new Promise(setImmediate);
+    await broken.stop();
+    expect(status).toBe(500);
+    expect(broken.log.lines('Request')).toMatchObject([
+      { level: 'error', requestId, status: 500, error: 5000 },
+    ]);
+    const stack = expect.stringMatching(/plants/);
+    expect(broken.log.lines('Errors')).toMatchObject([{ level: 'error', requestId, stack }]);
+    expect(broken.log.text).not.toContain('Quercus');
+  });
+});

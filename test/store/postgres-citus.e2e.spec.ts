@@ -1,0 +1,57 @@
+/** @engine postgres */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { readConfig } from '../../src/config/environment.js';
+import { migrateStore } from '../../src/database/open-store.js';
+import { Snapshot } from '../../src/database/snapshot.js';
+import { runHere } from '../support/cli-in-process.js';
+import { createStore } from '../support/engine.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+let store: TemporaryStore;
+beforeEach(async () => {
+  store = await createStore();
+  await migrateStore(readConfig({ DATABASE_URL: store.url }));
+  // In place of Citus's own, which npm has not: a node that has prepared what is in the table.
+  await store.execute(`
+    CREATE TABLE prepared (gid text, success boolean DEFAULT true);
+    CREATE SEQUENCE looks;
+    CREATE FUNCTION run_command_on_all_nodes(command text, OUT nodeid int, OUT success boolean, OUT result text)
+    RETURNS SETOF record LANGUAGE sql AS $$
+      SELECT nextval('looks')::int, coalesce(bool_and(success), true), coalesce(json_agg(gid), '[]')::text
+      FROM prepared $$;
+    INSERT INTO prepared VALUES ('citus_0_1')`);
+});
+afterEach(() => store.remove());
+
+const run = (command: string) =>
+  runHere(command.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+
+it('an export waits for transactions that were prepared before it, and for no later ones', async () => {
+  const exported = run('export');
+  const look = 'SELECT FROM looks WHERE is_called';
+  while ((await store.rows(look)).length === 0) await sleep(5);
+  await store.execute("INSERT INTO prepared VALUES ('citus_0_2')");
+  await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
+  await store.execute("DELETE FROM prepared WHERE gid = 'citus_0_1'");
+  expect(await exported).toMatchObject({ code: 0, stdout: '{"id":1,"name":"oak"}\n' });
+});
+
+it('transactions that stay prepared are an error', async () => {
+  const config = readConfig({ DATABASE_URL: store.url });
+  await expect(Snapshot.open(Object.assign(config, { databaseTimeout: 100 }))).rejects.toThrow(
+    'Citus has not finished its prepared transactions (1), which may hold acknowledged plants',
+  );
+});
+
+it.each(['export plants.ndjson', 'backup plants.sqlite'])(
+  'a node that is away is one for %s',
+  async (command) => {
+    await store.execute("UPDATE prepared SET success = false, gid = 'w1'");
+    expect(await run(command)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/a node of Citus cannot be read: .*w1/),
+    });
+  },
+);

@@ -1,0 +1,65 @@
+/** @engine postgres */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createStore } from '../support/engine.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { tally } from '../support/tally.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+const PROCESSES = 3;
+const IDS = 100;
+const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
+
+let store: TemporaryStore;
+const services: ServiceProcess[] = [];
+beforeAll(async () => {
+  store = await createStore();
+  const first = await ServiceProcess.start({ store });
+  const { token } = first;
+  const others = Array.from({ length: PROCESSES - 1 }, () =>
+    ServiceProcess.start({ store, token }),
+  );
+  services.push(first, ...(await Promise.all(others)));
+});
+afterAll(async () => {
+  for (const service of services) await service.kill();
+  await store.remove();
+});
+
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+const clients = () => services.flatMap((service) => [service.client(), service.client()]);
+
+/** The same numbers in another order for each. */
+const shuffled = (numbers: number[], by: number) =>
+  numbers.toSorted((a, b) => ((a * 7 + by * 13) % 101) - ((b * 7 + by * 13) % 101));
+
+it('processes that race for ids with different contents: one content wins, and all learn which', async () => {
+  const all = clients();
+  const answers = await Promise.all(
+    all.map((client, i) => {
+      const sent = shuffled(range(IDS), i).map(async (id) => {
+        const name = `of ${i % (all.length / 2)}`;
+        return { id, name, answer: await client.create({ id: BigInt(id), name }) };
+      });
+      return Promise.all(sent);
+    }),
+  );
+  const winners = new Map((await store.plants()).map(({ id, name }) => [Number(id), name]));
+  expect(winners.size).toBe(IDS);
+  for (const { id, name, answer } of answers.flat()) {
+    const won = winners.get(id) === name;
+    expect(answer).toMatchObject(won ? { status: 200, body: { name } } : { status: 400 });
+  }
+  // Two clients have each content, so two are told 200 for each id.
+  const counts = tally(answers.flat().map(({ answer }) => answer));
+  expect(counts[TAKEN]).toBe(IDS * (all.length - 2));
+});
+
+it('processes that race for ids with one content are all told 200', async () => {
+  const answers = await Promise.all(
+    clients().flatMap((client, i) =>
+      shuffled(range(IDS), i).map((id) => client.create({ id: BigInt(1_000 + id), name: 'oak' })),
+    ),
+  );
+  expect(tally(answers)).toEqual({ '200 {"name":"oak"}': IDS * PROCESSES * 2 });
+  expect(await store.count()).toBe(2 * IDS);
+});

@@ -1,0 +1,191 @@
+/** @engine postgres */
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client as Postgres } from 'pg';
+import { runCli } from '../support/cli.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresStore } from '../support/postgres-store.js';
+import { ServiceProcess, runMain, spawnMain } from '../support/service-process.js';
+
+const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+
+/** Ends the connections of the service. */
+const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'`;
+
+let server: PostgresServer;
+let store: PostgresStore;
+let service: ServiceProcess;
+let url: string;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  store = await PostgresStore.create(server.url());
+  // A role without a superuser's ways round the limits.
+  await operate('CREATE ROLE plants LOGIN', 'GRANT ALL ON SCHEMA public TO plants');
+  url = store.url.replace('postgres@', 'plants@');
+  service = await ServiceProcess.start({ store, env: { DATABASE_URL: url } });
+});
+afterAll(async () => {
+  await service.remove();
+  await server.remove();
+});
+
+let next = 1n;
+const plant = () => ({ id: next++, name: 'oak' });
+
+/** Runs statements on the server, each by itself, as an operator would. */
+async function operate(...statements: string[]): Promise<void> {
+  const client = new Postgres({ connectionString: store.url });
+  await client.connect();
+  // Nothing that the operator does waits for a standby.
+  for (const sql of ['SET synchronous_commit = local', ...statements]) await client.query(sql);
+  await client.end();
+}
+
+/** Sends a plant again until it is stored: as a client does, and without a restart of the service. */
+async function untilStored(one = plant()): Promise<void> {
+  const client = service.client();
+  while ((await client.create(one)).status !== 200) await sleep(50);
+  expect(await store.plant(one.id)).toEqual({ ...one, tag: null });
+}
+
+/** The answer to a plant, which takes no longer than DATABASE_TIMEOUT and a little. */
+async function expectAway(one = plant()): Promise<void> {
+  const client = service.client();
+  const answer = client.create(one);
+  const late = sleep(5_500, 'late', { ref: false });
+  expect(await Promise.race([answer, late])).toMatchObject(UNAVAILABLE);
+  expect((await answer).headers['retry-after']).toMatch(/^[1-9]\d*$/);
+}
+
+describe('a server that', () => {
+  afterEach(() => untilStored());
+
+  it('is killed: 503 until it is back', async () => {
+    await server.kill();
+    await expectAway();
+    await server.start();
+  });
+
+  it('stands still: 503 within DATABASE_TIMEOUT, for a token that is not known yet, too', async () => {
+    server.pause();
+    const headers = { ...service.client().headers, authorization: `Bearer ${service.token}` };
+    await expectAway();
+    // By now the service believes the token no longer without a look.
+    await sleep(4_000);
+    const asked = Date.now();
+    const answer = await service.client().post('{"id":1,"name":"oak"}', headers);
+    server.resume();
+    expect(answer).toMatchObject(UNAVAILABLE);
+    expect(Date.now() - asked).toBeLessThan(5_500);
+  });
+
+  it('is read-only, as after a failover: 503', async () => {
+    await operate('ALTER SYSTEM SET default_transaction_read_only = on');
+    await store.reload();
+    await expectAway();
+    await operate(
+      'SET default_transaction_read_only = off',
+      'ALTER SYSTEM RESET default_transaction_read_only',
+      'SELECT pg_reload_conf()',
+    );
+  });
+
+  it('has no connections left (53300): 503', async () => {
+    await operate('ALTER ROLE plants CONNECTION LIMIT 0', TERMINATE);
+    await expectAway();
+    await operate('ALTER ROLE plants CONNECTION LIMIT -1');
+  });
+
+  it('lets us in no more (28): 503', async () => {
+    await operate('ALTER ROLE plants NOLOGIN', TERMINATE);
+    await expectAway();
+    await operate('ALTER ROLE plants LOGIN');
+  });
+
+  it('stops a statement that takes too long: 503', async () => {
+    await operate("ALTER SYSTEM SET statement_timeout = '300ms'");
+    await store.reload();
+    const unlock = await store.lock();
+    await expectAway();
+    await unlock();
+    await operate('ALTER SYSTEM RESET statement_timeout', 'SELECT pg_reload_conf()');
+  });
+});
+
+describe('a commit that the synchronous standby has not got', () => {
+  const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
+  it('is no 200, even where the server says that it is done; nor is its repeat, until then', async () => {
+    await operate("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await store.reload();
+    const one = plant();
+    const answer = service.client().create(one);
+    while ((await store.rows(WAITING)).length === 0) await sleep(20);
+    await operate(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`);
+    expect(await answer).toMatchObject(UNAVAILABLE);
+    // It is there all the same, and may be lost with this server.
+    expect(await store.plant(one.id)).toBeDefined();
+    await expectAway(one);
+    await operate('ALTER SYSTEM RESET synchronous_standby_names', 'SELECT pg_reload_conf()');
+    await untilStored(one);
+  });
+});
+
+describe('a start', () => {
+  it('waits for a server that is unavailable, and says so', async () => {
+    await server.kill();
+    const child = spawnMain(store, { DATABASE_URL: url, LOG_LEVEL: 'info' });
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const { port } = new URL(url);
+    expect((await lines.next()).value).toContain(`store: PostgreSQL 127.0.0.1:${port}`);
+    expect((await lines.next()).value).toContain(
+      `the store is unavailable (connect ECONNREFUSED 127.0.0.1:${port}), next try in 0.5 s`,
+    );
+    await server.start();
+    for (let line = ''; !line.includes('/plants');) line = (await lines.next()).value as string;
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  it('waits for a server that is read-only while there is something to migrate', async () => {
+    const empty = await PostgresStore.create(server.url());
+    const alter = (change: string) =>
+      empty.execute(
+        `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ${change}', current_database()); END $$`,
+      );
+    await alter('SET default_transaction_read_only = on');
+    const child = spawnMain(empty, { LOG_LEVEL: 'info' });
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    await lines.next();
+    const { value } = (await lines.next()) as { value: string };
+    expect(value).toMatch(
+      /the store is unavailable \(.* read-only transaction\), next try in 0.5 s/,
+    );
+    await alter('RESET default_transaction_read_only');
+    for (let line = ''; !line.includes('/plants');) line = (await lines.next()).value as string;
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    await empty.remove();
+  });
+
+  it('migrates over one connection, as behind a pooler that has no more', async () => {
+    const empty = await PostgresStore.create(server.url());
+    await operate('ALTER ROLE plants CONNECTION LIMIT 1');
+    await empty.execute('GRANT ALL ON SCHEMA public TO plants');
+    await service.kill();
+    const env = { DATABASE_URL: empty.url.replace('postgres@', 'plants@') };
+    const { code, stdout } = await runCli(['migrate'], { cwd: empty.folder, env });
+    await operate('ALTER ROLE plants CONNECTION LIMIT -1');
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ran /) });
+    await empty.remove();
+  });
+
+  it('is refused where the server does not know us, without the password', async () => {
+    const wrong = url.replace('plants@', 'nobody:SECRET@');
+    const { code, stderr } = await runMain(store, { DATABASE_URL: wrong });
+    expect(code).toBe(1);
+    expect(stderr).toBe('DATABASE_URL: the store cannot be opened: role "nobody" does not exist\n');
+  });
+});

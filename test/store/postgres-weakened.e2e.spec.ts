@@ -1,0 +1,150 @@
+/** @engine postgres */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client as Postgres } from 'pg';
+import { Monitor } from '../support/monitor.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresStore } from '../support/postgres-store.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
+
+const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+
+let server: PostgresServer;
+let store: PostgresStore;
+let service: ServiceProcess;
+let operator: Postgres;
+beforeAll(async () => {
+  // Nothing but a commit syncs the log for so long: what did not wait for it is lost with the server.
+  server = await PostgresServer.start(['wal_writer_delay=10s']);
+  store = await PostgresStore.create(server.url());
+  // An outage is over after half as long without a failure.
+  const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '2s' };
+  service = await ServiceProcess.start({ store, env });
+  operator = new Postgres({ connectionString: store.url });
+  operator.on('error', () => undefined);
+  await operator.connect();
+});
+afterAll(async () => {
+  await operator.end().catch(() => undefined);
+  await service.remove();
+  await server.remove();
+});
+
+/** Changes a setting for all as an operator does; null takes it back. */
+async function set(name: string, value: string | null): Promise<void> {
+  const change = value === null ? `RESET ${name}` : `SET ${name} = ${value}`;
+  await operator.query(`ALTER SYSTEM ${change}`);
+  await store.reload();
+}
+
+describe('a start', () => {
+  it.each([
+    ['synchronous_commit', 'off', 'on or remote_apply'],
+    ['synchronous_commit', 'local', 'on or remote_apply'],
+    ['synchronous_commit', 'remote_write', 'on or remote_apply'],
+    ['fsync', 'off', 'on'],
+    ['full_page_writes', 'off', 'on'],
+    ['client_min_messages', 'error', 'warning'],
+  ])('is refused with %s = %s', async (name, value, instead) => {
+    await set(name, value);
+    const { code, stderr } = await runMain(store, {});
+    await set(name, null);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        `DATABASE_URL: the store cannot be opened: ${name} is ${value}, ` +
+        `so that a plant could be lost: set it to ${instead}\n`,
+    });
+  });
+
+  it('is refused in another encoding, and nothing is made', async () => {
+    await operator.query(
+      "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0",
+    );
+    const ascii = new PostgresStore(server.url(), 'ascii');
+    const { code, stderr } = await runMain(ascii, {});
+    const tables = await ascii.rows("SELECT FROM pg_tables WHERE schemaname = 'public'");
+    await ascii.remove();
+    expect({ code, stderr, tables }).toEqual({
+      code: 1,
+      stderr:
+        'DATABASE_URL: the store cannot be opened: its encoding is SQL_ASCII, not UTF8: ' +
+        'make one by `createdb --encoding UTF8 --template template0 plants`\n',
+      tables: [],
+    });
+  });
+});
+
+let next = 1n;
+
+describe('a server that is weakened while the service runs', () => {
+  it.each([
+    ['synchronous_commit', 'off'],
+    ['synchronous_commit', 'local'],
+    ['synchronous_commit', 'remote_write'],
+    ['fsync', 'off'],
+    ['full_page_writes', 'off'],
+    ['client_min_messages', 'error'],
+  ])('%s = %s: 503, not ready, and a line', async (name, value) => {
+    const client = service.client();
+    const known = { id: next++, name: 'oak' };
+    const fresh = { id: next++, name: 'oak' };
+    expect((await client.create(known)).status).toBe(200);
+    await set(name, value);
+    for (const plant of [known, fresh])
+      expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
+    const monitor = Monitor.of(service);
+    const { details } = await monitor.until(503, 'store');
+    const reason = `${name} is ${value}, so that a plant could be lost`;
+    expect(details.store?.message).toContain(reason);
+    expect(service.output.split(`the store is unavailable: ${reason}`)).toHaveLength(2);
+    await set(name, null);
+    await monitor.until(200);
+    for (const plant of [known, fresh]) expect((await client.create(plant)).status).toBe(200);
+  });
+
+  it('whose warning of an abandoned wait for the standby is hidden: no 200', async () => {
+    const plant = { id: 60n, name: 'oak' };
+    await set('client_min_messages', 'error');
+    await set('synchronous_standby_names', "'nobody'");
+    const answer = service.client().create(plant);
+    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    while ((await store.rows(waiting)).length === 0) await sleep(20);
+    await store.rows(`SELECT pg_cancel_backend(pid) FROM (${waiting}) AS waiting`);
+    expect(await answer).toMatchObject(UNAVAILABLE);
+    for (const name of ['synchronous_standby_names', 'client_min_messages']) await set(name, null);
+    await Monitor.of(service).until(200);
+  });
+
+  it('for the role alone, which counts from the login on: the same', async () => {
+    const client = service.client();
+    const plant = { id: 50n, name: 'oak' };
+    const relogin =
+      'SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity ' +
+      "WHERE application_name = 'plant-store'";
+    await operator.query('ALTER ROLE postgres SET synchronous_commit = off');
+    await operator.query(relogin);
+    for (let i = 0; i < 3; i++) expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
+    await operator.query('ALTER ROLE postgres RESET synchronous_commit');
+    await Monitor.of(service).until(200);
+    expect((await client.create(plant)).status).toBe(200);
+  });
+
+  it('while a plant waits in its statement: a 200 is not lost when the server is killed', async () => {
+    const plant = { id: 100n, name: 'oak' };
+    // Another one under the same id, whose fate the statement waits for.
+    for (const sql of ['BEGIN', "INSERT INTO plants (id, name) VALUES (100, 'elm')"])
+      await operator.query(sql);
+    const answer = service.client().create(plant);
+    while ((await store.rows(WAITING)).length === 0) await sleep(20);
+    await store.execute('ALTER SYSTEM SET synchronous_commit = off');
+    await store.reload();
+    await operator.query('ROLLBACK');
+    const { status } = await answer;
+    await server.kill();
+    await server.start();
+    expect(status).toBe(200);
+    expect(await store.plant(plant.id)).toMatchObject(plant);
+  });
+});

@@ -1,0 +1,58 @@
+/** @engine sqlite */
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli } from '../support/cli.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+
+let store: SqliteStore;
+beforeEach(() => {
+  store = new SqliteStore();
+});
+afterEach(() => store.remove());
+
+/** The permissions of what is in the store's folder, in octal, by name. */
+function modes(): Record<string, string> {
+  const folder = dirname(store.path);
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(join(folder, name))]));
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+/** Runs with the umask that most systems have, whatever this one's. */
+const UNDER = ['sh', '-c', 'umask 022 && exec "$0" "$@"'];
+
+describe('what SQLite makes is for its user alone', () => {
+  it('at the start of the service: the folder, the file and all beside it', async () => {
+    const service = await ServiceProcess.start({ store, under: UNDER });
+    await service.client().create({ id: 1n, name: 'oak' });
+    expect(modeOf(dirname(store.path))).toBe('700');
+    const files = ['', '-lock', '-shm', '-wal'].map((end) => `${basename(store.path)}${end}`);
+    expect(Object.keys(modes())).toEqual(expect.arrayContaining(files));
+    expect(new Set(Object.values(modes()))).toEqual(new Set(['600']));
+    await service.kill();
+  });
+
+  it('by a command that makes it', async () => {
+    const { code } = await runCli(['migrate'], {
+      cwd: store.folder,
+      env: { DATABASE_URL: store.url },
+    });
+    expect(code).toBe(0);
+    expect(modeOf(dirname(store.path))).toBe('700');
+    expect(new Set(Object.values(modes()))).toEqual(new Set(['600']));
+  });
+
+  it('and a folder that is there already keeps its permissions', async () => {
+    const folder = dirname(store.path);
+    mkdirSync(folder);
+    chmodSync(folder, 0o755);
+    const service = await ServiceProcess.start({ store, under: UNDER });
+    await service.kill();
+    expect(modeOf(folder)).toBe('755');
+    expect(modeOf(store.path)).toBe('600');
+  });
+});

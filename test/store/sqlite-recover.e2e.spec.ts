@@ -1,0 +1,66 @@
+/** @engine sqlite */
+import { copyFileSync, statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { ServiceProcess } from '../support/service-process.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+
+/** Bytes of a page in the log: its frame's header and itself (sqlite.org/fileformat2.html#walformat). */
+const FRAME = 24 + 4_096;
+const OAK = { id: 1n, name: 'oak' };
+
+let store: SqliteStore;
+let service: ServiceProcess;
+beforeEach(async () => {
+  store = new SqliteStore();
+  service = await ServiceProcess.start({ store });
+});
+afterEach(() => service.remove());
+
+const sizeOfLog = () => statSync(`${store.path}-wal`).size;
+
+/** Starts the service again, with nothing that would write to the store by the way. */
+async function restart(): Promise<void> {
+  const { token } = service;
+  service = await ServiceProcess.start({ store, token, env: { MIGRATE: 'off' } });
+}
+
+/** Whether the file has the plant without the log beside it. */
+function isInFile(): boolean {
+  const copy = `${store.folder}/copy.sqlite`;
+  copyFileSync(store.path, copy);
+  const database = new Database(copy);
+  const found = database.prepare('SELECT 1 FROM plants WHERE id = 1').all();
+  database.close();
+  return found.length === 1;
+}
+
+describe('what a killed process left in the log', () => {
+  it('is in the file, and the log empty, when the next one listens', async () => {
+    await service.client().create(OAK);
+    await service.kill();
+    expect(isInFile()).toBe(false);
+    expect(sizeOfLog()).toBeGreaterThan(FRAME);
+    await restart();
+    expect(isInFile()).toBe(true);
+    expect(sizeOfLog()).toBe(0);
+    expect((await service.client().create(OAK)).status).toBe(200);
+  });
+
+  it('is synced by a commit where a reader keeps it in the log, and the start says so', async () => {
+    const reader = store.open();
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM plants').get();
+    await service.client().create(OAK);
+    await service.kill();
+    const left = sizeOfLog();
+    await restart();
+    const now = sizeOfLog();
+    reader.close();
+    expect(now).toBe(left + FRAME);
+    expect(service.output).toContain(
+      'the log was synced, but not written back: another process uses the store',
+    );
+    expect((await service.client().create(OAK)).status).toBe(200);
+  });
+});

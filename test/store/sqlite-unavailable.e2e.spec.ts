@@ -1,0 +1,148 @@
+/** @engine sqlite */
+import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Database } from 'better-sqlite3';
+import { TokensService } from '../../src/auth/tokens.service.js';
+import { Monitor } from '../support/monitor.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { Service } from '../support/service.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+
+const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+const INTERNAL = { status: 500, body: { error: 5000, message: 'internal error' } };
+
+describe('a store in trouble', () => {
+  let service: Service;
+  let other: Database;
+  beforeAll(async () => {
+    service = await Service.start();
+    other = (service.store as SqliteStore).open();
+  });
+  afterAll(async () => {
+    other.close();
+    await service.stop();
+  });
+
+  it('locked for long: 503 with 5001 and Retry-After, and nothing is stored', async () => {
+    other.exec('BEGIN IMMEDIATE');
+    const { status, body, headers } = await service.client.create({ id: 1n, name: 'oak' });
+    other.exec('ROLLBACK');
+    expect({ status, body }).toEqual(UNAVAILABLE);
+    expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expect(await service.store.count()).toBe(0);
+    expect((await service.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+    expect(await service.store.count()).toBe(1);
+  });
+
+  it('locked: others than those who write are answered meanwhile', async () => {
+    other.exec('BEGIN IMMEDIATE');
+    const waiting = service.client.create({ id: 1n, name: 'oak' });
+    const { status, body } = await service.client.post('{"id":"1","name":"oak"}');
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: 1003 } });
+    other.exec('ROLLBACK');
+    expect((await waiting).status).toBe(200);
+  });
+
+  it.each(['plants', 'tokens'])('without its table of %s: 500, without insides', async (table) => {
+    // A token that the service has not seen yet, so that it must look it up.
+    const secret = await service.app.get(TokensService).create(`for-${table}`);
+    const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
+    other.exec(`ALTER TABLE ${table} RENAME TO elsewhere`);
+    const { status, body } = await service.client.post('{"id":2,"name":"oak"}', headers);
+    other.exec(`ALTER TABLE elsewhere RENAME TO ${table}`);
+    expect({ status, body }).toEqual(INTERNAL);
+    expect((await service.client.post('{"id":2,"name":"oak"}', headers)).status).toBe(200);
+  });
+});
+
+describe('a full disk', () => {
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    // A limit on the size of files stops writes as a full disk does, and needs no disk to fill.
+    service = await ServiceProcess.start({
+      under: ['sh', '-c', 'ulimit -f 2000; exec "$@"', 'sh'],
+    });
+  });
+  afterAll(() => service.remove());
+
+  it('503 with 5001, then goes on without a restart; what was told 200 is stored', async () => {
+    const name = 'x'.repeat(20_000);
+    const send = (id: number) => service.client().create({ id: BigInt(id), name });
+    let stored = 0;
+    while ((await send(stored)).status === 200) stored++;
+    const { status, body, headers } = await send(stored);
+    expect({ status, body }).toEqual(UNAVAILABLE);
+    expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    const ids = async () => (await service.store.plants()).map(({ id }) => Number(id));
+    expect(await ids()).toEqual(Array.from({ length: stored }, (_, id) => id));
+
+    // Room again: the write-ahead log is emptied into the database file.
+    await service.store.rows('PRAGMA wal_checkpoint(TRUNCATE)');
+    expect((await send(stored)).status).toBe(200);
+    expect(await ids()).toHaveLength(stored + 1);
+  });
+});
+
+describe('while the service runs', () => {
+  const OAK = { id: 1n, name: 'oak' };
+  let store: SqliteStore;
+  let service: ServiceProcess;
+  let monitor: Monitor;
+  beforeEach(async () => {
+    store = new SqliteStore();
+    service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
+    monitor = Monitor.of(service);
+    expect((await service.client().create(OAK)).status).toBe(200);
+  });
+  afterEach(() => service.remove());
+
+  /** Neither a new plant nor a repeat is told 200, and the service is not ready; the log has the file's name. */
+  async function expectAway(file: string): Promise<void> {
+    for (const id of [1n, 2n])
+      expect(await service.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
+    const reason = `${file} was removed or replaced while the service runs: put it back, or restart the service`;
+    const { details } = await monitor.until(503, 'store');
+    expect(details.store?.message).toContain(reason);
+    expect(service.output).toContain(`the store is unavailable: ${reason}`);
+  }
+
+  it('the file is removed: 503 with 5001, not ready; it goes on when the file is moved back', async () => {
+    renameSync(store.path, `${store.path}.elsewhere`);
+    await expectAway(store.path);
+    renameSync(`${store.path}.elsewhere`, store.path);
+    await monitor.until(200);
+    expect((await service.client().create({ ...OAK, id: 3n })).status).toBe(200);
+    expect(await store.plant(3n)).toEqual({ id: 3n, name: 'oak', tag: null });
+  });
+
+  it('its folder can no longer be entered: 503 with 5001, not ready', async () => {
+    const folder = dirname(store.path);
+    renameSync(folder, `${folder}.elsewhere`);
+    // A link to itself, since root may enter every folder.
+    symlinkSync(folder, folder);
+    await expectAway(store.path);
+    rmSync(folder);
+    renameSync(`${folder}.elsewhere`, folder);
+    await monitor.until(200);
+  });
+
+  it('another file takes its place: 503 with 5001, not ready', async () => {
+    // As a restored backup would.
+    copyFileSync(store.path, `${store.path}.backup`);
+    renameSync(`${store.path}.backup`, store.path);
+    await expectAway(store.path);
+  });
+
+  it.each([
+    ['log', '-wal'],
+    ['index of its log', '-shm'],
+  ])('its %s is removed: 503 with 5001, not ready', async (_name, suffix) => {
+    // Long enough for the folder to count as unchanged.
+    await sleep(1_500);
+    expect((await service.client().create(OAK)).status).toBe(200);
+    rmSync(store.path + suffix);
+    await expectAway(store.path + suffix);
+  });
+});

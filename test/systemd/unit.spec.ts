@@ -1,0 +1,94 @@
+/** @engine sqlite */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+/** `npm run test:systemd`: the unit on a real systemd. It needs Linux, systemd and root. */
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const NAMESPACES = ['--mount', '--pid', '--fork', '--cgroup', '--ipc', '--uts', '--kill-child'];
+
+/**
+ * Runs shell commands on a machine where the service is installed.
+ *
+ * @param env variables for the service, over those of its file
+ * @returns what they print, and what the service logs
+ */
+async function onMachine(env: Readonly<Record<string, string>>, commands: string) {
+  const variables = Object.entries({ PORT: '0', MANAGEMENT_PORT: '0', ...env });
+  const lines = variables.map(([name, value]) => `echo ${name}=${value} >>$file\n`).join('');
+  const file = 'file=/etc/plant-store/plant-store.env\n';
+  writeFileSync(join(folder, 'commands'), `${file}${lines}${commands}`);
+  const machine = ['sh', 'test/support/systemd-machine.sh', folder];
+  await promisify(execFile)('unshare', [...NAMESPACES, ...machine]);
+  const log = join(folder, 'log');
+  return {
+    output: readFileSync(join(folder, 'output'), 'utf8'),
+    log: existsSync(log) ? readFileSync(log, 'utf8') : '',
+  };
+}
+
+const SHOW = 'systemctl show plant-store -p SubState,Result,ExecMainStatus\n';
+
+describe('systemctl start', () => {
+  it('returns when the service serves; stop ends it in order', async () => {
+    const { output, log } = await onMachine(
+      {},
+      `systemctl start plant-store; echo "start: $?"
+      curl -s -X POST $(grep -o 'http://127.*/plants' ${folder}/log); echo
+      stat -c '%a' /var/lib/plant-store/data /var/lib/plant-store/data/plant-store.sqlite
+      systemctl stop plant-store; echo "stop: $?"
+      ${SHOW}`,
+    );
+    expect(output.trimEnd().split('\n')).toEqual([
+      'start: 0',
+      '{"error":2000,"message":"no bearer token: send `Authorization: Bearer TOKEN`"}',
+      '700',
+      '600',
+      'stop: 0',
+      'Result=success',
+      'ExecMainStatus=0',
+      'SubState=dead',
+    ]);
+    expect(log.match(/SIGTERM: stopping|stopped after/g)).toEqual([
+      'SIGTERM: stopping',
+      'stopped after',
+    ]);
+    expect(log).not.toContain('systemd was not told');
+  });
+
+  it('fails where the service cannot serve, and says why in its log', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const { output, log } = await onMachine(
+      { PORT: `${port}` },
+      `systemctl start plant-store; echo "start: $?"; systemctl stop plant-store`,
+    );
+    other.close();
+    expect(output).toMatch(/^start: 1$/m);
+    expect(log).toContain(`Port ${port} is in use`);
+  });
+});
+
+it('a bad configuration, exit code 78, is not started again', async () => {
+  // So quick that it would have been started again by then.
+  const drop = '/etc/systemd/system/plant-store.service.d/bad.conf';
+  const { output } = await onMachine(
+    { BODY_LIMIT: 'much' },
+    `printf '[Service]\\nRestartSec=100ms\\n' >${drop}
+    systemctl daemon-reload
+    systemctl start plant-store; echo "start: $?"; sleep 2
+    systemctl show plant-store -p NRestarts,SubState,ExecMainStatus`,
+  );
+  expect(output).toMatch(/^start: 1\nNRestarts=0\nExecMainStatus=78\nSubState=failed\n$/m);
+});
