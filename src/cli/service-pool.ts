@@ -14,6 +14,7 @@ const BROKEN = ['UND_ERR_SOCKET', 'ECONNRESET'];
 /** A bounded number of connections to a service, which are reused. */
 export class ServicePool {
   private readonly pool: Pool;
+  private hasAnswered = false;
   private expectsTls: Promise<boolean> | undefined;
 
   constructor(
@@ -42,6 +43,7 @@ export class ServicePool {
         body: body as Buffer,
       })
       .catch((error: unknown) => this.explain(error as NodeJS.ErrnoException));
+    this.hasAnswered = true;
     return {
       status: response.statusCode,
       headers: { get: (name) => response.headers[name]?.toString() ?? null },
@@ -53,10 +55,11 @@ export class ServicePool {
     return this.pool.destroy();
   }
 
-  /** Checks, once, whether a service that breaks connections expects TLS. */
+  /** Checks, once, whether a service that has broken every connection so far expects TLS. */
   private async explain(error: NodeJS.ErrnoException): Promise<never> {
-    if (this.url.protocol === 'http:' && BROKEN.includes(error.code ?? '')) {
-      this.expectsTls ??= acceptsTls(this.url);
+    const { hasAnswered, url } = this;
+    if (url.protocol === 'http:' && !hasAnswered && BROKEN.includes(error.code ?? '')) {
+      this.expectsTls ??= acceptsTls(url);
       const code = 'ERR_TLS_EXPECTED';
       if (await this.expectsTls) throw Object.assign(new Error('HTTPS expected'), { code });
     }
