@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { PlantStoreClient } from '../../client/plant-store-client.js';
-import { ERRORS } from '../../errors/errors.js';
-import { Connections } from './connections.js';
-import { ImportStopped, PlantsImport } from './import-plants.js';
+import { PlantStoreClient } from '../client/plant-store-client.js';
+import { ERRORS } from '../errors/errors.js';
+import { PlantsImport } from './import-plants.js';
 import type { Refused } from './ndjson.js';
-import { progressLine } from './run-import.js';
+import { formatProgress } from './import.js';
+import { ServicePool } from './service-pool.js';
 
 let server: Server;
 let run: PlantsImport;
@@ -29,8 +29,8 @@ async function importing(source: Readable, listener: Listener) {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const url = new URL(`http://127.0.0.1:${port}/base/`);
-  const connections = new Connections(url, 4);
-  const { fetch } = connections;
+  const pool = new ServicePool(url, 4);
+  const { fetch } = pool;
   const client = new PlantStoreClient({
     baseUrl: url,
     token: 't',
@@ -43,7 +43,7 @@ async function importing(source: Readable, listener: Listener) {
   try {
     await run.run(source);
   } finally {
-    await connections.close();
+    await pool.close();
   }
   return { tally: run.tally, refused };
 }
@@ -57,7 +57,7 @@ function refuse(response: ServerResponse, status: number, headers = {}): void {
 }
 
 describe('PlantsImport', () => {
-  it('posts each line as it stands, as the interface says', async () => {
+  it('posts each line unchanged', async () => {
     const lines = ['{"id":9007199254740993,"name":"木"}', ' { "id" : 7.0 } \r'];
     const requests: unknown[] = [];
     const source = Readable.from([Buffer.from(lines.join('\n'))]);
@@ -145,19 +145,19 @@ describe('PlantsImport', () => {
       if ((await text(request)) === '{"n":2}') refuse(response, 401);
       else store(response);
     });
-    await expect(stopped).rejects.toThrow(new ImportStopped('stopped at line 2: error 1: no'));
+    await expect(stopped).rejects.toThrow(new Error('stopped at line 2: error 1: no'));
     expect(source.destroyed).toBe(true);
     expect(run.answeredLines).toBe(1);
   });
 
-  it('stops where its source fails, with what was in flight brought to its end', async () => {
+  it('stops if its source fails, once requests in flight are answered', async () => {
     const source = new PassThrough();
     source.write('{"n":1}\n');
     const stopped = importing(source, (_request, response) => {
       source.destroy(new Error('the disk is gone'));
       store(response);
     });
-    await expect(stopped).rejects.toThrow(new ImportStopped('stopped: the disk is gone'));
+    await expect(stopped).rejects.toThrow(new Error('stopped: the disk is gone'));
   });
 
   it('reports refused plants with their text', async () => {
@@ -171,7 +171,7 @@ describe('PlantsImport', () => {
   });
 });
 
-describe('progressLine', () => {
+describe('formatProgress', () => {
   const tally = { stored: 90, refused: 10, bytes: 500 };
 
   it.each([
@@ -180,14 +180,14 @@ describe('progressLine', () => {
     [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
     [1_000, 'error 5002: overloaded', '90 stored, retrying: error 5002: overloaded'],
   ])('of %i bytes, behind the error %s', (size, lastError, line) => {
-    expect(progressLine(tally, size, 2, lastError)).toBe(line);
+    expect(formatProgress(tally, size, 2, lastError)).toBe(line);
   });
 
   const retried = Object.values(ERRORS).filter(({ status }) => status >= 429);
   it.each(retried)('has room for error $error in 80 columns', (kind) => {
     const many = { stored: 99_999_999, refused: 99_999_999, bytes: 1 };
-    const line = progressLine(many, 1, 1, `error ${kind.error}: ${kind.message}`);
+    const line = formatProgress(many, 1, 1, `error ${kind.error}: ${kind.message}`);
     expect(line.length).toBeLessThan(80);
-    expect(progressLine(many, 1, 1, undefined).length).toBeLessThan(80);
+    expect(formatProgress(many, 1, 1, undefined).length).toBeLessThan(80);
   });
 });

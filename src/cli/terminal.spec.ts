@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { Progress } from './progress.js';
+import { Progress } from './terminal.js';
 
 describe('Progress', () => {
   const LINE = '[============            ]  50 % 1 stored';
