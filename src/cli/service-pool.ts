@@ -8,6 +8,9 @@ import { toPrintable } from './terminal.js';
 /** A connection that receives nothing for this long is broken. */
 const SILENCE_TIMEOUT_MS = 30_000;
 
+/** An answer of a plant store has some hundred. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
 /** Codes of a connection that the service ended: it may expect TLS, or have another reason. */
 const BROKEN = ['UND_ERR_SOCKET', 'ECONNRESET'];
 
@@ -27,6 +30,7 @@ export class ServicePool {
       connectTimeout: SILENCE_TIMEOUT_MS,
       headersTimeout: SILENCE_TIMEOUT_MS,
       bodyTimeout: SILENCE_TIMEOUT_MS,
+      maxResponseSize: MAX_ANSWER_BYTES,
     });
   }
 

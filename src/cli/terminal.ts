@@ -16,7 +16,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
 
 /** Replaces what would move the cursor of a terminal or break the line. */
 export function toPrintable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, ' ');
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }
 
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
