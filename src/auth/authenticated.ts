@@ -7,9 +7,9 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
+import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
-import { Documented } from '../errors/documented.js';
 import { ApiError, type Headers } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from '../http/connection.js';
@@ -133,7 +133,7 @@ export function rateLimitHeaders(left: number, required: boolean): Headers {
 export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard),
-    Documented(({ ApiBearerAuth }) => ApiBearerAuth('bearerAuth')),
+    ApiBearerAuth('bearerAuth'),
     ApiError(401, 'no bearer token, or an invalid or expired one', {
       'WWW-Authenticate': {
         description:

@@ -31,8 +31,9 @@ function parseError(text: string): { position?: number; token?: string | undefin
 }
 
 describe('NewPlantPipe', () => {
-  it('makes a NewPlant, without a tag where there is none', () => {
-    expect(pipe.transform('{"id":7,"name":"oak"}')).toStrictEqual({ id: 7n, name: 'oak' });
+  it('makes a NewPlant, whose tag is undefined if the body has none', () => {
+    const untagged = { id: 7n, name: 'oak', tag: undefined };
+    expect(pipe.transform('{"id":7,"name":"oak","other":1}')).toStrictEqual(untagged);
     const tagged = { id: 7n, name: 'oak', tag: '' };
     expect(pipe.transform('{"tag":"","id":7,"name":"oak"}')).toEqual(tagged);
   });
@@ -83,6 +84,13 @@ describe('NewPlantPipe', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it.each(['7.0', '9007199254740993'])('refuses an id of %s under too deep a nesting', (id) => {
+    const deep = `${'['.repeat(2 ** 19)}${']'.repeat(2 ** 19)}`;
+    const fault = new Fault(ERRORS.INVALID_JSON, 'the body is nested too deeply');
+    expect(faultOf(`{"n":${deep},"id":${id},"name":"a"}`)).toEqual(fault);
+    expect(pipe.transform(`{"n":${deep},"id":7,"name":"a"}`).id).toBe(7n);
   });
 
   it('throws INVALID_PLANT with every reason', () => {

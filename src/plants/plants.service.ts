@@ -66,7 +66,7 @@ export class PlantsService implements OnApplicationShutdown {
     this.startCommitter();
     if (this.queue.size >= MAX_GROUP_SIZE) this.endGathering();
     await stored;
-    return tag === undefined ? { name } : { name, tag };
+    return { name, tag };
   }
 
   /** The HTTP server has closed by now, but a client that left may have left a plant behind. */
