@@ -7,7 +7,6 @@ import type { Config } from './config/config.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/serve.js';
-import { PlantsService } from './plants/plants.service.js';
 import { ServiceLogger } from './telemetry/logger.js';
 
 /**
@@ -23,10 +22,9 @@ export async function createApp(
   const logger = new ServiceLogger(config, log);
   // Nest would do so itself, but later.
   Logger.overrideLogger(logger);
-  const adapter = new PlantStoreAdapter(config);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, logger),
-    adapter,
+    new PlantStoreAdapter(config),
     {
       // The body is read by a pipe, behind the guard.
       bodyParser: false,
@@ -35,8 +33,6 @@ export async function createApp(
       ...(keyPair && { httpsOptions: keyPair }),
     },
   );
-  const plants = app.get(PlantsService);
-  adapter.refuseWhile(() => plants.isFull);
   if (config.docs) serveDocument(app, config);
   return app;
 }

@@ -7,7 +7,7 @@ import { exchangeEnd } from './http/exchange.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import type { Lifecycle } from './management/this-process.js';
 import { notifySystemd } from './notify-systemd.js';
-import { PlantsService } from './plants/plants.service.js';
+import { GroupCommit } from './plants/group-commit.js';
 import { subscribe } from './telemetry/subscribe.js';
 
 /** The signals that end the service. */
@@ -64,7 +64,7 @@ export class Shutdown {
   /** Exits at once, and logs what is left undone. */
   private async giveUp(): Promise<void> {
     const { exchanges } = this.app.getHttpAdapter() as unknown as PlantStoreAdapter;
-    const { unsettled } = this.app.get(PlantsService);
+    const { unsettled } = this.app.get(GroupCommit);
     this.logger.error(
       `gave up after ${this.soFar()}; requests without an answer: ${exchanges.inFlight}, ` +
         `plants without the end of their commit: ${unsettled}`,

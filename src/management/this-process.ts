@@ -3,9 +3,8 @@ import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/term
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
 import { StoreHealth } from '../database/store-health.js';
-import { MAX_QUEUED } from '../plants/plant-queue.js';
+import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
-import { PlantsService } from '../plants/plants.service.js';
 import { Metrics } from '../telemetry/metrics.js';
 
 /** Where the process is on its way from its start to its end. */
@@ -18,7 +17,7 @@ export class ThisProcess implements OnApplicationShutdown {
   private readonly indicators = new HealthIndicatorService();
   private readonly counted: Metrics;
   private app: INestApplicationContext | undefined;
-  private plants: PlantsService | undefined;
+  private plants: GroupCommit | undefined;
 
   constructor(
     config: Config,
@@ -38,7 +37,7 @@ export class ThisProcess implements OnApplicationShutdown {
   /** The app is there now, for its health to be asked for. */
   attach(app: INestApplicationContext): void {
     this.app = app;
-    this.plants = app.get(PlantsService);
+    this.plants = app.get(GroupCommit);
   }
 
   /** All metrics, in Prometheus's text format, version 0.0.4. */

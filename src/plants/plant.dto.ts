@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
 import { isInt64 } from './int64.js';
+import type { Plant } from './plant.entity.js';
 
 /**
  * Whether a value is a string that every store keeps exactly: without U+0000, which PostgreSQL cannot store, and
@@ -82,4 +83,13 @@ export function pickFields(body: Readonly<Record<string, unknown>>, id: unknown)
  */
 export function isNewPlant(plant: Fields): plant is NewPlantDto {
   return isInt64(plant.id) && isStorableText(plant.name) && isAbsentOrStorableText(plant.tag);
+}
+
+/** @param createdBy id of the principal that creates the plant */
+export function toEntity({ id, name, tag }: NewPlantDto, createdBy: string): Plant {
+  return { id: id.toString(), name, tag: tag ?? null, createdBy, createdAt: null };
+}
+
+export function toPlantDto({ name, tag }: NewPlantDto): PlantDto {
+  return { name, tag };
 }

@@ -27,3 +27,12 @@ export class Plant {
 
 /** What makes two plants the same; who created one, and when, does not. */
 export type PlantContent = Pick<Plant, 'id' | 'name' | 'tag'>;
+
+export function hasSameContent(a: PlantContent | undefined, b: PlantContent): boolean {
+  return a === b || (a?.name === b.name && a.tag === b.tag);
+}
+
+/** Characters of a plant's texts, which it holds in memory while it waits. */
+export function countCharacters({ name, tag }: Plant): number {
+  return name.length + (tag?.length ?? 0);
+}

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module.js';
 import { WritePath } from '../database/engine.js';
-import { GroupCommitter } from './group-committer.js';
+import { GroupCommit } from './group-commit.js';
 import { Plant } from './plant.entity.js';
 import { PlantsController } from './plants.controller.js';
 import { PlantsRepository } from './plants.repository.js';
@@ -12,7 +12,7 @@ import { PlantsService } from './plants.service.js';
   imports: [AuthModule, TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
   providers: [
-    GroupCommitter,
+    GroupCommit,
     PlantsService,
     {
       provide: PlantsRepository,

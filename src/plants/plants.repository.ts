@@ -2,6 +2,7 @@ import { Repository } from 'typeorm';
 import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from '../database/postgres-client.js';
 import { COMMIT_A_PAGE } from '../database/sqlite.js';
 import type { WritePath } from '../database/engine.js';
+import { StoreUnavailable } from '../errors/errors.js';
 import { Plant, type PlantContent } from './plant.entity.js';
 
 /** What a repository does, in an engine's SQL: each is one statement for any number of plants. */
@@ -108,13 +109,16 @@ export class PlantsRepository extends Repository<Plant> {
   }
 
   /**
-   * What is stored under these ids, each plant on stable storage.
+   * Returns what is stored under ids that are taken, each plant on stable storage.
    *
    * @throws the store's error
    */
-  findContents(ids: readonly string[]): Promise<PlantContent[]> {
+  async findContents(ids: readonly string[]): Promise<PlantContent[]> {
     const { find, ids: parameters } = this.statements;
-    return this.query<PlantContent[]>(find, parameters(ids));
+    const found = await this.query<PlantContent[]>(find, parameters(ids));
+    if (found.length === ids.length) return found;
+    // The service deletes no plants: another server answers, which does not have them yet.
+    throw new StoreUnavailable('conflicting id not found by lookup');
   }
 
   /**

@@ -20,7 +20,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { VERSION, type Config } from '../config/config.js';
 import { Outage } from '../errors/outage.js';
-import { MAX_GROUP_SIZE } from '../plants/plant-queue.js';
+import { MAX_GROUP_SIZE } from '../plants/group-commit.js';
 
 /** Milliseconds that the last spans have to reach the collector. */
 const CLOSE_TIMEOUT_MS = 2_000;

@@ -14,7 +14,7 @@ import type { Request } from 'express';
 import type { Config } from '../config/config.js';
 import { engineOf } from '../database/open-store.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
-import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/channels.js';
+import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
 import { subscribe } from './subscribe.js';
 import { Tracers } from './tracers.js';
