@@ -6,6 +6,7 @@ import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } 
 import { Logger } from './logger.js';
 import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
 import { reader } from './postgres-reader.js';
+import { makePostgresStatements } from './statements.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
@@ -33,6 +34,7 @@ const REFUSED = /^(28|3D)/;
 class PostgresWritePath extends WritePath {
   /** See docs/performance.md: the slower a commit, the more there is in it. */
   readonly concurrency = 4;
+  readonly makeStatements = makePostgresStatements;
 
   constructor(readonly manager: EntityManager) {
     super();

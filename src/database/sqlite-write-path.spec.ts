@@ -17,7 +17,7 @@ beforeEach(async () => {
   file = new SqliteStore();
   const config = readConfig({ DATABASE_URL: file.url });
   store = await openStore(config, [Plant]);
-  plants = PlantsRepository.of(store.writePath);
+  plants = new PlantsRepository(store.writePath);
 });
 afterEach(async () => {
   if (store.isInitialized) await store.destroy();

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module.js';
-import { WritePath } from '../database/engine.js';
 import { GroupCommit } from './group-commit.js';
 import { Plant } from './plant.entity.js';
 import { PlantsController } from './plants.controller.js';
@@ -11,14 +10,6 @@ import { PlantsService } from './plants.service.js';
 @Module({
   imports: [AuthModule, TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
-  providers: [
-    GroupCommit,
-    PlantsService,
-    {
-      provide: PlantsRepository,
-      inject: [WritePath],
-      useFactory: (writePath: WritePath) => PlantsRepository.of(writePath),
-    },
-  ],
+  providers: [GroupCommit, PlantsService, PlantsRepository],
 })
 export class PlantsModule {}

@@ -3,22 +3,22 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { Cell } from '../../database/engine.js';
 import { Snapshot } from '../../database/snapshot.js';
+import { COLUMNS } from '../../plants/plant.entity.js';
 import { makeFile } from '../new-file.js';
 import { progressOf } from '../progress.js';
 import { print } from '../session.js';
 import { assertNotStore, storeConfig } from './stores.js';
 import { countLines, type Chunks } from './tables.js';
 
-/** The members of a plant, with those that `--audit` adds. */
-const CELLS: readonly Cell[] = [
-  { column: 'id', before: '{"id":', isString: false, ifNull: '' },
-  { column: 'name', before: ',"name":', isString: true, ifNull: '' },
-  { column: 'tag', before: ',"tag":', isString: true, ifNull: '' },
-];
-const AUDIT: readonly Cell[] = [
-  { column: 'created_by', before: ',"created_by":', isString: true, ifNull: '' },
-  { column: 'created_at', before: ',"created_at":', isString: false, ifNull: '' },
-];
+/** The members of a plant. `--audit` adds the last ones, who created it and when. */
+const COLUMN_LIST = Object.values(COLUMNS);
+const CELLS: readonly Cell[] = COLUMN_LIST.map(({ name, type }, i) => ({
+  column: name,
+  before: `${i === 0 ? '{' : ','}"${name}":`,
+  isString: type === 'text',
+  ifNull: '',
+}));
+const CONTENT_CELLS = CELLS.filter((_cell, i) => !COLUMN_LIST[i]?.isAudit);
 
 /**
  * Writes every plant of the store to a file, or to stdout where it is undefined or `-`: NDJSON as `import` takes
@@ -36,7 +36,7 @@ export async function runExport(
   const isFile = file !== undefined && file !== '-';
   if (isFile) assertNotStore(file, config);
   const snapshot = await Snapshot.open(config);
-  const cells = withAudit ? [...CELLS, ...AUDIT] : CELLS;
+  const cells = withAudit ? CELLS : CONTENT_CELLS;
   const done = { count: 0 };
   const progress = progressOf('exporting', done);
   try {

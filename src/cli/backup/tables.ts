@@ -3,6 +3,8 @@ import type { DataSource } from 'typeorm';
 import type { Rows } from '../../database/engine.js';
 import type { Snapshot } from '../../database/snapshot.js';
 import type { Store } from '../../database/open-store.js';
+import type { Row } from '../../database/statements.js';
+import { COLUMNS } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
 import { progressOf } from '../progress.js';
 
@@ -10,9 +12,6 @@ const LINE_FEED = 0x0a;
 
 /** Whole lines of text, many in each chunk. */
 export type Chunks = AsyncIterable<Buffer>;
-
-/** A row of a table as text, in the order of its columns: no driver's numbers hold every integer. */
-export type Row = readonly (string | null)[];
 
 /** A table of a store that a backup holds, with all of its columns; the first is its key. */
 export interface Table {
@@ -26,17 +25,8 @@ export interface Table {
 export const TABLES: readonly Table[] = [
   {
     name: 'plants',
-    columns: ['id', 'name', 'tag', 'created_by', 'created_at'],
-    insert: ({ writePath }, rows) =>
-      PlantsRepository.of(writePath).insertAbsent(
-        rows.map(([id, name, tag = null, createdBy = null, createdAt = null]) => ({
-          id: String(id),
-          name: String(name),
-          tag,
-          createdBy,
-          createdAt,
-        })),
-      ),
+    columns: Object.values(COLUMNS).map(({ name }) => name),
+    insert: ({ writePath }, rows) => new PlantsRepository(writePath).insertRows(rows),
   },
   {
     name: 'tokens',
