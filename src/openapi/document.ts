@@ -4,11 +4,11 @@ import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
 import { speaksTls } from '../http/key-pair.js';
 
-const DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
+const SERVICE_DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
 other operation. Every answer other than 200 has an Error body with a number that stays the same
 forever.`;
 
-const TOKENS = `A token, sent in the header \`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that
+const TOKEN_DESCRIPTION = `A token, sent in the header \`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that
 header alone, never from a query or a body. It is one of two kinds: a token that the operator of the
 service has issued, which stops working within 5 seconds when it is revoked; or, where the operator
 has set an identity provider, a JSON Web Token from there, which must have the scope that the operator
@@ -21,14 +21,16 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
     info: {
       title: 'Plant Store',
       version: '1.0.0',
-      description: DESCRIPTION,
+      description: SERVICE_DESCRIPTION,
       contact: { name: 'The operator of the service' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: listServers(config),
     tags: [{ name: 'Plants', description: 'The plants in the store' }],
     components: {
-      securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer', description: TOKENS } },
+      securitySchemes: {
+        bearerAuth: { type: 'http', scheme: 'bearer', description: TOKEN_DESCRIPTION },
+      },
     },
   });
 }

@@ -4,7 +4,7 @@ import { rateLimitHeaders } from '../auth/authenticated.js';
 import { ApiError, REQUEST_ID } from '../errors/error.dto.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 
-const DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
+const CREATE_DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
 
 A 200 means that the plant is on stable storage; it is never sent earlier. Sending the same plant
 again is safe: it answers 200 and writes nothing twice, so a client whose connection broke learns
@@ -25,7 +25,7 @@ export function ApiCreatePlant(): MethodDecorator {
     ApiOperation({
       operationId: 'createPlant',
       summary: 'Creates a new plant in the store',
-      description: DESCRIPTION,
+      description: CREATE_DESCRIPTION,
     }),
     ApiBody({
       type: NewPlantDto,

@@ -4,21 +4,21 @@ import fc from 'fast-check';
 import { isNewPlant, isStorableText, NewPlantDto, pickFields, type Fields } from './plant.dto.js';
 
 describe('isStorableText', () => {
-  it.each(['', ' ', 'oak', '\u0001', '\uffff', '🌵', '\ufeff', 'e\u0301'])('%j is', (text) =>
+  it.each(['', ' ', 'oak', '\u0001', '\uffff', '🌵', '\ufeff', 'e\u0301'])('accepts %j', (text) =>
     expect(isStorableText(text)).toBe(true),
   );
 
   it.each(['\0', 'a\0', '\ud800', '\udc00', 'a\ud83cb', '\udf35\ud83c', '🌵\ud83c'])(
-    '%j is not',
+    'rejects %j',
     (text) => expect(isStorableText(text)).toBe(false),
   );
 
   it.each([undefined, null, 7, 7n, true, [], {}, ['oak'], Object('oak')])(
-    '%p is no text',
+    'rejects %p, which is no string',
     (value) => expect(isStorableText(value)).toBe(false),
   );
 
-  it('is what comes back from UTF-8 unchanged and has no U+0000', () => {
+  it('accepts exactly the texts that UTF-8 keeps, without U+0000', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),

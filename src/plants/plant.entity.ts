@@ -60,9 +60,9 @@ export function hasSameContent(a: PlantContent | undefined, b: PlantContent): bo
   return a === b || (a !== undefined && CONTENT.every((field) => a[field] === b[field]));
 }
 
-/** Characters of a plant, which it holds in memory while it waits. */
-export function countCharacters(plant: Plant): number {
+/** Characters of a plant's content, which it holds in memory while it waits. */
+export function countCharacters(plant: PlantContent): number {
   let count = 0;
-  for (const field of FIELDS) count += plant[field]?.length ?? 0;
+  for (const field of CONTENT) count += plant[field]?.length ?? 0;
   return count;
 }
