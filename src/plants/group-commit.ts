@@ -64,9 +64,8 @@ export class GroupCommit implements OnApplicationShutdown {
   private inFlight = 0;
   /** Committers at work. `running` has them one turn longer: a plant that came in between would wait forever. */
   private committers = 0;
-  /** Whether the newest committer still gathers its first group. */
-  private isGathering = false;
-  private endGathering: () => void = () => undefined;
+  /** Ends the wait of the newest committer; undefined unless it still gathers its first group. */
+  private endGathering: (() => void) | undefined;
   private readonly running = new Set<Promise<void>>();
 
   constructor(
@@ -111,7 +110,7 @@ export class GroupCommit implements OnApplicationShutdown {
     });
     if (plantQueued.hasSubscribers) plantQueued.publish({ config: this.config, plant });
     this.startCommitter();
-    if (this.queue.length >= MAX_GROUP_SIZE) this.endGathering();
+    if (this.queue.length >= MAX_GROUP_SIZE) this.endGathering?.();
     return stored;
   }
 
@@ -131,7 +130,7 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   private startCommitter(): void {
-    if (this.isGathering || this.committers >= this.writePath.concurrency) return;
+    if (this.endGathering || this.committers >= this.writePath.concurrency) return;
     const committer = this.commitGroups();
     this.running.add(committer);
     void committer.then(() => this.running.delete(committer));
@@ -156,18 +155,19 @@ export class GroupCommit implements OnApplicationShutdown {
    * as long as requests come in, so an overloaded service would never commit: a full group ends the wait too.
    */
   private async gather(): Promise<void> {
-    this.isGathering = true;
     await new Promise<void>((resolve) => {
       this.endGathering = resolve;
       setImmediate(resolve);
     });
-    this.isGathering = false;
+    this.endGathering = undefined;
   }
 
   /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
   private async commit(group: QueuedPlant[]): Promise<void> {
+    const plants = group.map(({ plant }) => plant);
+    const commit = { config: this.config, plants, startedAt: performance.now(), inserted: 0 };
     try {
-      const contents = await this.insert(group.map(({ plant }) => plant));
+      const contents = await commits.tracePromise(() => this.insertAbsent(commit), commit);
       this.health.markAvailable();
       for (const queued of group) {
         const isSame = hasSameContent(contents.get(queued.plant.id), queued.plant);
@@ -183,11 +183,6 @@ export class GroupCommit implements OnApplicationShutdown {
       await this.commit(group.slice(0, half));
       await this.commit(group.slice(half));
     }
-  }
-
-  private insert(plants: readonly Plant[]): Promise<Map<string, PlantContent>> {
-    const commit = { config: this.config, plants, startedAt: performance.now(), inserted: 0 };
-    return commits.tracePromise(() => this.insertAbsent(commit), commit);
   }
 
   /** Inserts the plants whose id is free. @returns the content that each id has now */
