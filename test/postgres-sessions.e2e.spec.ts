@@ -1,16 +1,25 @@
+import { chmodSync, chownSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
+import { newSecret } from '../src/auth/secret.js';
+import { certificateIn, issueCertificate } from './support/certificate.js';
 import { PostgresServer } from './support/postgres-server.js';
 import { PostgresStore } from './support/postgres-store.js';
+import { Proxy } from './support/proxy.js';
 import { ServiceProcess } from './support/service-process.js';
 
 /** As docs/operating.md says. */
 const CONNECTIONS = 8;
+const SPARE = 2;
+/** Groups of creates in flight, each on a connection. */
+const GROUPS = 4;
 const CLIENTS = 32;
-const SESSIONS =
-  "SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = 'plant-store'";
-const RELOAD = 'SELECT pg_reload_conf()';
+/** Milliseconds that a statement may take. */
+const STATEMENT_TIMEOUT = 400;
+const WAITING = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+/** The message by which a client asks for TLS, before its first one. */
+const SSL_REQUEST = '0000000804d2162f';
 
 let server: PostgresServer;
 let store: PostgresStore;
@@ -19,10 +28,26 @@ let operator: Postgres;
 beforeAll(async () => {
   server = await PostgresServer.start();
   store = await PostgresStore.create(server.url());
-  // A statement then has 0.4 s.
+  // A session then ends with its connection, even while it waits.
+  await store.execute("ALTER ROLE postgres SET client_connection_check_interval = '100ms'");
   service = await ServiceProcess.start({ store, env: { DATABASE_TIMEOUT: '1s' } });
   operator = new Postgres({ connectionString: store.url });
   await operator.connect();
+  // While there is the operator's lock, oaks wait, and cannot be cancelled.
+  await operate(
+    `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      LOOP
+        BEGIN
+          PERFORM pg_advisory_xact_lock_shared(1);
+          RETURN NEW;
+        EXCEPTION WHEN query_canceled THEN
+        END;
+      END LOOP;
+    END $$`,
+    `CREATE TRIGGER hold BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.name = 'oak')
+    EXECUTE FUNCTION hold()`,
+  );
 });
 afterAll(async () => {
   await operator.end();
@@ -34,35 +59,125 @@ async function operate(...statements: string[]): Promise<void> {
   for (const sql of statements) await operator.query(sql);
 }
 
+/** The service's sessions; not by the operator, to whom nothing changes within a transaction. */
+async function countSessions(): Promise<number> {
+  const sql = "SELECT FROM pg_stat_activity WHERE application_name = 'plant-store'";
+  return (await store.rows(sql)).length;
+}
+
+/** The most sessions that there are in two seconds. */
+async function watchSessions(): Promise<number> {
+  let most = 0;
+  for (let i = 0; i < 40; i++) {
+    await sleep(50);
+    most = Math.max(most, await countSessions());
+  }
+  return most;
+}
+
+/** Sends creates until it is stopped; resolves to their statuses then. */
+function load(): () => Promise<number[]> {
+  const client = service.client(CLIENTS);
+  const statuses = new Set<number>();
+  let isStopped = false;
+  let id = 0n;
+  const send = async () => {
+    while (!isStopped) statuses.add((await client.create({ id: id++, name: 'oak' })).status);
+  };
+  const sending = Array.from({ length: CLIENTS }, send);
+  return async () => {
+    isStopped = true;
+    await Promise.all(sending);
+    return [...statuses];
+  };
+}
+
+async function untilStored(): Promise<void> {
+  const client = service.client();
+  while ((await client.create({ id: 0n, name: 'oak' })).status !== 200) await sleep(50);
+}
+
 it.each([
   ['is locked', ['BEGIN', 'LOCK TABLE plants IN ACCESS EXCLUSIVE MODE'], ['ROLLBACK']],
   [
     'waits for a standby that hangs',
-    ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", RELOAD],
-    ['ALTER SYSTEM RESET synchronous_standby_names', RELOAD],
+    ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'"],
+    ['ALTER SYSTEM RESET synchronous_standby_names'],
   ],
-])('a table that %s: 503, and no more sessions than before', async (_name, stop, go) => {
-  const client = service.client(CLIENTS);
-  const statuses = new Set<number>();
-  let isStopped = true;
-  let id = 0n;
-  const send = async () => {
-    while (isStopped) statuses.add((await client.create({ id: id++, name: 'oak' })).status);
-  };
+])('a table that %s: 503, and hardly more sessions than before', async (_name, stop, go) => {
   await operate(...stop);
-  await sleep(200);
-  const sending = Array.from({ length: CLIENTS }, send);
-  let most = 0;
-  for (let i = 0; i < 40; i++) {
-    await sleep(50);
-    // Not by the operator, to whom nothing changes within a transaction.
-    const [row] = await store.rows<{ count: number }>(SESSIONS);
-    most = Math.max(most, row?.count ?? NaN);
-  }
-  isStopped = false;
-  await Promise.all(sending);
+  await store.reload();
+  const end = load();
+  const most = await watchSessions();
+  const statuses = await end();
   await operate(...go);
-  expect(most).toBeLessThanOrEqual(CONNECTIONS);
+  await store.reload();
+  expect(most).toBeGreaterThanOrEqual(GROUPS);
+  expect(most).toBeLessThanOrEqual(CONNECTIONS + SPARE);
+  expect(statuses).toEqual([503]);
+  await untilStored();
+});
+
+it('statements that cannot be cancelled: their sessions are all that there are, and 503 comes at once', async () => {
+  await operate('SELECT pg_advisory_lock(1)');
+  const end = load();
+  expect(await watchSessions()).toBe(CONNECTIONS + SPARE);
+  expect(await end()).toEqual([503]);
+  const client = service.client();
+  const unknown = { ...client.headers, authorization: `Bearer ${newSecret()}` };
+  const asked = performance.now();
+  const statuses = new Set<number>();
+  for (let i = 0; i < 10; i++) {
+    statuses.add((await client.create({ id: 1n, name: 'oak' })).status);
+    statuses.add((await client.post('{"id":1,"name":"oak"}', unknown)).status);
+  }
+  // Each of the 20 would wait for a connection otherwise.
+  expect(performance.now() - asked).toBeLessThan(10 * STATEMENT_TIMEOUT);
   expect([...statuses]).toEqual([503]);
-  while ((await client.create({ id: 0n, name: 'oak' })).status !== 200) await sleep(50);
+  await operate('SELECT pg_advisory_unlock(1)');
+  await untilStored();
+  while ((await countSessions()) > CONNECTIONS) await sleep(20);
+});
+
+it('a session that the server holds, though it commits others, is given up in the end', async () => {
+  const client = service.client();
+  await operate('SELECT pg_advisory_lock(1)');
+  expect((await client.create({ id: -2n, name: 'oak' })).status).toBe(503);
+  expect(await store.rows(WAITING)).toHaveLength(1);
+  while ((await store.rows(WAITING)).length > 0) {
+    expect((await client.create({ id: -3n, name: 'elm' })).status).toBe(200);
+    await sleep(100);
+  }
+  await operate('SELECT pg_advisory_unlock(1)');
+});
+
+it('over TLS, a statement is cancelled over TLS, too', async () => {
+  const { uid, gid } = statSync(server.data);
+  await issueCertificate(server.data, 'localhost');
+  const { TLS_CERT_FILE, TLS_KEY_FILE } = certificateIn(server.data);
+  for (const file of [TLS_CERT_FILE, TLS_KEY_FILE]) {
+    chownSync(file, uid, gid);
+    chmodSync(file, 0o600);
+  }
+  await operate(
+    "ALTER SYSTEM SET ssl_cert_file = 'cert.pem'",
+    "ALTER SYSTEM SET ssl_key_file = 'key.pem'",
+    'ALTER SYSTEM SET ssl = on',
+    // Its statement ends by the request alone.
+    'ALTER ROLE postgres RESET client_connection_check_interval',
+  );
+  await store.reload();
+  const proxy = await Proxy.start(server.port);
+  const url = new URL(store.url);
+  url.host = `localhost:${proxy.port}`;
+  url.search = `sslmode=verify-full&sslrootcert=${TLS_CERT_FILE}`;
+  const env = { DATABASE_TIMEOUT: '1s', DATABASE_URL: url.href };
+  const encrypted = await ServiceProcess.start({ store, token: service.token, env });
+  const unlock = await store.lock();
+  expect((await encrypted.client().create({ id: -4n, name: 'elm' })).status).toBe(503);
+  while ((await store.rows(WAITING)).length > 0) await sleep(20);
+  await unlock();
+  await encrypted.kill();
+  await proxy.stop();
+  expect([...new Set(proxy.openings.map((bytes) => bytes.toString('hex')))]).toEqual([SSL_REQUEST]);
 });

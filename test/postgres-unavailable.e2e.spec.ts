@@ -81,8 +81,8 @@ describe('a server that', () => {
   });
 
   it('is read-only, as after a failover: 503', async () => {
-    await operate('ALTER SYSTEM SET default_transaction_read_only = on', 'SELECT pg_reload_conf()');
-    await sleep(200);
+    await operate('ALTER SYSTEM SET default_transaction_read_only = on');
+    await store.reload();
     await expectAway();
     await operate(
       'SET default_transaction_read_only = off',
@@ -104,8 +104,8 @@ describe('a server that', () => {
   });
 
   it('stops a statement that takes too long: 503', async () => {
-    await operate("ALTER SYSTEM SET statement_timeout = '300ms'", 'SELECT pg_reload_conf()');
-    await sleep(200);
+    await operate("ALTER SYSTEM SET statement_timeout = '300ms'");
+    await store.reload();
     const unlock = await store.lock();
     await expectAway();
     await unlock();
@@ -117,11 +117,8 @@ describe('a commit that the synchronous standby has not got', () => {
   const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
   it('is no 200, even where the server says that it is done; nor is its repeat, until then', async () => {
-    await operate(
-      "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
-      'SELECT pg_reload_conf()',
-    );
-    await sleep(200);
+    await operate("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await store.reload();
     const one = plant();
     const answer = service.client().create(one);
     while ((await store.rows(WAITING)).length === 0) await sleep(20);

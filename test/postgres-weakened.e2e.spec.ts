@@ -7,7 +7,6 @@ import { PostgresStore } from './support/postgres-store.js';
 import { runMain, ServiceProcess } from './support/service-process.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
-const RELOAD = 'SELECT pg_reload_conf()';
 const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
 
 let server: PostgresServer;
@@ -34,9 +33,8 @@ afterAll(async () => {
 /** Changes a setting for all as an operator does; null takes it back. */
 async function set(name: string, value: string | null): Promise<void> {
   const change = value === null ? `RESET ${name}` : `SET ${name} = ${value}`;
-  for (const sql of [`ALTER SYSTEM ${change}`, RELOAD]) await operator.query(sql);
-  // Each connection of the server learns it by a signal of its own.
-  await sleep(300);
+  await operator.query(`ALTER SYSTEM ${change}`);
+  await store.reload();
 }
 
 describe('a start', () => {
@@ -56,6 +54,20 @@ describe('a start', () => {
       stderr:
         `DATABASE_URL: the store cannot be opened: ${name} is ${value}, ` +
         `so that a plant could be lost: set it to ${instead}\n`,
+    });
+  });
+
+  it('is refused with a table that a crash empties', async () => {
+    await operator.query('CREATE DATABASE unlogged');
+    const unlogged = new PostgresStore(server.url(), 'unlogged');
+    await unlogged.rows('CREATE UNLOGGED TABLE plants (id bigint)');
+    const { code, stderr } = await runMain(unlogged, {});
+    await unlogged.remove();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'DATABASE_URL: the store cannot be opened: a crash would empty its table: ' +
+        'run `ALTER TABLE plants SET LOGGED`\n',
     });
   });
 
@@ -122,11 +134,10 @@ describe('a server that is weakened while the service runs', () => {
     const client = service.client();
     const plant = { id: 50n, name: 'oak' };
     const relogin =
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
+      'SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity ' +
       "WHERE application_name = 'plant-store'";
     await operator.query('ALTER ROLE postgres SET synchronous_commit = off');
     await operator.query(relogin);
-    await sleep(300);
     for (let i = 0; i < 3; i++) expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
     await operator.query('ALTER ROLE postgres RESET synchronous_commit');
     await Monitor.of(service).until(200);
@@ -141,8 +152,7 @@ describe('a server that is weakened while the service runs', () => {
     const answer = service.client().create(plant);
     while ((await store.rows(WAITING)).length === 0) await sleep(20);
     await store.execute('ALTER SYSTEM SET synchronous_commit = off');
-    await store.execute(RELOAD);
-    await sleep(300);
+    await store.reload();
     await operator.query('ROLLBACK');
     const { status } = await answer;
     await server.kill();

@@ -20,13 +20,16 @@ beforeAll(async () => {
 afterAll(() => service.remove());
 
 /** A connection over TLS whose client may close its side alone. */
-async function open(): Promise<TLSSocket> {
+async function open(maxVersion: 'TLSv1.2' | 'TLSv1.3' = 'TLSv1.3'): Promise<TLSSocket> {
   const { port } = service;
+  // The types of Node lack it.
+  const halfOpen = { allowHalfOpen: true };
   const socket = connect({
     port,
     host: '127.0.0.1',
     rejectUnauthorized: false,
-    allowHalfOpen: true,
+    maxVersion,
+    ...halfOpen,
   });
   socket.on('error', () => undefined);
   await once(socket, 'secureConnect');
@@ -37,6 +40,16 @@ it('a client that closes its side after its request gets its answer, and the con
   const socket = await open();
   socket.end(requestText(service.client().headers, '{"id":1,"name":"oak"}'));
   expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*{"name":"oak"}$/);
+});
+
+it('TLS 1.2 is not renegotiated', async () => {
+  const socket = await open('TLSv1.2');
+  const outcome = new Promise((resolve) => {
+    socket.on('error', resolve).on('secure', () => resolve('renegotiated'));
+  });
+  socket.renegotiate({}, () => undefined);
+  expect(await outcome).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
+  socket.destroy();
 });
 
 it('a long body whose TLS records are a byte each is not read to its end', async () => {

@@ -4,7 +4,8 @@ import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManag
 import { StoreUnavailable } from '../errors/errors.js';
 import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
 import { Logger } from './logger.js';
-import { CheckedClient, COMMIT_LEVEL, weaknessOfLevel } from './postgres-client.js';
+import { COMMIT_LEVEL, weaknessOfLevel } from './postgres-commit-level.js';
+import { CheckedPool } from './postgres-pool.js';
 import { reader } from './postgres-reader.js';
 import { makePostgresStatements } from './statements.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
@@ -25,7 +26,9 @@ const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 const PASS_ON = "SET LOCAL citus.propagate_set_commands = 'local'";
 
 /** What {@link assertDurable} reads. */
-const SETTINGS = `SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding`;
+const SETTINGS = `
+  SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding,
+    EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
@@ -76,6 +79,7 @@ function connect(config: StoreConfig, timeoutMs?: number) {
   return {
     ...SCHEMA,
     type: 'postgres',
+    driver: { Pool: CheckedPool },
     url: config.databaseUrl,
     applicationName: 'plant-store',
     poolSize: CONNECTIONS,
@@ -83,7 +87,7 @@ function connect(config: StoreConfig, timeoutMs?: number) {
     installExtensions: false,
     // An idle connection broke: the pool has dropped it already, and the next one may hold.
     poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
-    extra: { Client: CheckedClient, statementTimeoutMs: timeoutMs, keepAlive: true },
+    extra: { statementTimeoutMs: timeoutMs, keepAlive: true },
   } satisfies DataSourceOptions;
 }
 
@@ -130,10 +134,14 @@ function isUnavailableAtStart(error: unknown): boolean {
 
 /** A commit must be kept by the server, and the database must have room for every character. */
 async function assertDurable(store: DataSource): Promise<void> {
-  const [row] = await store.query<Record<'level' | 'encoding', string>[]>(SETTINGS);
-  const { level, encoding } = row ?? {};
+  type Settings = Record<'level' | 'encoding', string> & { readonly unlogged: boolean };
+  const [row] = await store.query<Settings[]>(SETTINGS);
+  const { level, encoding, unlogged } = row ?? {};
   const weakness = weaknessOfLevel(level ?? '');
   if (weakness !== undefined) throw new Error(weakness);
+  if (unlogged) {
+    throw new Error('a crash would empty its table: run `ALTER TABLE plants SET LOGGED`');
+  }
   if (encoding === 'UTF8') return;
   throw new Error(
     `its encoding is ${encoding}, not UTF8: make one by ` +

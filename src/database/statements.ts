@@ -1,4 +1,4 @@
-import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from './postgres-client.js';
+import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from './postgres-commit-level.js';
 
 /** A column of a table. */
 export interface Column {

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
@@ -9,6 +9,8 @@ import { toOperatorMessage } from '../errors/describe.js';
 interface KeyPair {
   readonly cert: string;
   readonly key: string;
+  /** Without renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice. */
+  readonly secureOptions: number;
 }
 
 /** Whether the service speaks TLS itself. */
@@ -31,7 +33,7 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | unde
       'TLS_CERT_FILE and TLS_KEY_FILE must name a certificate and its key in PEM',
     );
   }
-  return { cert, key };
+  return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 }
 
 function isPair(cert: string, key: string): boolean {

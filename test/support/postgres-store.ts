@@ -50,6 +50,18 @@ export class PostgresStore extends TemporaryStore {
     return this.execute(`ALTER TABLE plants ADD CONSTRAINT refuse CHECK (name <> '${name}')`);
   }
 
+  /** Has the server read its settings again. Resolves once each session has the signal by which it does so at its next statement. */
+  async reload(): Promise<void> {
+    const [row] = await this.rows<{ now: string }>('SELECT now()::text, pg_reload_conf()');
+    const sql = `SELECT WHERE pg_conf_load_time() > '${row?.now}'`;
+    // A new session has the settings of the server's first process, which has told the others by then.
+    for (let isDone = false; !isDone;) {
+      const client = await connect(this.url);
+      isDone = (await client.query(sql)).rowCount === 1;
+      await client.end();
+    }
+  }
+
   override async remove(): Promise<void> {
     await (await this.client)?.end();
     await run(this.server, `DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`);

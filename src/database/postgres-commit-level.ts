@@ -1,0 +1,64 @@
+import type { QueryResult } from 'pg';
+
+/**
+ * Name of the last column of a statement that writes, by which each of its rows tells the level that it is
+ * committed at. On Citus each row may come from another server.
+ */
+const LEVEL_COLUMN = 'synchronous_commit';
+
+/** The settings by which a commit could be lost, what each may be, and what to set it to. */
+const SETTINGS = [
+  ['synchronous_commit', /^(on|remote_apply)$/, 'on or remote_apply'],
+  ['fsync', /^on$/, 'on'],
+  ['full_page_writes', /^on$/, 'on'],
+  // It hides the warning that a commit did not wait for the standby.
+  ['client_min_messages', /^(?!error)/, 'warning'],
+] as const;
+
+const get = (name: string) => `current_setting('${name}')`;
+const keep = (name: string) => `set_config('${name}', ${get(name)}, true)`;
+
+/** What stands in that column: what the server has of them. */
+export const COMMIT_LEVEL = `concat_ws(' ', ${SETTINGS.map(([name]) => get(name)).join(', ')})`;
+
+/**
+ * The same, and keeps a reload of the server from changing what counts at the commit between the statement and its
+ * commit.
+ */
+export const KEPT_COMMIT_LEVEL = `
+  concat_ws(' ', ${keep('synchronous_commit')}, ${get('fsync')}, ${get('full_page_writes')},
+    ${keep('client_min_messages')})`;
+
+/** The level that was found safe last: they are mostly the same. */
+let lastSafe: unknown;
+
+/** Whether an answer's rows tell the level that they are committed at. Of several statements at once, as a migration may send them, the driver gives an array. */
+export function tellsLevel({ fields }: Partial<QueryResult>): boolean {
+  return fields?.at(-1)?.name === LEVEL_COLUMN;
+}
+
+/** Why such rows could be lost; undefined where they could not. */
+export function weaknessOf({ rows }: Partial<QueryResult>): string | undefined {
+  for (const row of rows as Record<string, unknown>[]) {
+    const level = row[LEVEL_COLUMN];
+    if (level === lastSafe) continue;
+    const weakness = weaknessOfLevel(String(level));
+    if (weakness !== undefined) return weakness;
+    lastSafe = level;
+  }
+  return undefined;
+}
+
+/**
+ * Why what is committed at a {@link COMMIT_LEVEL} could be lost; undefined where it could not
+ * (postgresql.org/docs/current/runtime-config-wal.html).
+ */
+export function weaknessOfLevel(level: string): string | undefined {
+  const values = level.split(' ');
+  for (const [i, [name, isSafe, safe]] of SETTINGS.entries()) {
+    const value = values[i] ?? '';
+    if (isSafe.test(value)) continue;
+    return `${name} is ${value}, so that a plant could be lost: set it to ${safe}`;
+  }
+  return undefined;
+}
