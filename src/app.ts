@@ -10,7 +10,6 @@ import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/serve.js';
 import { PlantsModule } from './plants/plants.module.js';
-import { PlantsService } from './plants/plants.service.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';
 
@@ -53,10 +52,9 @@ export async function createApp(
   const logger = new ServiceLogger(config, log);
   // Nest would do so too, but later.
   Logger.overrideLogger(logger);
-  const adapter = new PlantStoreAdapter(config);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, logger),
-    adapter,
+    new PlantStoreAdapter(config),
     {
       // A pipe reads the body, after the guard.
       bodyParser: false,
@@ -65,8 +63,6 @@ export async function createApp(
       ...(keyPair && { httpsOptions: keyPair }),
     },
   );
-  const plants = app.get(PlantsService);
-  adapter.refuseWhile(() => plants.isFull);
   if (config.docs) serveDocument(app, config);
   return app;
 }

@@ -5,7 +5,7 @@ import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
 import { exchangeEnd, type Exchange } from './http/exchange.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { PlantsService } from './plants/plants.service.js';
+import { GroupCommit } from './plants/group-commit.js';
 
 /**
  * Ends the process in order: serves for SHUTDOWN_DELAY more, answers what it has accepted, closes the store, exits.
@@ -30,7 +30,7 @@ export async function shutDown(
   /** Exits at once, and logs what is left undone. */
   const giveUp = (): void => {
     const { exchanges } = app.getHttpAdapter() as unknown as PlantStoreAdapter;
-    const { unsettled } = app.get(PlantsService);
+    const { unsettled } = app.get(GroupCommit);
     logger.error(
       `gave up after ${describeProgress()}; requests without an answer: ${exchanges.inFlight}, ` +
         `plants without the end of their commit: ${unsettled}`,

@@ -7,9 +7,9 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
+import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
-import { Documented } from '../errors/documented.js';
 import { ApiError, documentHeader } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { connectionOf } from '../http/connection.js';
@@ -111,7 +111,7 @@ class BearerGuard implements CanActivate {
 export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard),
-    Documented(({ ApiBearerAuth }) => ApiBearerAuth('bearerAuth')),
+    ApiBearerAuth('bearerAuth'),
     ApiError(401, 'no bearer token, or an invalid or expired one', {
       'WWW-Authenticate': documentHeader(
         'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',

@@ -2,22 +2,22 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { Cell } from '../database/engine.js';
+import { COLUMNS } from '../plants/plant.entity.js';
 import { JSON_OPTION } from './arguments.js';
 import { makeFile } from './new-file.js';
 import { assertNotStore, readJobConfig, withSnapshot } from './store.js';
 import { countLines } from './tables.js';
 import { printResult, showCount } from './terminal.js';
 
+const PLANT_COLUMNS = Object.values(COLUMNS);
 /** The members of a plant, in the form that import takes. */
-const MEMBERS: readonly Cell[] = [
-  { column: 'id', before: '{"id":', isString: false, ifNull: '' },
-  { column: 'name', before: ',"name":', isString: true, ifNull: '' },
-  { column: 'tag', before: ',"tag":', isString: true, ifNull: '' },
-];
-const AUDIT_MEMBERS: readonly Cell[] = [
-  { column: 'created_by', before: ',"created_by":', isString: true, ifNull: '' },
-  { column: 'created_at', before: ',"created_at":', isString: false, ifNull: '' },
-];
+const MEMBERS: readonly Cell[] = PLANT_COLUMNS.map(({ name, type }, i) => ({
+  column: name,
+  before: `${i === 0 ? '{' : ','}"${name}":`,
+  isString: type === 'text',
+  ifNull: '',
+}));
+const CONTENT_MEMBERS = MEMBERS.filter((_member, i) => !PLANT_COLUMNS[i]?.isAudit);
 
 /** `export`: writes the plants for any program that reads NDJSON. */
 export function addExportCommand(program: Command): void {
@@ -42,7 +42,7 @@ Examples:
       const config = readJobConfig(command);
       const path = file === '-' ? undefined : file;
       if (path !== undefined) assertNotStore(path, config);
-      const cells = audit ? [...MEMBERS, ...AUDIT_MEMBERS] : MEMBERS;
+      const cells = audit ? MEMBERS : CONTENT_MEMBERS;
       await withSnapshot(config, async (store) => {
         const lines = store.lines({ table: 'plants', cells, end: '}' });
         const plants = { count: 0 };

@@ -3,11 +3,10 @@ import type { DataSource } from 'typeorm';
 import type { Rows } from '../database/engine.js';
 import type { Store } from '../database/open-store.js';
 import type { Snapshot } from '../database/snapshot.js';
+import type { Row } from '../database/statements.js';
+import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import { showCount } from './terminal.js';
-
-/** A row of a table as text, in the order of its columns: no driver's numbers hold every integer. */
-type Row = readonly (string | null)[];
 
 /** A table of a store that a backup holds, with all of its columns; the first is its key. */
 interface Table {
@@ -23,17 +22,8 @@ const TOKEN_COLUMNS = 'id name hash created_at expires_at revoked_at last_used_a
 export const TABLES: readonly Table[] = [
   {
     name: 'plants',
-    columns: ['id', 'name', 'tag', 'created_by', 'created_at'],
-    insert: ({ writePath }, rows) =>
-      PlantsRepository.of(writePath).insertAbsent(
-        rows.map(([id, name, tag = null, createdBy = null, createdAt = null]) => ({
-          id: String(id),
-          name: String(name),
-          tag,
-          createdBy,
-          createdAt,
-        })),
-      ),
+    columns: Object.values(COLUMNS).map(({ name }) => name),
+    insert: ({ writePath }, rows) => new PlantsRepository(writePath).insertRows(rows),
   },
   { name: 'tokens', columns: TOKEN_COLUMNS, insert: insertTokens },
 ];

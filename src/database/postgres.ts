@@ -7,6 +7,7 @@ import { Logger } from './logger.js';
 import { COMMIT_LEVEL, weaknessOfLevel } from './postgres-commit-level.js';
 import { CheckedPool } from './postgres-pool.js';
 import { reader } from './postgres-reader.js';
+import { makePostgresStatements } from './statements.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
@@ -36,6 +37,7 @@ const REFUSED = /^(28|3D)/;
 class PostgresWritePath extends WritePath {
   /** See docs/performance.md: the slower a commit, the more there is in it. */
   readonly concurrency = 4;
+  readonly makeStatements = makePostgresStatements;
 
   constructor(readonly manager: EntityManager) {
     super();

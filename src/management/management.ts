@@ -6,9 +6,8 @@ import { StoreHealth } from '../database/store-health.js';
 import { describeError, toOperatorMessage } from '../errors/describe.js';
 import { ERRORS, type ErrorKind } from '../errors/errors.js';
 import { survive } from '../http/server.js';
-import { MAX_QUEUED } from '../plants/plant-queue.js';
+import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
-import { PlantsService } from '../plants/plants.service.js';
 import { Metrics } from '../telemetry/metrics.js';
 
 /** In milliseconds. Node looks for slow clients every 30 s by default. */
@@ -44,7 +43,7 @@ export class Management {
     private readonly lifecycle: Lifecycle,
   ) {
     this.metrics = new Metrics(config, {
-      queued: () => this.app?.get(PlantsService).queued ?? 0,
+      queued: () => this.app?.get(GroupCommit).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
     });
     this.server.maxConnections = MAX_MONITORS;
@@ -78,7 +77,7 @@ export class Management {
 
   private async check(): Promise<Record<string, Check>> {
     const { phase } = this.lifecycle;
-    const { queued: plants = 0, isFull = false } = this.app?.get(PlantsService) ?? {};
+    const { queued: plants = 0, isFull = false } = this.app?.get(GroupCommit) ?? {};
     return {
       lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
       store: await this.checkStore(),

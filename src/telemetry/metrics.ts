@@ -4,8 +4,7 @@ import { VERSION, type Config } from '../config/config.js';
 import { engineOf } from '../database/open-store.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, type Exchange } from '../http/exchange.js';
-import { commits, type Commit } from '../plants/channels.js';
-import { MAX_QUEUED } from '../plants/plant-queue.js';
+import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 
 /** Plants; a group has at most 512. */
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MAX_UNTRUSTED } from '../../src/http/connection.js';
-import { MAX_QUEUED } from '../../src/plants/plant-queue.js';
+import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { valueOf } from '../support/exposition.js';
 import { Monitor } from '../support/monitor.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';

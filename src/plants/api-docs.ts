@@ -1,10 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { rateLimitHeaders } from '../auth/rate-limiter.js';
-import { Documented } from '../errors/documented.js';
 import { ApiError, REQUEST_ID } from '../errors/error.dto.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 
-const DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
+const CREATE_DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
 
 A 200 means that the plant is on stable storage; it is never sent earlier. Sending the same plant
 again is safe: it answers 200 and writes nothing twice, so a client whose connection broke learns
@@ -19,37 +19,31 @@ or an unpaired surrogate is refused. Fields beyond the schema are dropped.`;
 const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
 const UNTAGGED = { name: 'Black alder' };
 
-/** What the document says of `POST /plants`; `@Authenticated()` adds what it takes to be let in. */
+/** Documents `POST /plants`; `@Authenticated()` documents the token and the answers without one. */
 export function ApiCreatePlant(): MethodDecorator {
   return applyDecorators(
-    Documented(({ ApiOperation }) =>
-      ApiOperation({
-        operationId: 'createPlant',
-        summary: 'Creates a new plant in the store',
-        description: DESCRIPTION,
-      }),
-    ),
-    Documented(({ ApiBody }) =>
-      ApiBody({
-        type: NewPlantDto,
-        required: true,
-        examples: {
-          tagged: { summary: 'A plant with a tag', value: { id: 3, ...TAGGED } },
-          untagged: { summary: 'A plant without a tag', value: { id: 1001, ...UNTAGGED } },
-        },
-      }),
-    ),
-    Documented(({ ApiOkResponse }) =>
-      ApiOkResponse({
-        type: PlantDto,
-        description: 'plant response',
-        headers: { ...REQUEST_ID, ...rateLimitHeaders(150, false) },
-        examples: {
-          tagged: { summary: 'A plant with a tag', value: TAGGED },
-          untagged: { summary: 'A plant without a tag', value: UNTAGGED },
-        },
-      }),
-    ),
+    ApiOperation({
+      operationId: 'createPlant',
+      summary: 'Creates a new plant in the store',
+      description: CREATE_DESCRIPTION,
+    }),
+    ApiBody({
+      type: NewPlantDto,
+      required: true,
+      examples: {
+        tagged: { summary: 'A plant with a tag', value: { id: 3, ...TAGGED } },
+        untagged: { summary: 'A plant without a tag', value: { id: 1001, ...UNTAGGED } },
+      },
+    }),
+    ApiOkResponse({
+      type: PlantDto,
+      description: 'plant response',
+      headers: { ...REQUEST_ID, ...rateLimitHeaders(150, false) },
+      examples: {
+        tagged: { summary: 'A plant with a tag', value: TAGGED },
+        untagged: { summary: 'A plant without a tag', value: UNTAGGED },
+      },
+    }),
     ApiError(400, 'unexpected error'),
     ApiError(500, 'a fault of the service'),
     ApiError(
