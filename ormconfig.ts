@@ -10,6 +10,6 @@ const config = readConfig();
 
 /** The store that the environment names, as the service opens it: for TypeORM's own CLI. */
 export default new DataSource({
-  ...engineOf(config.databaseUrl).connect(config),
+  ...engineOf(config.databaseUrl).connect(config, 'create'),
   entities: [Plant, Token],
 });

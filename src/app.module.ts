@@ -3,7 +3,6 @@ import { APP_FILTER } from '@nestjs/core';
 import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
-import { awaitStore } from './database/open-store.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantsModule } from './plants/plants.module.js';
 import type { ServiceLogger } from './telemetry/logger.js';
@@ -17,7 +16,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
-        DatabaseModule.forRoot(config, awaitStore),
+        DatabaseModule.forRoot(config),
         TelemetryModule.forRoot(config, logger),
         PlantsModule,
       ],

@@ -1,7 +1,7 @@
 import { Token } from '../auth/token.entity.js';
 import { TokensService } from '../auth/tokens.service.js';
 import type { Config } from '../config/config.js';
-import { openExisting } from '../database/open-store.js';
+import { openStore } from '../database/open-store.js';
 
 /**
  * Works on the tokens of a store, without Nest: its container takes longer to load than all else.
@@ -12,7 +12,7 @@ export async function withTokens<Result>(
   config: Config,
   work: (tokens: TokensService) => Promise<Result>,
 ): Promise<Result> {
-  const store = await openExisting(config, [Token]);
+  const store = await openStore(config, [Token], 'change');
   try {
     return await work(new TokensService(store.getRepository(Token)));
   } finally {

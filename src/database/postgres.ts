@@ -1,28 +1,23 @@
 import { userInfo } from 'node:os';
 import { defaults } from 'pg';
-import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
-import { Logger } from './logger.js';
+import {
+  Logger,
+  SCHEMA,
+  statementTimeoutMs,
+  WritePath,
+  type Access,
+  type Engine,
+  type StoreConfig,
+} from './engine.js';
 import { COMMIT_LEVEL, weaknessOfLevel } from './postgres-commit-level.js';
-import { CheckedPool } from './postgres-pool.js';
+import { CheckedPool } from './postgres-client.js';
 import { reader } from './postgres-reader.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
 const CONNECTIONS = 8;
-
-/** Names the advisory lock under which migrations run: "plant" in ASCII. */
-const MIGRATION_LOCK = 0x70_6c_61_6e_74;
-
-/**
- * A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It
- * gives up before their requests do, and nothing is changed.
- */
-const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
-
-/** Citus passes that on to its workers; other servers have no use for it. */
-const PASS_ON = "SET LOCAL citus.propagate_set_commands = 'local'";
 
 /** What {@link assertDurable} reads. */
 const SETTINGS = `SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding`;
@@ -40,26 +35,28 @@ class PostgresWritePath extends WritePath {
   }
 
   /** A process may exit while it waits for a server. */
-  abort(): Promise<void> {
-    return Promise.resolve();
-  }
+  async abort(): Promise<void> {}
 
   /** TypeORM ends its pool. */
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
+  async close(): Promise<void> {}
 }
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   system: 'postgresql',
-  connect: (config) => connect(config, statementTimeoutMs(config)),
-  connectToExisting: (config) => connect(config, statementTimeoutMs(config)),
-  // For as long as it takes: the transaction writes nothing.
-  connectToRead: (config) => connect(config),
+  connect,
   reader,
   fileOf: () => undefined,
-  migrate,
+  beginMigration: [
+    'BEGIN',
+    // "plant" in ASCII. The lock is the transaction's, not the session's, so that it works through a pooler.
+    `SELECT pg_advisory_xact_lock(482854661748)`,
+    // Citus passes the next setting on to its workers; other servers have no use for it.
+    "SET LOCAL citus.propagate_set_commands = 'local'",
+    // A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It gives up
+    // before their requests do, and nothing is changed.
+    "SET LOCAL lock_timeout = '1s'",
+  ],
   assertDurable,
   // Any number of services share it.
   claim: () => () => undefined,
@@ -69,8 +66,8 @@ export const postgres: Engine = {
   openWritePath: (store) => new PostgresWritePath(store.manager),
 };
 
-/** @param timeoutMs that a statement may take; forever if left out */
-function connect(config: StoreConfig, timeoutMs?: number) {
+function connect(config: StoreConfig, access: Access) {
+  const timeoutMs = statementTimeoutMs(config);
   defaults.user ??= systemUser();
   return {
     ...SCHEMA,
@@ -79,11 +76,15 @@ function connect(config: StoreConfig, timeoutMs?: number) {
     url: config.databaseUrl,
     applicationName: 'plant-store',
     poolSize: CONNECTIONS,
-    connectTimeoutMS: statementTimeoutMs(config),
+    connectTimeoutMS: timeoutMs,
     installExtensions: false,
     // An idle connection broke: the pool has dropped it already, and the next one may hold.
     poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
-    extra: { statementTimeoutMs: timeoutMs, keepAlive: true },
+    extra: {
+      // What only reads takes as long as it takes.
+      statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
+      keepAlive: true,
+    },
   } satisfies DataSourceOptions;
 }
 
@@ -94,28 +95,6 @@ function systemUser(): string | undefined {
   } catch {
     // The user of a container may have no name.
     return undefined;
-  }
-}
-
-/**
- * Under an advisory lock, so that processes that start at once take turns. It is the transaction's,
- * not the session's, and on the connection that migrates: so it works through a pooler, however few its
- * connections are, and ends with the process.
- */
-async function migrate(config: StoreConfig): Promise<string[]> {
-  const store = await new DataSource(connect(config)).initialize();
-  try {
-    // Before anything is made in a database that cannot be used.
-    await assertDurable(store);
-    return await store.transaction(async ({ queryRunner }) => {
-      await queryRunner?.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-      await queryRunner?.query(PASS_ON);
-      await queryRunner?.query(LOCK_TIMEOUT);
-      const executor = new MigrationExecutor(store, queryRunner);
-      return (await executor.executePendingMigrations()).map(({ name }) => name);
-    });
-  } finally {
-    await store.destroy();
   }
 }
 
