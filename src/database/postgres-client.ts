@@ -1,45 +1,30 @@
 import type { EventEmitter } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import {
-  Client,
-  Connection,
-  DatabaseError,
-  Pool,
-  type ClientConfig,
-  type PoolConfig,
-  type QueryResult,
-} from 'pg';
+import { Client, Connection, DatabaseError, type ClientConfig, type QueryResult } from 'pg';
 import { StoreUnavailable } from '../errors/errors.js';
-import { tellsLevel, weaknessOf } from './postgres-commit-level.js';
+import { findWeakness, hasLevel, warnsOfStandby, type Notice } from './postgres-commit-level.js';
 import { toStoreUnavailable } from './store-errors.js';
 
 /** Milliseconds in which a server that can be reached takes a request to cancel a statement. */
 const CANCEL_TIMEOUT_MS = 1_000;
 
-/** Sessions beyond the pool's places that the server has at most, while it does not let go of others. */
-const SPARE_SESSIONS = 2;
-
-/**
- * How many times a statement's timeout a session is left to a server that commits others. Its connection may lead
- * nowhere any more, unnoticed, as through a proxy.
- */
-const MAX_HELD_TIMEOUTS = 10;
-
 const TOO_LONG = 'the store took too long';
 
-/** Citus passes the words on, but not which routine they are of. */
-const SYNC_WARNING = /synchronous replication/;
-
 /** Milliseconds that a statement may take; forever if left out. */
-interface StatementTimeout {
+export interface StatementTimeout {
   readonly statementTimeoutMs?: number | undefined;
 }
 
-type Notice = { readonly [Field in 'routine' | 'message']: string | undefined };
 type Connected = (error?: Error) => void;
-type Lent = (error: Error | undefined, client: undefined, release: () => void) => void;
 type Answered = (error: Error | null, answer: QueryResult) => void;
+
+type DriverConnection = Connection & {
+  readonly stream: Socket;
+  connect(...address: unknown[]): void;
+  requestSsl(): void;
+  cancel(processID: number, secretKey: number): void;
+};
 
 /** What the driver's client has. Its types lack some of it, and have many overloads of the rest. */
 interface DriverClient extends EventEmitter {
@@ -47,7 +32,7 @@ interface DriverClient extends EventEmitter {
   readonly port: number;
   readonly processID: number | null;
   readonly secretKey: number;
-  readonly connection: Connection & { readonly stream: Socket };
+  readonly connection: DriverConnection;
   /** Without options it is `true`. */
   readonly ssl: ConnectionOptions | false;
   readonly sslNegotiation: 'postgres' | 'direct';
@@ -58,12 +43,6 @@ interface DriverClient extends EventEmitter {
   end(ended?: () => void): unknown;
 }
 const DriverClient = Client as unknown as new (config: ClientConfig) => DriverClient;
-
-type CancelConnection = Connection & {
-  connect(...address: unknown[]): void;
-  requestSsl(): void;
-  cancel(processID: number, secretKey: number): void;
-};
 
 /**
  * A connection that fails where a commit could be lost, and that no one is lent once a statement on it failed: it
@@ -87,8 +66,8 @@ export class CheckedClient extends DriverClient {
     // A server that ends may say so between two statements, and no one else may be listening; the
     // next statement fails, and the pool lends the connection no more.
     this.on('error', () => undefined);
-    this.on('notice', ({ routine, message = '' }: Notice) => {
-      if (routine === 'SyncRepWaitForLSN' || SYNC_WARNING.test(message)) this.warning ??= message;
+    this.on('notice', (notice: Notice) => {
+      if (warnsOfStandby(notice)) this.warning ??= notice.message;
     });
   }
 
@@ -121,8 +100,8 @@ export class CheckedClient extends DriverClient {
       // With a callback it costs three promises less.
       super.query(query, values, (error, answer) => {
         clearTimeout(timer);
-        this.hasCommitted = !error && tellsLevel(answer);
-        if (this.hasCommitted) this.warning ??= weaknessOf(answer);
+        this.hasCommitted = !error && hasLevel(answer);
+        if (this.hasCommitted) this.warning ??= findWeakness(answer);
         if (!error && this.warning === undefined) {
           resolve(answer);
           return;
@@ -159,7 +138,7 @@ export class CheckedClient extends DriverClient {
     // The driver hides the key from a copy. The certificate is for the name.
     const servername = isIP(this.host) ? undefined : this.host;
     const config = { ssl: ssl && { ...ssl, key: ssl.key, servername }, sslNegotiation };
-    const request = new Connection(config) as CancelConnection;
+    const request = new Connection(config) as DriverConnection;
     if (ssl && sslNegotiation !== 'direct') request.on('connect', () => request.requestSsl());
     const cancel = () => request.cancel(processID, secretKey);
     // The driver says `sslconnect` before the certificate is verified.
@@ -175,63 +154,5 @@ export class CheckedClient extends DriverClient {
     const { remoteAddress, remotePort } = stream;
     if (remoteAddress) request.connect(remotePort, remoteAddress);
     else request.connect(`${this.host}/.s.PGSQL.${this.port}`);
-  }
-}
-
-/** What the driver's pool has, and its types lack: it takes a client out, and closes its connection. */
-interface DriverPool extends EventEmitter {
-  readonly options: { max: number };
-  connect(lent: Lent): void;
-  _remove(client: CheckedClient, removed?: () => void): void;
-}
-const DriverPool = Pool as unknown as new (config: PoolConfig) => DriverPool;
-
-/**
- * A pool that opens no new session for one that the server still holds: a statement that the disk does not answer, say,
- * cannot be cancelled. Once they are as many as its places and the spare ones, new work fails at once.
- */
-export class CheckedPool extends DriverPool {
-  private readonly places = this.options.max;
-  private readonly maxHeldMs: number;
-  /** Taken out, and not closed yet: since when, by performance.now(). */
-  private readonly held = new Map<CheckedClient, number>();
-
-  constructor(config: PoolConfig & StatementTimeout) {
-    super({ ...config, Client: CheckedClient as unknown as typeof Client });
-    this.maxHeldMs = MAX_HELD_TIMEOUTS * (config.statementTimeoutMs ?? Infinity);
-    this.on('release', (_error, client: CheckedClient) => {
-      if (this.held.size > 0 && client.hasCommitted) this.abandonHeld();
-    });
-  }
-
-  override connect(lent: Lent): void {
-    if (this.options.max > 0) super.connect(lent);
-    else
-      lent(
-        new StoreUnavailable('the server ends none of our sessions'),
-        undefined,
-        () => undefined,
-      );
-  }
-
-  override _remove(client: CheckedClient, removed?: () => void): void {
-    // The process may exit meanwhile.
-    client.connection.stream.unref();
-    this.held.set(client, performance.now());
-    this.limit();
-    super._remove(client, () => {
-      this.held.delete(client);
-      this.limit();
-      removed?.();
-    });
-  }
-
-  private limit(): void {
-    this.options.max = Math.min(this.places, this.places + SPARE_SESSIONS - this.held.size);
-  }
-
-  private abandonHeld(): void {
-    const before = performance.now() - this.maxHeldMs;
-    for (const [client, since] of this.held) if (since < before) client.connection.stream.destroy();
   }
 }

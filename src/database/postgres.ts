@@ -1,5 +1,6 @@
+import type { EventEmitter } from 'node:events';
 import { userInfo } from 'node:os';
-import { defaults } from 'pg';
+import { defaults, Pool, type Client, type PoolConfig } from 'pg';
 import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
 import {
@@ -11,19 +12,89 @@ import {
   type Engine,
   type StoreConfig,
 } from './engine.js';
-import { COMMIT_LEVEL, weaknessOfLevel } from './postgres-commit-level.js';
-import { CheckedPool } from './postgres-client.js';
+import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
+import { CheckedClient, type StatementTimeout } from './postgres-client.js';
 import { reader } from './postgres-reader.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
-const CONNECTIONS = 8;
+const MAX_CONNECTIONS = 8;
+
+/** Sessions beyond the pool's places that the server has at most, while it does not let go of others. */
+const SPARE_SESSIONS = 2;
+
+/**
+ * How many times a statement's timeout a session is left to a server that commits others. Its connection may lead
+ * nowhere any more, unnoticed, as through a proxy.
+ */
+const MAX_HELD_TIMEOUTS = 10;
+
+/** Names the advisory lock under which migrations run: "plant" in ASCII. */
+const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
 /** What {@link assertDurable} reads. */
 const SETTINGS = `SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding`;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
+
+type Lent = (error: Error | undefined, client: undefined, release: () => void) => void;
+
+/** What the driver's pool has, and its types lack. */
+interface DriverPool extends EventEmitter {
+  readonly options: { max: number };
+  connect(lent: Lent): void;
+  /** Takes a client out, and closes its connection. */
+  _remove(client: CheckedClient, removed?: () => void): void;
+}
+const DriverPool = Pool as unknown as new (config: PoolConfig) => DriverPool;
+
+/**
+ * A pool that opens no new session for one that the server still holds: a statement that the disk does not answer, say,
+ * cannot be cancelled. Once they are as many as its places and the spare ones, new work fails at once.
+ */
+class CheckedPool extends DriverPool {
+  private readonly places = this.options.max;
+  /** Taken out, and not closed yet: since when, by performance.now(). */
+  private readonly held = new Map<CheckedClient, number>();
+
+  constructor(config: PoolConfig & StatementTimeout) {
+    super({ ...config, Client: CheckedClient as unknown as typeof Client });
+    const maxHeldMs = MAX_HELD_TIMEOUTS * (config.statementTimeoutMs ?? Infinity);
+    this.on('release', (_error, { hasCommitted }: CheckedClient) => {
+      if (this.held.size === 0 || !hasCommitted) return;
+      const before = performance.now() - maxHeldMs;
+      for (const [client, since] of this.held)
+        if (since < before) client.connection.stream.destroy();
+    });
+  }
+
+  override connect(lent: Lent): void {
+    if (this.options.max > 0) super.connect(lent);
+    else
+      lent(
+        new StoreUnavailable('the server ends none of our sessions'),
+        undefined,
+        () => undefined,
+      );
+  }
+
+  override _remove(client: CheckedClient, removed?: () => void): void {
+    // The process may exit meanwhile.
+    client.connection.stream.unref();
+    this.held.set(client, performance.now());
+    this.limit();
+    super._remove(client, () => {
+      this.held.delete(client);
+      this.limit();
+      removed?.();
+    });
+  }
+
+  private limit(): void {
+    this.options.max = Math.min(this.places, this.places + SPARE_SESSIONS - this.held.size);
+  }
+}
 
 /** Writes over TypeORM's pool, without session state or named statements, so that a pooler may stand between. */
 class PostgresWritePath extends WritePath {
@@ -49,8 +120,8 @@ export const postgres: Engine = {
   fileOf: () => undefined,
   beginMigration: [
     'BEGIN',
-    // "plant" in ASCII. The lock is the transaction's, not the session's, so that it works through a pooler.
-    `SELECT pg_advisory_xact_lock(482854661748)`,
+    // The lock is the transaction's, not the session's, so that it works through a pooler.
+    `SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)})`,
     // Citus passes the next setting on to its workers; other servers have no use for it.
     "SET LOCAL citus.propagate_set_commands = 'local'",
     // A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It gives up
@@ -68,14 +139,14 @@ export const postgres: Engine = {
 
 function connect(config: StoreConfig, access: Access) {
   const timeoutMs = statementTimeoutMs(config);
-  defaults.user ??= systemUser();
+  defaults.user ??= findSystemUser();
   return {
     ...SCHEMA,
     type: 'postgres',
     driver: { Pool: CheckedPool },
     url: config.databaseUrl,
     applicationName: 'plant-store',
-    poolSize: CONNECTIONS,
+    poolSize: MAX_CONNECTIONS,
     connectTimeoutMS: timeoutMs,
     installExtensions: false,
     // An idle connection broke: the pool has dropped it already, and the next one may hold.
@@ -88,8 +159,8 @@ function connect(config: StoreConfig, access: Access) {
   } satisfies DataSourceOptions;
 }
 
-/** The user that PostgreSQL's own clients take where neither the address nor the environment names one. */
-function systemUser(): string | undefined {
+/** Finds the user that PostgreSQL's own clients take where neither the address nor the environment names one. */
+function findSystemUser(): string | undefined {
   try {
     return userInfo().username;
   } catch {
@@ -111,7 +182,7 @@ function isUnavailableAtStart(error: unknown): boolean {
 async function assertDurable(store: DataSource): Promise<void> {
   const [row] = await store.query<Record<'level' | 'encoding', string>[]>(SETTINGS);
   const { level, encoding } = row ?? {};
-  const weakness = weaknessOfLevel(level ?? '');
+  const weakness = describeWeakness(level ?? '');
   if (weakness !== undefined) throw new Error(weakness);
   if (encoding === 'UTF8') return;
   throw new Error(
