@@ -78,7 +78,7 @@ export interface Cell {
 }
 
 /** Rows of a table by the range of their ids; all if left out. */
-export interface Range {
+export interface RowRange {
   readonly table: string;
   /** Only rows whose id is greater than this. */
   readonly after?: bigint | undefined;
@@ -87,7 +87,7 @@ export interface Range {
 }
 
 /** Rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
-export interface Rows extends Range {
+export interface Rows extends RowRange {
   readonly cells: readonly Cell[];
   /** The text at the end of each line. */
   readonly end: string;
@@ -119,7 +119,7 @@ export interface SnapshotReader {
   read(
     runner: QueryRunner,
     expression: string,
-    range: Range,
+    range: RowRange,
   ): Iterable<Buffer> | AsyncIterable<Buffer>;
 }
 

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.js';
 import { Token } from '../auth/token.entity.js';
 import { Plant } from '../plants/plant.entity.js';
 import { SCHEMA } from './engine.js';
+import { Snapshot } from './snapshot.js';
 import { engineOf, migrateStore, openStore, StoreUnusableError } from './open-store.js';
 
 let temporary: TemporaryStore;
@@ -60,6 +61,15 @@ describe('the migrations', () => {
     expect(await temporary.rows('SELECT * FROM plants')).toEqual([
       { id: 1n, name: 'oak', tag: null, created_by: null, created_at: null },
     ]);
+  });
+
+  it('find a store of 1.0.0, which ran two, up to date', async () => {
+    await migrateStore(config);
+    await temporary.execute(
+      "INSERT INTO migrations (timestamp, name) VALUES (1763700000000, 'AddAuditTrailToPlants1763700000000')",
+    );
+    expect(await migrateStore(config)).toEqual([]);
+    await (await Snapshot.open(config)).close();
   });
 
   it('are run once by ten that start at once', async () => {

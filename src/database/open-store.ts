@@ -43,7 +43,12 @@ export function engineOf(url: string): Engine {
 }
 
 /** The store cannot be used; the message says why, for the operator. */
-export class StoreUnusableError extends Error {}
+export class StoreUnusableError extends Error {
+  constructor(cause: unknown, { name, advice }: Subject = STORE) {
+    const reason = describeError(cause) + (cause instanceof NoStoreError ? advice : '');
+    super(`${name} cannot be opened: ${reason}`, { cause });
+  }
+}
 
 /** A store with the way on which its repositories write; it may be claimed until it is closed. */
 export class Store extends DataSource {
@@ -86,12 +91,10 @@ export function openStore(
   entities?: Entities,
   access: Exclude<Access, 'read'> = 'create',
 ): Promise<Store> {
-  return explain(
-    open(config, access, entities, async (store) => {
-      await prepare(store, access === 'create' && config.migrate);
-      return store;
-    }),
-  );
+  return open(config, access, entities, async (store) => {
+    await bringUpToDate(store, access === 'create' && config.migrate);
+    return store;
+  });
 }
 
 /**
@@ -101,13 +104,11 @@ export function openStore(
  * @throws StoreUnusableError
  */
 export function migrateStore(config: Config): Promise<string[]> {
-  return explain(
-    open(config, 'create', [], async (store) => {
-      const ran = await prepare(store, true);
-      await store.destroy();
-      return ran;
-    }),
-  );
+  return open(config, 'create', [], async (store) => {
+    const ran = await bringUpToDate(store, true);
+    await store.destroy();
+    return ran;
+  });
 }
 
 /**
@@ -120,62 +121,54 @@ export async function awaitStore(config: Config, entities?: Entities): Promise<S
   const logger = new Logger('Store');
   const engine = engineOf(config.databaseUrl);
   for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
+    const release = claim(engine, config);
     try {
-      return await openClaimed(engine, config, entities);
+      return await open(config, 'create', entities, async (store) => {
+        await bringUpToDate(store, config.migrate);
+        await engine.recover(store);
+        return Object.assign(store, { release });
+      });
     } catch (error) {
-      if (!engine.isUnavailableAtStart(error)) return await explain(Promise.reject(error as Error));
+      release();
+      const { cause } = error as StoreUnusableError;
+      if (!engine.isUnavailableAtStart(cause)) throw error;
       const seconds = (wait / 1_000).toLocaleString('en');
-      logger.warn(`the store is unavailable (${describeError(error)}), next try in ${seconds} s`);
+      logger.warn(`the store is unavailable (${describeError(cause)}), next try in ${seconds} s`);
       await sleep(wait);
     }
   }
 }
 
-/** Claims first: a store that another service runs on is not even migrated. */
-async function openClaimed(engine: Engine, config: Config, entities: Entities): Promise<Store> {
-  const release = engine.claim(config);
+/** The store is claimed before all else: one that another service runs on is not even migrated. */
+function claim(engine: Engine, config: Config): () => void {
   try {
-    return await open(config, 'create', entities, async (store) => {
-      await prepare(store, config.migrate);
-      await engine.recover(store);
-      return Object.assign(store, { release });
-    });
+    return engine.claim(config);
   } catch (error) {
-    release();
-    throw error;
+    throw new StoreUnusableError(error);
   }
 }
 
 /**
  * Opens the store, and works with it; closes it if that fails. The one way to open a store.
  *
- * @throws NoStoreError, what the work throws, the store's error
+ * @throws StoreUnusableError
  */
 export async function open<Result>(
   config: Config,
   access: Access,
   entities: Entities,
   work: (store: Store) => Promise<Result>,
+  subject?: Subject,
 ): Promise<Result> {
-  const store = new Store(config, access, entities);
-  await store.initialize();
   try {
-    return await work(store);
+    const store = await new Store(config, access, entities).initialize();
+    return await work(store).catch(async (error: unknown) => {
+      await store.destroy();
+      throw error;
+    });
   } catch (error) {
-    await store.destroy();
-    throw error;
+    throw new StoreUnusableError(error, subject);
   }
-}
-
-/** Rejects with a StoreUnusableError where an opening fails. */
-export function explain<Opened>(
-  opening: Promise<Opened>,
-  { name, advice }: Subject = STORE,
-): Promise<Opened> {
-  return opening.catch((cause: unknown) => {
-    const reason = describeError(cause) + (cause instanceof NoStoreError ? advice : '');
-    throw new StoreUnusableError(`${name} cannot be opened: ${reason}`, { cause });
-  });
 }
 
 /**
@@ -183,7 +176,7 @@ export function explain<Opened>(
  *
  * @returns the names of the migrations that were run
  */
-async function prepare(store: Store, migrates: boolean): Promise<string[]> {
+async function bringUpToDate(store: Store, migrates: boolean): Promise<string[]> {
   const { engine } = store;
   // Before anything is made in a database that cannot be used.
   await engine.assertDurable(store);
@@ -207,13 +200,16 @@ async function migrate(runner: QueryRunner, { beginMigration }: Engine): Promise
   return ran.map(({ name }) => name);
 }
 
+/** The migrations of 1.0.0 that are part of another one now: its stores have their rows. */
+const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
+
 /** Compares the migrations that were run on a store with those of this version; nothing is written. */
 export async function compareSchema(runner: QueryRunner): Promise<'missing' | 'same' | 'newer'> {
   // TypeORM's own look would make the table.
   if (!(await runner.hasTable('migrations'))) return 'missing';
   const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
-  const run = new Set(rows.map(({ name }) => name));
-  const known = SCHEMA.migrations.map(({ name }) => name);
-  if (known.some((name) => !run.has(name))) return 'missing';
-  return run.size > known.length ? 'newer' : 'same';
+  const ran = new Set(rows.map(({ name }) => name));
+  for (const { name } of SCHEMA.migrations) if (!ran.delete(name)) return 'missing';
+  for (const name of MERGED_MIGRATIONS) ran.delete(name);
+  return ran.size === 0 ? 'same' : 'newer';
 }

@@ -78,8 +78,8 @@ export class CheckedClient extends DriverClient {
 
   /**
    * A commit that no longer waits for the synchronous standby ends as if all were well, but for a
-   * warning (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). One that does not
-   * wait for stable storage either, since the server was reconfigured, is told by its rows' last column.
+   * warning (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). If it does not
+   * wait for stable storage either, since the server was reconfigured, the last column of its rows says so.
    *
    * @param query SQL; whatever else the driver takes tells its outcome itself
    * @throws StoreUnavailable where the commit could be lost, or the connection failed; DatabaseError where the server

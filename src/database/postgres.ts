@@ -1,24 +1,16 @@
 import type { EventEmitter } from 'node:events';
 import { userInfo } from 'node:os';
 import { defaults, Pool, type Client, type PoolConfig } from 'pg';
-import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import {
-  Logger,
-  SCHEMA,
-  statementTimeoutMs,
-  WritePath,
-  type Access,
-  type Engine,
-  type StoreConfig,
-} from './engine.js';
+import { Logger, SCHEMA, statementTimeoutMs, WritePath, type Engine } from './engine.js';
 import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
 import { CheckedClient, type StatementTimeout } from './postgres-client.js';
-import { reader } from './postgres-reader.js';
+import { postgresReader } from './postgres-reader.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
-/** Connections of a process: its groups in flight, and room for lookups of tokens. */
-const MAX_CONNECTIONS = 8;
+/** Of a process: its groups in flight, and room for lookups of tokens. */
+const MAX_SESSIONS = 8;
 
 /** Sessions beyond the pool's places that the server has at most, while it does not let go of others. */
 const SPARE_SESSIONS = 2;
@@ -33,7 +25,7 @@ const MAX_HELD_TIMEOUTS = 10;
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
 /** What {@link assertDurable} reads. */
-const SETTINGS = `SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding`;
+const READ_SETTINGS = `SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding`;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
@@ -115,8 +107,30 @@ class PostgresWritePath extends WritePath {
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   system: 'postgresql',
-  connect,
-  reader,
+
+  connect(config, access) {
+    const timeoutMs = statementTimeoutMs(config);
+    defaults.user ??= findSystemUser();
+    return {
+      ...SCHEMA,
+      type: 'postgres',
+      driver: { Pool: CheckedPool },
+      url: config.databaseUrl,
+      applicationName: 'plant-store',
+      poolSize: MAX_SESSIONS,
+      connectTimeoutMS: timeoutMs,
+      installExtensions: false,
+      // An idle connection broke: the pool has dropped it already, and the next one may hold.
+      poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
+      extra: {
+        // What only reads takes as long as it takes.
+        statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
+        keepAlive: true,
+      },
+    };
+  },
+
+  reader: postgresReader,
   fileOf: () => undefined,
   beginMigration: [
     'BEGIN',
@@ -136,28 +150,6 @@ export const postgres: Engine = {
   isUnavailableAtStart,
   openWritePath: (store) => new PostgresWritePath(store.manager),
 };
-
-function connect(config: StoreConfig, access: Access) {
-  const timeoutMs = statementTimeoutMs(config);
-  defaults.user ??= findSystemUser();
-  return {
-    ...SCHEMA,
-    type: 'postgres',
-    driver: { Pool: CheckedPool },
-    url: config.databaseUrl,
-    applicationName: 'plant-store',
-    poolSize: MAX_CONNECTIONS,
-    connectTimeoutMS: timeoutMs,
-    installExtensions: false,
-    // An idle connection broke: the pool has dropped it already, and the next one may hold.
-    poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
-    extra: {
-      // What only reads takes as long as it takes.
-      statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
-      keepAlive: true,
-    },
-  } satisfies DataSourceOptions;
-}
 
 /** Finds the user that PostgreSQL's own clients take where neither the address nor the environment names one. */
 function findSystemUser(): string | undefined {
@@ -180,7 +172,7 @@ function isUnavailableAtStart(error: unknown): boolean {
 
 /** A commit must be kept by the server, and the database must have room for every character. */
 async function assertDurable(store: DataSource): Promise<void> {
-  const [row] = await store.query<Record<'level' | 'encoding', string>[]>(SETTINGS);
+  const [row] = await store.query<Record<'level' | 'encoding', string>[]>(READ_SETTINGS);
   const { level, encoding } = row ?? {};
   const weakness = describeWeakness(level ?? '');
   if (weakness !== undefined) throw new Error(weakness);

@@ -3,13 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { NoStoreError, type Rows } from './engine.js';
-import { compareSchema, explain, open, type Store, type Subject } from './open-store.js';
+import { compareSchema, open, type Store, type Subject } from './open-store.js';
 import { DamageError } from './store-errors.js';
 
 /** Bytes of a chunk of lines, but for the last, at least. */
 const CHUNK_LENGTH = 2 ** 18;
-
-const LINE_FEED = 0x0a;
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
 export class Snapshot {
@@ -24,15 +22,15 @@ export class Snapshot {
    * @throws StoreUnusableError, also if its schema is not this version's
    */
   static open(config: Config, subject?: Subject): Promise<Snapshot> {
-    const opening = open(config, 'read', [], async (store) => {
+    const work = async (store: Store) => {
       const runner = store.createQueryRunner();
       await store.engine.reader.begin(runner, config.databaseTimeout);
       const schema = await compareSchema(runner);
       if (schema === 'missing') throw new NoStoreError('it is not a plant store');
       if (schema === 'same') return new Snapshot(store, runner);
       throw new Error('its schema is of a newer version: use that version of plant-store');
-    });
-    return explain(opening, subject);
+    };
+    return open(config, 'read', [], work, subject);
   }
 
   /**
@@ -48,7 +46,7 @@ export class Snapshot {
     for await (const chunk of reader.read(this.runner, writeLineSql(rows, reader.toJson), rows)) {
       chunks.push(chunk);
       length += chunk.length;
-      const end = length < CHUNK_LENGTH ? 0 : chunk.lastIndexOf(LINE_FEED) + 1;
+      const end = length < CHUNK_LENGTH ? 0 : chunk.lastIndexOf('\n') + 1;
       if (end === 0) continue;
       chunks[chunks.length - 1] = chunk.subarray(0, end);
       yield joinText(chunks, rows);
@@ -84,12 +82,12 @@ export class Snapshot {
 function writeLineSql({ cells, end }: Rows, toJson: string): string {
   const members = cells.map(({ column, before, isString, ifNull }) => {
     const value = isString ? `${toJson}(CAST(${column} AS TEXT))` : column;
-    return `CASE WHEN ${column} IS NULL THEN ${quote(ifNull)} ELSE ${quote(before)} || ${value} END`;
+    return `CASE WHEN ${column} IS NULL THEN ${writeLiteral(ifNull)} ELSE ${writeLiteral(before)} || ${value} END`;
   });
-  return [...members, quote(end)].join(' || ');
+  return [...members, writeLiteral(end)].join(' || ');
 }
 
-function quote(text: string): string {
+function writeLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 

@@ -1,55 +1,50 @@
 import type Database from 'better-sqlite3';
-import type { QueryRunner } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
-import type { Range, SnapshotReader } from './engine.js';
+import type { SnapshotReader } from './engine.js';
 import { DamageError } from './store-errors.js';
 
 /** Rows of a page, which are held at once. */
 const PAGE_ROWS = 32;
 
-export const reader: SnapshotReader = {
+export const sqliteReader: SnapshotReader = {
   toJson: 'json_quote',
+
   begin: (runner) => runner.query('BEGIN'),
-  check,
-  read,
+
+  async check(runner) {
+    type Row = { integrity_check: string };
+    const [row] = await runner.manager.query<Row[]>('PRAGMA integrity_check(1)');
+    if (row?.integrity_check !== 'ok') throw new DamageError(row?.integrity_check);
+    return true;
+  },
+
+  /**
+   * Page by page, of few rows: memory holds what the longest may have. SQLite puts a page together, in half of the
+   * time that its rows would take one by one (CPU time of a million: 1.0 s and 1.8 s).
+   */
+  *read({ dataSource }, expression, { table, after, to }) {
+    const driver = dataSource.driver as BetterSqlite3Driver;
+    const database = driver.databaseConnection as Database.Database;
+    const sound = makeSoundCondition(database, table);
+    // Without a bound: a row whose id is a text comes after all integers.
+    const atMost = to === undefined ? '' : `AND id <= ${to}`;
+    const pages = database
+      .prepare<[bigint | number], [page: Buffer | null, last: bigint, areSound: bigint]>(
+        `SELECT CAST(group_concat(line || char(10), '' ORDER BY id) AS BLOB), MAX(id), MIN(sound) FROM (
+          SELECT id, ${expression} AS line, ${sound} AS sound FROM ${table} WHERE id > ? ${atMost} ORDER BY id
+          LIMIT ${PAGE_ROWS})`,
+      )
+      .raw()
+      .safeIntegers();
+    for (let previous: bigint | number = after ?? -Infinity; ;) {
+      const [page, last, areSound] = pages.get(previous) ?? [];
+      if (!page || last === undefined) return;
+      if (!areSound) throw new DamageError(describeUnsound(database, table, sound));
+      previous = last;
+      yield page;
+    }
+  },
 };
-
-async function check(runner: QueryRunner): Promise<boolean> {
-  const [row] = (await runner.query('PRAGMA integrity_check(1)')) as { integrity_check: string }[];
-  if (row?.integrity_check !== 'ok') throw new DamageError(row?.integrity_check);
-  return true;
-}
-
-/**
- * Page by page, of few rows: memory holds what the longest may have. SQLite puts a page together, in half of the
- * time that its rows would take one by one (CPU time of a million: 1.0 s and 1.8 s).
- */
-function* read(
-  { dataSource }: QueryRunner,
-  expression: string,
-  { table, after, to }: Range,
-): Generator<Buffer> {
-  const driver = dataSource.driver as BetterSqlite3Driver;
-  const database = driver.databaseConnection as Database.Database;
-  const sound = makeSoundCondition(database, table);
-  // Without a bound: a row whose id is a text comes after all integers.
-  const atMost = to === undefined ? '' : `AND id <= ${to}`;
-  const pages = database
-    .prepare<[bigint | number], [page: Buffer | null, last: bigint, areSound: bigint]>(
-      `SELECT CAST(group_concat(line || char(10), '' ORDER BY id) AS BLOB), MAX(id), MIN(sound) FROM (
-        SELECT id, ${expression} AS line, ${sound} AS sound FROM ${table} WHERE id > ? ${atMost} ORDER BY id
-        LIMIT ${PAGE_ROWS})`,
-    )
-    .raw()
-    .safeIntegers();
-  for (let previous: bigint | number = after ?? -Infinity; ;) {
-    const [page, last, areSound] = pages.get(previous) ?? [];
-    if (!page || last === undefined) return;
-    if (!areSound) throw new DamageError(describeUnsound(database, table, sound));
-    previous = last;
-    yield page;
-  }
-}
 
 /** Makes the condition that a row is what its table declares: SQLite stores any type in any column. */
 function makeSoundCondition(database: Database.Database, table: string): string {

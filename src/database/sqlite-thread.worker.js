@@ -30,7 +30,7 @@ const statements = new Map();
  * @param {string} sql
  * @returns {Statement}
  */
-function prepare(sql) {
+function prepareStatement(sql) {
   if (statements.size >= MAX_STATEMENTS) statements.clear();
   const statement = /** @type {Statement} */ (database.prepare(sql));
   statements.set(sql, statement);
@@ -41,8 +41,8 @@ function prepare(sql) {
  * @param {NonNullable<Task>} task
  * @returns {Result}
  */
-function run([sql, ...parameters]) {
-  const statement = statements.get(sql) ?? prepare(sql);
+function runStatement([sql, ...parameters]) {
+  const statement = statements.get(sql) ?? prepareStatement(sql);
   const isReadOnly = statement.readonly;
   if (!statement.reader) {
     const { changes } = statement.run(...parameters);
@@ -60,7 +60,7 @@ function run([sql, ...parameters]) {
  */
 function assertOpened() {
   for (const { path, dev, ino } of opened) {
-    const found = findFile(path);
+    const found = statFile(path);
     if (found?.ino === ino && found.dev === dev) continue;
     const message = `${path} was removed or replaced while the service runs: put it back, or restart the service`;
     throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
@@ -72,7 +72,7 @@ function assertOpened() {
  *
  * @param {string} path
  */
-function findFile(path) {
+function statFile(path) {
   try {
     return statSync(path, { bigint: true });
   } catch {
@@ -86,11 +86,11 @@ function findFile(path) {
  * @param {NonNullable<Task>} task
  * @returns {Answer}
  */
-function answer(task) {
+function runTask(task) {
   const until = performance.now() + timeoutMs;
   for (;;) {
     try {
-      const result = run(task);
+      const result = runStatement(task);
       assertOpened();
       return result;
     } catch (error) {
@@ -103,7 +103,7 @@ function answer(task) {
 }
 
 parentPort?.on('message', (/** @type {Task} */ task) => {
-  if (task) return parentPort?.postMessage(answer(task));
+  if (task) return parentPort?.postMessage(runTask(task));
   database.close();
   parentPort?.close();
 });

@@ -1,19 +1,18 @@
 import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import {
   Logger,
   NoStoreError,
   NOT_MIGRATED,
   SCHEMA,
   statementTimeoutMs,
-  type Access,
   type Engine,
   type StoreConfig,
 } from './engine.js';
 import { claimFile } from './sqlite-claim.js';
-import { reader } from './sqlite-reader.js';
+import { sqliteReader } from './sqlite-reader.js';
 import type { OpenedFile } from './sqlite-thread.js';
 import { SqliteWritePath } from './sqlite-writer.js';
 
@@ -41,51 +40,52 @@ const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
   system: 'sqlite',
-  connect,
-  reader,
-  fileOf: (databaseUrl) => fileOf({ databaseUrl }),
+
+  /** Looks before it opens: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
+  connect(config, access) {
+    const file = access === 'create' ? parsePath(config) : requireFile(parsePath(config));
+    return {
+      ...SCHEMA,
+      type: 'better-sqlite3',
+      database: file,
+      timeout: statementTimeoutMs(config),
+      fileMustExist: access !== 'create',
+      // Where nothing is beside the file, a read-only connection would make a log and leave it there.
+      readonly: access === 'read' && ['-wal', '-journal'].some((end) => existsSync(file + end)),
+      prepareDatabase: (database: Database.Database) => {
+        if (access === 'change' && !database.prepare(HAS_SCHEMA).get())
+          throw new Error(NOT_MIGRATED);
+        const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
+        for (const pragma of pragmas) database.pragma(pragma);
+      },
+    };
+  },
+
+  reader: sqliteReader,
+  fileOf: (databaseUrl) => parsePath({ databaseUrl }),
   // Under the write lock from the first look on.
   beginMigration: ['BEGIN IMMEDIATE'],
   // The pragmas ensure it.
   assertDurable: () => Promise.resolve(),
   claim: (config) => {
     if (isInMemory(config)) return () => undefined;
-    mkdirSync(dirname(fileOf(config)), { recursive: true });
-    return claimFile(fileOf(config));
+    mkdirSync(dirname(parsePath(config)), { recursive: true });
+    return claimFile(parsePath(config));
   },
   recover,
   // A file that cannot be opened needs an operator, not another try.
   isUnavailableAtStart: () => false,
   openWritePath: (store, config) =>
     new SqliteWritePath(store, {
-      file: fileOf(config),
-      opened: isInMemory(config) ? [] : findOpened(fileOf(config)),
+      file: parsePath(config),
+      opened: isInMemory(config) ? [] : findOpened(parsePath(config)),
       timeoutMs: statementTimeoutMs(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
 };
 
-/** Looks before it opens: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
-function connect(config: StoreConfig, access: Access) {
-  const file = access === 'create' ? fileOf(config) : findFile(fileOf(config));
-  return {
-    ...SCHEMA,
-    type: 'better-sqlite3',
-    database: file,
-    timeout: statementTimeoutMs(config),
-    fileMustExist: access !== 'create',
-    // Where nothing is beside the file, a read-only connection would make a log and leave it there.
-    readonly: access === 'read' && ['-wal', '-journal'].some((end) => existsSync(file + end)),
-    prepareDatabase: (database: Database.Database) => {
-      if (access === 'change' && !database.prepare(HAS_SCHEMA).get()) throw new Error(NOT_MIGRATED);
-      const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
-      for (const pragma of pragmas) database.pragma(pragma);
-    },
-  } satisfies DataSourceOptions;
-}
-
 /** @throws NoStoreError */
-function findFile(file: string): string {
+function requireFile(file: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) throw new NoStoreError(`there is no file ${path}`);
@@ -103,7 +103,7 @@ export function dropLog(file: string): void {
   database.close();
 }
 
-function fileOf({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
+function parsePath({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
   return databaseUrl.slice('sqlite:'.length);
 }
 
@@ -119,7 +119,7 @@ function findOpened(file: string): OpenedFile[] {
 
 /** The configuration refuses it; the document is built over it. */
 function isInMemory(config: StoreConfig): boolean {
-  return fileOf(config) === ':memory:';
+  return parsePath(config) === ':memory:';
 }
 
 /**
