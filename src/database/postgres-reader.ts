@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
-import type { RowRange, SnapshotReader } from './engine.js';
+import type { SnapshotReader } from './engine.js';
 
 /** What is prepared on each node of Citus, as a JSON array of names. */
 const PREPARED = `
@@ -21,17 +21,18 @@ const BEGIN = `
 
 export const postgresReader: SnapshotReader = {
   toJson: 'to_json',
+
   async begin(runner, timeoutMs) {
     await awaitPrepared(runner, timeoutMs);
     await runner.query(BEGIN);
   },
 
   /** Checks the indexes by the extension amcheck, unless this role cannot use it or Citus's workers have them. */
-  async check(runner: QueryRunner, tables: readonly string[]): Promise<boolean> {
-    const [amcheck] = (await runner.query(
+  async check(runner, tables) {
+    const [amcheck] = await runner.manager.query<{ name: string }[]>(
       `SELECT oid::regproc AS name FROM pg_proc
       WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')`,
-    )) as { name: string }[];
+    );
     if (!amcheck || (await isCitus(runner))) return false;
     // With its second argument it looks for each row in the index, too.
     const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
@@ -40,27 +41,18 @@ export const postgresReader: SnapshotReader = {
   },
 
   /**
-   * By COPY, in a format that changes nothing: JSON has no control characters. An early end destroys the connection, on
-   * which the server would still send the rest.
+   * By COPY, in a format that changes nothing: JSON has no control characters. After an early end the driver destroys
+   * the connection when it is closed, as the server still sends the rest.
    */
-  async *read(
-    runner: QueryRunner,
-    expression: string,
-    { table, after, to }: RowRange,
-  ): AsyncGenerator<Buffer> {
+  async *read(runner, expression, { table, after, to }) {
     let where = 'true';
     if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
     if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
     const client = (await runner.connect()) as Client;
-    const stream = client.query(
+    yield* client.query(
       copyTo(`COPY (SELECT ${expression} FROM ${table} WHERE ${where} ORDER BY id) TO STDOUT
         (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
-    );
-    try {
-      yield* stream as AsyncIterable<Buffer>;
-    } finally {
-      if (!stream.readableEnded) client.connection.stream.destroy();
-    }
+    ) as AsyncIterable<Buffer>;
   },
 };
 
