@@ -41,26 +41,27 @@ export interface Engine {
   /** How TypeORM reaches the database. @throws NoStoreError */
   connect(config: StoreConfig, access: Access): DataSourceOptions;
   readonly reader: SnapshotReader;
-  /** The file that a store is in; undefined where a server has it. */
-  fileOf(url: string): string | undefined;
+  /** Finds the file that a store is in; undefined if a server has it. */
+  findFile(url: string): string | undefined;
   /** Statements that begin a transaction to migrate in: processes that start at once take turns. */
   readonly beginMigration: readonly string[];
-  /** Rejects, with a reason for the operator, where the database could lose an acknowledged plant. */
+  /** @throws Error, with a reason for the operator, if the database could lose an acknowledged plant */
   assertDurable(store: DataSource): Promise<void>;
   /**
-   * Claims the database for the service of this process, where no two services may share one, or for a restore;
-   * the other commands claim nothing.
+   * Claims the database, if no two services may share one: for the service of this process, or for a restore. Other
+   * commands claim nothing.
    *
    * @returns a function that ends the claim, as the end of the process does
-   * @throws Error, with a reason for the operator, where another service has it
+   * @throws Error, with a reason for the operator, if another service has it
    */
   claim(config: StoreConfig): () => void;
   /**
    * Makes durable what an earlier process has left, before the service tells anyone that it is stored.
-   * Rejects with the store's error where it cannot be.
+   *
+   * @throws the store's error
    */
   recover(store: DataSource): Promise<void>;
-  /** Whether a failed start may do later, as the database was only unavailable. */
+  /** Whether to retry a failed start. */
   isUnavailableAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */
   openWritePath(store: DataSource, config: StoreConfig): WritePath;
@@ -137,8 +138,8 @@ export abstract class WritePath {
   abstract readonly concurrency: number;
   /**
    * For the repositories that write. Each of their statements is a transaction of its own: what it wrote is on
-   * stable storage once it resolves. There are no longer transactions here. It rejects with the
-   * store's error: by toStoreError() StoreUnavailable where it is not known what was written.
+   * stable storage once it resolves. It rejects with the store's error: by toStoreError() StoreUnavailable if it is
+   * not known what was written.
    */
   abstract readonly manager: EntityManager;
   /** Aborts what is in flight, as far as it can be, for a process that is about to exit. */
@@ -147,7 +148,7 @@ export abstract class WritePath {
   abstract close(): Promise<void>;
 
   /**
-   * Exits with a code once what is in flight is aborted. Where that takes too long the process is killed: a thread
+   * Exits with a code once what is in flight is aborted. If that takes too long the process is killed: a thread
    * that a disk does not answer cannot be ended, and exit() would wait for it.
    */
   async abortAndExit(code: number): Promise<void> {

@@ -8,7 +8,7 @@ import { Token } from '../auth/token.entity.js';
 import { Plant } from '../plants/plant.entity.js';
 import { SCHEMA } from './engine.js';
 import { Snapshot } from './snapshot.js';
-import { engineOf, migrateStore, openStore, StoreUnusableError } from './open-store.js';
+import { selectEngine, migrateStore, openStore, StoreUnusableError } from './open-store.js';
 
 let temporary: TemporaryStore;
 let config: Config;
@@ -21,7 +21,7 @@ afterEach(() => temporary.remove());
 /** Opens the database as it is, works with it, and closes it. */
 async function withDatabase<Result>(work: (database: DataSource) => Promise<Result>) {
   const database = new DataSource({
-    ...engineOf(config.databaseUrl).connect(config, 'create'),
+    ...selectEngine(config.databaseUrl).connect(config, 'create'),
     entities: [Plant, Token],
   });
   await database.initialize();
@@ -139,5 +139,5 @@ describe('a further migration', () => {
 });
 
 it('an address of no engine is refused', () => {
-  expect(() => engineOf('mysql://localhost')).toThrow('DATABASE_URL names no engine');
+  expect(() => selectEngine('mysql://localhost')).toThrow('DATABASE_URL names no engine');
 });

@@ -35,8 +35,8 @@ const STORE: Subject = {
     "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store",
 };
 
-/** The one switch on the engine: what a `DATABASE_URL` names by its scheme. */
-export function engineOf(url: string): Engine {
+/** Selects the engine that a `DATABASE_URL` names by its scheme: the one switch on the engine. */
+export function selectEngine(url: string): Engine {
   if (url.startsWith('sqlite:')) return sqlite;
   if (/^postgres(ql)?:/.test(url)) return postgres;
   throw new Error('DATABASE_URL names no engine');
@@ -63,12 +63,12 @@ export class Store extends DataSource {
     access: Access,
     entities: Entities = [],
   ) {
-    const engine = engineOf(config.databaseUrl);
+    const engine = selectEngine(config.databaseUrl);
     super({ ...engine.connect(config, access), entities });
     this.engine = engine;
   }
 
-  /** Of a store that is open. */
+  /** Only once the store is open. */
   get writePath(): WritePath {
     return (this.opened ??= this.engine.openWritePath(this, this.config));
   }
@@ -119,7 +119,7 @@ export function migrateStore(config: Config): Promise<string[]> {
  */
 export async function awaitStore(config: Config, entities?: Entities): Promise<Store> {
   const logger = new Logger('Store');
-  const engine = engineOf(config.databaseUrl);
+  const engine = selectEngine(config.databaseUrl);
   for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
     const release = claim(engine, config);
     try {

@@ -131,7 +131,7 @@ export const postgres: Engine = {
   },
 
   reader: postgresReader,
-  fileOf: () => undefined,
+  findFile: () => undefined,
   beginMigration: [
     'BEGIN',
     // The lock is the transaction's, not the session's, so that it works through a pooler.

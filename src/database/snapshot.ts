@@ -6,6 +6,8 @@ import { NoStoreError, type Rows } from './engine.js';
 import { compareSchema, open, type Store, type Subject } from './open-store.js';
 import { DamageError } from './store-errors.js';
 
+export type { Subject };
+
 /** Bytes of a chunk of lines, but for the last, at least. */
 const CHUNK_LENGTH = 2 ** 18;
 

@@ -109,7 +109,7 @@ export class SqliteWritePath extends WritePath {
       if (!result.isReadOnly) this.addWritten(result.changes, parameters);
       return result;
     } catch (error) {
-      if (SYNC_FAILED.test(codeOf(error))) await this.end('the sync of a commit', error);
+      if (SYNC_FAILED.test(readCode(error))) await this.end('the sync of a commit', error);
       throw error;
     }
   }
@@ -132,7 +132,7 @@ export class SqliteWritePath extends WritePath {
       await this.checkpointer.run(CHECKPOINT);
       await this.writer.run(CHECKPOINT);
     } catch (error) {
-      if (WRITE_BACK_FAILED.test(codeOf(error))) await this.end('writing the log back', error);
+      if (WRITE_BACK_FAILED.test(readCode(error))) await this.end('writing the log back', error);
       this.logger.warn(
         `the log was not written back, and is tried again later: ${describeError(error)}`,
       );
@@ -150,7 +150,7 @@ export class SqliteWritePath extends WritePath {
     if (!this.ending) {
       this.ending = new Promise(() => undefined);
       this.logger.fatal(
-        `${what} failed (${codeOf(error)}): the process ends, and the next start recovers the store from its log`,
+        `${what} failed (${readCode(error)}): the process ends, and the next start recovers the store from its log`,
       );
       void this.abortAndExit(EX_IOERR);
     }
@@ -158,6 +158,6 @@ export class SqliteWritePath extends WritePath {
   }
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code);
 }

@@ -62,7 +62,7 @@ export const sqlite: Engine = {
   },
 
   reader: sqliteReader,
-  fileOf: (databaseUrl) => parsePath({ databaseUrl }),
+  findFile: (databaseUrl) => parsePath({ databaseUrl }),
   // Under the write lock from the first look on.
   beginMigration: ['BEGIN IMMEDIATE'],
   // The pragmas ensure it.

@@ -12,7 +12,7 @@ import {
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { Request } from 'express';
 import type { Config } from '../config/config.js';
-import { engineOf } from '../database/open-store.js';
+import { selectEngine } from '../database/open-store.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
 import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/channels.js';
 import type { Plant } from '../plants/plant.entity.js';
@@ -40,7 +40,7 @@ export class Tracing implements OnApplicationShutdown {
   ) {
     this.tracers = new Tracers(config, endpoint);
     this.database = {
-      'db.system.name': engineOf(config.databaseUrl).system,
+      'db.system.name': selectEngine(config.databaseUrl).system,
       'db.operation.name': 'INSERT',
       'db.collection.name': 'plants',
     };

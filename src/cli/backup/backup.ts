@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
-import { engineOf, openStore, StoreUnusableError, type Store } from '../../database/open-store.js';
+import { selectEngine, openStore, StoreUnusableError, type Store } from '../../database/open-store.js';
 import { Snapshot } from '../../database/snapshot.js';
 import { dropLog } from '../../database/sqlite.js';
 import { isDamage } from '../../database/store-errors.js';
@@ -62,7 +62,7 @@ export async function runRestore(command: Command, file: string): Promise<void> 
   const config = await storeConfig(command);
   await withBackup(file, file, async (backup, digests) => {
     const stored = await compare(config, backup);
-    const release = engineOf(config.databaseUrl).claim(config);
+    const release = selectEngine(config.databaseUrl).claim(config);
     const unlisten = onEndingSignal((signal) => {
       process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
       process.kill(process.pid, signal);

@@ -3,7 +3,7 @@ import { Logger, type LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
 import { readConfig } from '../../config/read-config.js';
-import { engineOf } from '../../database/open-store.js';
+import { selectEngine } from '../../database/open-store.js';
 import { isSameFile } from '../new-file.js';
 import { readStoreConfig } from '../session.js';
 
@@ -32,7 +32,7 @@ export function fileConfig(path: string): Config {
 
 /** @throws Error where a file that is to be made would take the place of the store */
 export function assertNotStore(file: string, { databaseUrl }: Config): void {
-  const store = engineOf(databaseUrl).fileOf(databaseUrl);
+  const store = selectEngine(databaseUrl).findFile(databaseUrl);
   if (store !== undefined && isSameFile(store, file))
     throw new Error(`${file} is the store itself`);
 }
