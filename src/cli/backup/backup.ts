@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.js';
-import { selectEngine, openStore, StoreUnusableError, type Store } from '../../database/open-store.js';
+import {
+  selectEngine,
+  openStore,
+  StoreUnusableError,
+  type Store,
+} from '../../database/open-store.js';
 import { Snapshot } from '../../database/snapshot.js';
 import { dropLog } from '../../database/sqlite.js';
 import { isDamage } from '../../database/store-errors.js';
