@@ -4,7 +4,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { DestinationStream } from 'pino';
 import { Config } from './config/config.js';
 import { DatabaseModule } from './database/database.module.js';
-import { awaitStore } from './database/open-store.js';
 import { ErrorFilter } from './http/answer.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
@@ -30,7 +29,7 @@ class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
-        DatabaseModule.forRoot(config, awaitStore),
+        DatabaseModule.forRoot(config),
         TelemetryModule.forRoot(config, logger),
         PlantsModule,
       ],

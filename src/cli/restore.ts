@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.js';
-import { engineOf, StoreUnusableError } from '../database/open-store.js';
+import { selectEngine, StoreUnusableError } from '../database/open-store.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { describeError } from '../errors/describe.js';
 import { JSON_OPTION } from './arguments.js';
@@ -82,7 +82,7 @@ async function fillStore(
   lastKeys: ReadonlyMap<string, bigint>,
   digests: Digests,
 ): Promise<void> {
-  const release = engineOf(config.databaseUrl).claim(config);
+  const release = selectEngine(config.databaseUrl).claim(config);
   const unlisten = onEndingSignal((signal) => {
     process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
     process.kill(process.pid, signal);

@@ -6,8 +6,8 @@ import { TokensService } from '../auth/tokens.service.js';
 import type { Config } from '../config/config.js';
 import { describeProcess } from '../config/describe.js';
 import { readConfig } from '../config/environment.js';
-import { Logger } from '../database/logger.js';
-import { engineOf, openExisting, openStore, type Store } from '../database/open-store.js';
+import { Logger } from '../database/engine.js';
+import { openStore, selectEngine, type Store } from '../database/open-store.js';
 import { Snapshot, type Subject } from '../database/snapshot.js';
 import { Plant } from '../plants/plant.entity.js';
 import { isSameFile } from './new-file.js';
@@ -55,7 +55,7 @@ export function configureFile(path: string): Config {
 
 /** @throws Error if a new file would replace the store */
 export function assertNotStore(file: string, { databaseUrl }: Config): void {
-  const store = engineOf(databaseUrl).fileOf(databaseUrl);
+  const store = selectEngine(databaseUrl).findFile(databaseUrl);
   if (store !== undefined && isSameFile(store, file)) {
     throw new Error(`${file} is the store itself`);
   }
@@ -66,7 +66,7 @@ export async function withTokens<Result>(
   command: Command,
   work: (tokens: TokensService) => Promise<Result>,
 ): Promise<Result> {
-  const store = await openExisting(readStoreConfig(command), [Token]);
+  const store = await openStore(readStoreConfig(command), [Token], 'change');
   try {
     return await work(new TokensService(store.getRepository(Token)));
   } finally {

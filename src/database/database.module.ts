@@ -3,25 +3,21 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { WritePath } from './engine.js';
-import type { Entities, Store } from './open-store.js';
+import { awaitStore, type Store } from './open-store.js';
 import { StoreHealth } from './store-health.js';
 
 /** The store: its engine, its connection, its schema brought up to date, the way to write to it. */
 @Global()
 @Module({})
 export class DatabaseModule {
-  /** @param open how the store is opened: whether one that is unavailable is waited for */
-  static forRoot(
-    config: Config,
-    open: (config: Config, entities: Entities) => Promise<Store>,
-  ): DynamicModule {
+  static forRoot(config: Config): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
           // Whether there is another try is decided where the store is opened.
           useFactory: () => ({ autoLoadEntities: true, toRetry: () => false }),
-          dataSourceFactory: (options) => open(config, options?.entities),
+          dataSourceFactory: (options) => awaitStore(config, options?.entities),
         }),
       ],
       providers: [

@@ -1,9 +1,15 @@
+import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { MakeStatements } from './statements.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
-import { AddAuditTrailToPlants1763700000000 } from './migrations/1763700000000-add-audit-trail-to-plants.js';
+
+/**
+ * Nest's logger by its own file, for what a command loads: the rest of the package takes longer to load than
+ * all else. It needs what the package would load before.
+ */
+export { Logger } from '@nestjs/common/services/logger.service.js';
 
 /** Milliseconds that the store has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
@@ -13,7 +19,7 @@ export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
 
 /** How every engine is told to make its schema: by migrations alone. */
 export const SCHEMA = {
-  migrations: [CreatePlantsAndTokens1700000000000, AddAuditTrailToPlants1763700000000],
+  migrations: [CreatePlantsAndTokens1700000000000],
   synchronize: false,
   // TypeORM's default writes a migration that failed to stdout; whoever ran it says so anyway.
   logger: 'debug' as const,
@@ -23,48 +29,100 @@ export const SCHEMA = {
 export const NOT_MIGRATED =
   'its schema is not up to date: run `npx plant-store migrate`, or start the service with MIGRATE=on';
 
-/** What to do where there is no store. */
-export const NO_STORE =
-  "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
+/** No store is there. */
+export class NoStoreError extends Error {}
+
+/** What a store is opened for. Only `create` makes one that is missing; `read` changes nothing. */
+export type Access = 'create' | 'change' | 'read';
 
 /** What differs from one database engine to the next; the statements of its tables are those of its WritePath. */
 export interface Engine {
   /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
   readonly system: string;
-  /** How TypeORM reaches the database. */
-  connect(config: StoreConfig): DataSourceOptions;
-  /** The same, of a store that is there: none is made. */
-  connectToExisting(config: StoreConfig): DataSourceOptions;
-  /**
-   * The same, to read alone: nothing is made or changed there.
-   *
-   * @param advice what to do where there is none, at the end of the error that says so
-   */
-  connectToRead(config: StoreConfig, advice: string): DataSourceOptions;
+  /** How TypeORM reaches the database. @throws NoStoreError */
+  connect(config: StoreConfig, access: Access): DataSourceOptions;
   readonly reader: SnapshotReader;
-  /** The file that a store is in; undefined where a server has it. */
-  fileOf(url: string): string | undefined;
-  /** Brings the schema up to date and returns the names of the migrations that it ran. */
-  migrate(config: StoreConfig): Promise<string[]>;
-  /** Rejects, with a reason for the operator, where the database could lose an acknowledged plant. */
+  /** Finds the file that a store is in; undefined if a server has it. */
+  findFile(url: string): string | undefined;
+  /** Statements that begin a transaction to migrate in: processes that start at once take turns. */
+  readonly beginMigration: readonly string[];
+  /** @throws Error, with a reason for the operator, if the database could lose an acknowledged plant */
   assertDurable(store: DataSource): Promise<void>;
   /**
-   * Claims the database for the service of this process, where no two services may share one, or for a restore;
-   * the other commands claim nothing.
+   * Claims the database, if no two services may share one: for the service of this process, or for a restore. Other
+   * commands claim nothing.
    *
    * @returns a function that ends the claim, as the end of the process does
-   * @throws Error, with a reason for the operator, where another service has it
+   * @throws Error, with a reason for the operator, if another service has it
    */
   claim(config: StoreConfig): () => void;
   /**
    * Makes durable what an earlier process has left, before the service tells anyone that it is stored.
-   * Rejects with the store's error where it cannot be.
+   *
+   * @throws the store's error
    */
   recover(store: DataSource): Promise<void>;
-  /** Whether a failed start may do later, as the database was only unavailable. */
+  /** Whether to retry a failed start. */
   isUnavailableAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */
   openWritePath(store: DataSource, config: StoreConfig): WritePath;
+}
+
+/** A column's member in a line of JSON. */
+export interface Cell {
+  readonly column: string;
+  /** The text before the value. */
+  readonly before: string;
+  /** Whether the value is a JSON string; else a number, by its digits. */
+  readonly isString: boolean;
+  /** The text instead of both if the column is NULL. */
+  readonly ifNull: string;
+}
+
+/** Rows of a table by the range of their ids; all if left out. */
+export interface RowRange {
+  readonly table: string;
+  /** Only rows whose id is greater than this. */
+  readonly after?: bigint | undefined;
+  /** Only rows whose id is at most this. */
+  readonly to?: bigint | undefined;
+}
+
+/** Rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
+export interface Rows extends RowRange {
+  readonly cells: readonly Cell[];
+  /** The text at the end of each line. */
+  readonly end: string;
+}
+
+/** How an engine reads a whole store as it was at one moment. */
+export interface SnapshotReader {
+  /** The SQL function that makes a JSON string of a text. */
+  readonly toJson: string;
+  /**
+   * Begins the transaction: it has every plant that was acknowledged before.
+   *
+   * @param timeoutMs for waiting for such plants
+   * @throws Error, with a reason for the operator, if some are missing by then; the store's error
+   */
+  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
+  /**
+   * Checks the structure of the files.
+   *
+   * @returns whether that includes the indexes
+   * @throws DamageError; the store's error
+   */
+  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
+  /**
+   * Reads the values of an SQL expression, each with its line feed, in the order of the ids. Lines may span chunks.
+   *
+   * @throws DamageError if a value is of another type than its column; the store's error
+   */
+  read(
+    runner: QueryRunner,
+    expression: string,
+    range: RowRange,
+  ): Iterable<Buffer> | AsyncIterable<Buffer>;
 }
 
 /** Chooses between what a repository has for each engine: its statements, or functions that run them. */
@@ -75,50 +133,14 @@ export function chooseByEngine<Choice>(
   return options.type === 'postgres' ? postgres : sqlite;
 }
 
-/** What a line of JSON has of a column. */
-export interface Cell {
-  readonly column: string;
-  /** What stands before the value. */
-  readonly before: string;
-  /** Whether the value is a JSON string; else a number, by its digits. */
-  readonly isString: boolean;
-  /** What stands there where the column is NULL. */
-  readonly ifNull: string;
-}
-
-/** Rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
-export interface Rows {
-  readonly table: string;
-  readonly cells: readonly Cell[];
-  /** What ends each line. */
-  readonly end: string;
-  /** Only rows whose id is greater than this. */
-  readonly after?: bigint | undefined;
-  /** Only rows whose id is at most this. */
-  readonly to?: bigint | undefined;
-}
-
-/** How an engine reads a whole store as it was at one moment; `Snapshot` says what each is for. */
-export interface SnapshotReader {
-  /**
-   * Begins the transaction: it has every plant that was acknowledged before.
-   *
-   * @param timeoutMs that it waits for such plants at most
-   * @throws Error, with a reason for the operator, where some are not there by then; the store's error
-   */
-  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
-  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
-  lines(runner: QueryRunner, rows: Rows): AsyncIterable<Buffer>;
-}
-
 /** How repositories write while the service runs: the event loop never waits for stable storage. */
 export abstract class WritePath {
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
   /**
    * For the repositories that write. Each of their statements is a transaction of its own: what it wrote is on
-   * stable storage once it resolves. There are no longer transactions here. It rejects with the
-   * store's error: by toStoreError() StoreUnavailable where it is not known what was written.
+   * stable storage once it resolves. It rejects with the store's error: by toStoreError() StoreUnavailable if it is
+   * not known what was written.
    */
   abstract readonly manager: EntityManager;
   abstract readonly makeStatements: MakeStatements;
@@ -128,7 +150,7 @@ export abstract class WritePath {
   abstract close(): Promise<void>;
 
   /**
-   * Exits with a code once what is in flight is aborted. Where that takes too long the process is killed: a thread
+   * Exits with a code once what is in flight is aborted. If that takes too long the process is killed: a thread
    * that a disk does not answer cannot be ended, and exit() would wait for it.
    */
   async abortAndExit(code: number): Promise<void> {

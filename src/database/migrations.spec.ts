@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DataSource } from 'typeorm';
+import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
 import { Token } from '../auth/token.entity.js';
 import { Plant } from '../plants/plant.entity.js';
-import { engineOf, migrateStore, openStore, StoreUnusableError } from './open-store.js';
+import { SCHEMA } from './engine.js';
+import { Snapshot } from './snapshot.js';
+import { selectEngine, migrateStore, openStore, StoreUnusableError } from './open-store.js';
 
 let temporary: TemporaryStore;
 let config: Config;
@@ -19,7 +21,7 @@ afterEach(() => temporary.remove());
 /** Opens the database as it is, works with it, and closes it. */
 async function withDatabase<Result>(work: (database: DataSource) => Promise<Result>) {
   const database = new DataSource({
-    ...engineOf(config.databaseUrl).connect(config),
+    ...selectEngine(config.databaseUrl).connect(config, 'create'),
     entities: [Plant, Token],
   });
   await database.initialize();
@@ -61,22 +63,13 @@ describe('the migrations', () => {
     ]);
   });
 
-  it('keep what is stored, up and down', async () => {
+  it('find a store of 1.0.0, which ran two, up to date', async () => {
     await migrateStore(config);
-    await temporary.execute("INSERT INTO plants (id, name, tag) VALUES (1, 'oak', 't')");
-    await withDatabase((database) => database.undoLastMigration());
-    expect(await temporary.plants()).toEqual([{ id: 1n, name: 'oak', tag: 't' }]);
-    await migrateStore(config);
-    expect(await temporary.plants()).toEqual([{ id: 1n, name: 'oak', tag: 't' }]);
-  });
-
-  it('give up where the table is in use for long, and change nothing', async () => {
-    await migrateStore(config);
-    await withDatabase((database) => database.undoLastMigration());
-    const unlock = await temporary.lock();
-    await expect(migrateStore(config)).rejects.toThrow(/lock/);
-    await unlock();
-    expect(await migrateStore(config)).toHaveLength(1);
+    await temporary.execute(
+      "INSERT INTO migrations (timestamp, name) VALUES (1763700000000, 'AddAuditTrailToPlants1763700000000')",
+    );
+    expect(await migrateStore(config)).toEqual([]);
+    await (await Snapshot.open(config)).close();
   });
 
   it('are run once by ten that start at once', async () => {
@@ -104,6 +97,47 @@ describe('the migrations', () => {
   });
 });
 
+/** What the next version may change. */
+class AddNote2000000000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE plants ADD COLUMN note text');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE plants DROP COLUMN note');
+  }
+}
+
+describe('a further migration', () => {
+  beforeEach(async () => {
+    await migrateStore(config);
+    await temporary.execute("INSERT INTO plants (id, name, tag) VALUES (1, 'oak', 't')");
+    SCHEMA.migrations.push(AddNote2000000000000);
+  });
+  afterEach(() => void SCHEMA.migrations.pop());
+
+  it('keeps what is stored, up and down', async () => {
+    const [row] = await temporary.rows<object>('SELECT * FROM plants');
+    expect(await migrateStore(config)).toEqual(['AddNote2000000000000']);
+    expect(await temporary.rows('SELECT * FROM plants')).toEqual([{ ...row, note: null }]);
+    await withDatabase((database) => database.undoLastMigration());
+    expect(await temporary.rows('SELECT * FROM plants')).toEqual([row]);
+  });
+
+  it('gives up where the table is in use for long, and changes nothing', async () => {
+    const unlock = await temporary.lock();
+    await expect(migrateStore(config)).rejects.toThrow(/lock/);
+    await unlock();
+    expect(await migrateStore(config)).toHaveLength(1);
+  });
+
+  it('is demanded, not run, with MIGRATE=off', async () => {
+    const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
+    await expect(openStore(off)).rejects.toThrow('its schema is not up to date');
+    await expect(openStore(config, [], 'change')).rejects.toThrow('its schema is not up to date');
+  });
+});
+
 it('an address of no engine is refused', () => {
-  expect(() => engineOf('mysql://localhost')).toThrow('DATABASE_URL names no engine');
+  expect(() => selectEngine('mysql://localhost')).toThrow('DATABASE_URL names no engine');
 });

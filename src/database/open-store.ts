@@ -1,116 +1,76 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { DataSource, MigrationExecutor, type DataSourceOptions, type QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import { NOT_MIGRATED, type Engine, type WritePath } from './engine.js';
-import { Logger } from './logger.js';
+import {
+  Logger,
+  NOT_MIGRATED,
+  NoStoreError,
+  SCHEMA,
+  type Access,
+  type Engine,
+  type WritePath,
+} from './engine.js';
 import { postgres } from './postgres.js';
 import { sqlite } from './sqlite.js';
 
 /** Milliseconds between two tries to reach the store, at most. */
 const MAX_RETRY_MS = 5_000;
 
-/** How the store of the configuration is named to the operator. */
-export const STORE_NAME = 'DATABASE_URL: the store';
-
 /** Classes of entities, for TypeORM. */
 export type Entities = DataSourceOptions['entities'];
 
-/** The one switch on the engine: what a `DATABASE_URL` names by its scheme. */
-export function engineOf(url: string): Engine {
+/** How an error names a store to the operator. */
+export interface Subject {
+  /** An environment variable or a file, then what that is. */
+  readonly name: string;
+  /** What to do if no store is there; '' for nothing. */
+  readonly advice: string;
+}
+
+/** The store of the configuration. */
+const STORE: Subject = {
+  name: 'DATABASE_URL: the store',
+  advice:
+    "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store",
+};
+
+/** Selects the engine that a `DATABASE_URL` names by its scheme: the one switch on the engine. */
+export function selectEngine(url: string): Engine {
   if (url.startsWith('sqlite:')) return sqlite;
   if (/^postgres(ql)?:/.test(url)) return postgres;
   throw new Error('DATABASE_URL names no engine');
 }
 
 /** The store cannot be used; the message says why, for the operator. */
-export class StoreUnusableError extends Error {}
-
-/**
- * Opens the store that the configuration names, its schema up to date.
- *
- * @param name what an error calls it
- * @throws StoreUnusableError
- */
-export async function openStore(
-  config: Config,
-  entities?: Entities,
-  name = STORE_NAME,
-): Promise<Store> {
-  try {
-    return await open(config, new Store(config, entities));
-  } catch (error) {
-    throw unusable(error, name);
-  }
-}
-
-/**
- * Opens a store that is there, its schema up to date, for a command: nothing is created or migrated.
- *
- * @throws StoreUnusableError
- */
-export async function openExisting(
-  config: Config,
-  entities: NonNullable<Entities>,
-): Promise<DataSource> {
-  try {
-    const options = engineOf(config.databaseUrl).connectToExisting(config);
-    return await open(config, new DataSource({ ...options, entities }), false);
-  } catch (error) {
-    throw unusable(error);
-  }
-}
-
-/**
- * Brings the schema of the store up to date.
- *
- * @returns the names of the migrations that were run, in their order
- * @throws StoreUnusableError
- */
-export async function migrateStore(config: Config): Promise<string[]> {
-  try {
-    return await engineOf(config.databaseUrl).migrate(config);
-  } catch (error) {
-    throw unusable(error);
-  }
-}
-
-/**
- * Opens the store as {@link openStore} does, but for the service: claims it until it is closed, makes
- * durable what an earlier process has left, and waits for one that is unavailable.
- *
- * @throws StoreUnusableError
- */
-export async function awaitStore(config: Config, entities?: Entities): Promise<Store> {
-  const logger = new Logger('Store');
-  const engine = engineOf(config.databaseUrl);
-  for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
-    try {
-      return await openForService(config, entities);
-    } catch (error) {
-      if (!engine.isUnavailableAtStart(error)) throw unusable(error);
-      const seconds = (wait / 1_000).toLocaleString('en');
-      logger.warn(`the store is unavailable (${describeError(error)}), next try in ${seconds} s`);
-      await sleep(wait);
-    }
+export class StoreUnusableError extends Error {
+  constructor(cause: unknown, { name, advice }: Subject = STORE) {
+    const reason = describeError(cause) + (cause instanceof NoStoreError ? advice : '');
+    super(`${name} cannot be opened: ${reason}`, { cause });
   }
 }
 
 /** A store with the way on which its repositories write; it may be claimed until it is closed. */
 export class Store extends DataSource {
+  readonly engine: Engine;
+  /** Ends the claim. */
+  release: () => void = () => undefined;
   private opened: WritePath | undefined;
 
+  /** @throws NoStoreError */
   constructor(
     private readonly config: Config,
+    access: Access,
     entities: Entities = [],
-    private readonly release: () => void = () => undefined,
   ) {
-    super({ ...engineOf(config.databaseUrl).connect(config), entities });
+    const engine = selectEngine(config.databaseUrl);
+    super({ ...engine.connect(config, access), entities });
+    this.engine = engine;
   }
 
-  /** Of a store that is open. */
+  /** Only once the store is open. */
   get writePath(): WritePath {
-    return (this.opened ??= engineOf(this.config.databaseUrl).openWritePath(this, this.config));
+    return (this.opened ??= this.engine.openWritePath(this, this.config));
   }
 
   /** The write path first: while it ends the process for a failed sync, this connection must stay open. */
@@ -121,56 +81,135 @@ export class Store extends DataSource {
   }
 }
 
-/** Claims first: a store that another service runs on is not even migrated. */
-async function openForService(config: Config, entities?: Entities): Promise<Store> {
-  const engine = engineOf(config.databaseUrl);
-  const release = engine.claim(config);
-  const store = new Store(config, entities, release);
-  try {
-    await open(config, store);
-    await engine.recover(store);
-    return store;
-  } catch (error) {
-    if (store.isInitialized) await store.destroy();
-    else release();
-    throw error;
-  }
-}
-
-async function open<Opened extends DataSource>(
+/**
+ * Opens the store that the configuration names, its schema up to date.
+ *
+ * @throws StoreUnusableError
+ */
+export function openStore(
   config: Config,
-  store: Opened,
-  migrate = config.migrate,
-): Promise<Opened> {
-  const engine = engineOf(config.databaseUrl);
-  if (migrate) await engine.migrate(config);
-  await store.initialize();
-  try {
-    await engine.assertDurable(store);
-    if (!migrate && !(await isMigrated(store))) {
-      throw new Error(NOT_MIGRATED);
-    }
+  entities?: Entities,
+  access: Exclude<Access, 'read'> = 'create',
+): Promise<Store> {
+  return open(config, access, entities, async (store) => {
+    await bringUpToDate(store, access === 'create' && config.migrate);
     return store;
-  } catch (error) {
+  });
+}
+
+/**
+ * Brings the schema of the store up to date.
+ *
+ * @returns the names of the migrations that were run, in their order
+ * @throws StoreUnusableError
+ */
+export function migrateStore(config: Config): Promise<string[]> {
+  return open(config, 'create', [], async (store) => {
+    const ran = await bringUpToDate(store, true);
     await store.destroy();
-    throw error;
+    return ran;
+  });
+}
+
+/**
+ * Opens the store as {@link openStore} does, but for the service: claims it until it is closed, makes
+ * durable what an earlier process has left, and waits for one that is unavailable.
+ *
+ * @throws StoreUnusableError
+ */
+export async function awaitStore(config: Config, entities?: Entities): Promise<Store> {
+  const logger = new Logger('Store');
+  const engine = selectEngine(config.databaseUrl);
+  for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
+    const release = claim(engine, config);
+    try {
+      return await open(config, 'create', entities, async (store) => {
+        await bringUpToDate(store, config.migrate);
+        await engine.recover(store);
+        return Object.assign(store, { release });
+      });
+    } catch (error) {
+      release();
+      const { cause } = error as StoreUnusableError;
+      if (!engine.isUnavailableAtStart(cause)) throw error;
+      const seconds = (wait / 1_000).toLocaleString('en');
+      logger.warn(`the store is unavailable (${describeError(cause)}), next try in ${seconds} s`);
+      await sleep(wait);
+    }
   }
 }
 
-/** Whether all migrations were run on a store; nothing is written there. */
-async function isMigrated(store: DataSource): Promise<boolean> {
+/** The store is claimed before all else: one that another service runs on is not even migrated. */
+function claim(engine: Engine, config: Config): () => void {
+  try {
+    return engine.claim(config);
+  } catch (error) {
+    throw new StoreUnusableError(error);
+  }
+}
+
+/**
+ * Opens the store, and works with it; closes it if that fails. The one way to open a store.
+ *
+ * @throws StoreUnusableError
+ */
+export async function open<Result>(
+  config: Config,
+  access: Access,
+  entities: Entities,
+  work: (store: Store) => Promise<Result>,
+  subject?: Subject,
+): Promise<Result> {
+  try {
+    const store = await new Store(config, access, entities).initialize();
+    return await work(store).catch(async (error: unknown) => {
+      await store.destroy();
+      throw error;
+    });
+  } catch (error) {
+    throw new StoreUnusableError(error, subject);
+  }
+}
+
+/**
+ * Migrates a store, or demands that it is up to date.
+ *
+ * @returns the names of the migrations that were run
+ */
+async function bringUpToDate(store: Store, migrates: boolean): Promise<string[]> {
+  const { engine } = store;
+  // Before anything is made in a database that cannot be used.
+  await engine.assertDurable(store);
   const runner = store.createQueryRunner();
   try {
-    // Looked for first, since TypeORM's own look makes the table that lists the migrations.
-    if (!(await runner.hasTable('migrations'))) return false;
+    if (migrates) return await migrate(runner, engine);
+    if ((await compareSchema(runner)) === 'missing') throw new Error(NOT_MIGRATED);
+    return [];
   } finally {
     await runner.release();
   }
-  return !(await store.showMigrations());
 }
 
-/** What failed at the opening of a store, for the operator. */
-export function unusable(error: unknown, name = STORE_NAME): StoreUnusableError {
-  const message = `${name} cannot be opened: ${describeError(error)}`;
-  return new StoreUnusableError(message, { cause: error });
+/** Rolled back, if it fails, by the end of the connection. */
+async function migrate(runner: QueryRunner, { beginMigration }: Engine): Promise<string[]> {
+  for (const sql of beginMigration) await runner.query(sql);
+  const executor = new MigrationExecutor(runner.dataSource, runner);
+  executor.transaction = 'none';
+  const ran = await executor.executePendingMigrations();
+  await runner.query('COMMIT');
+  return ran.map(({ name }) => name);
+}
+
+/** The migrations of 1.0.0 that are part of another one now: its stores have their rows. */
+const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
+
+/** Compares the migrations that were run on a store with those of this version; nothing is written. */
+export async function compareSchema(runner: QueryRunner): Promise<'missing' | 'same' | 'newer'> {
+  // TypeORM's own look would make the table.
+  if (!(await runner.hasTable('migrations'))) return 'missing';
+  const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
+  const ran = new Set(rows.map(({ name }) => name));
+  for (const { name } of SCHEMA.migrations) if (!ran.delete(name)) return 'missing';
+  for (const name of MERGED_MIGRATIONS) ran.delete(name);
+  return ran.size === 0 ? 'same' : 'newer';
 }

@@ -18,7 +18,7 @@ const SETTINGS = [
 const get = (name: string) => `current_setting('${name}')`;
 const keep = (name: string) => `set_config('${name}', ${get(name)}, true)`;
 
-/** What stands in that column: what the server has of them. */
+/** SQL of that column: what the server has of the settings. */
 export const COMMIT_LEVEL = `concat_ws(' ', ${SETTINGS.map(([name]) => get(name)).join(', ')})`;
 
 /**
@@ -29,20 +29,34 @@ export const KEPT_COMMIT_LEVEL = `
   concat_ws(' ', ${keep('synchronous_commit')}, ${get('fsync')}, ${get('full_page_writes')},
     ${keep('client_min_messages')})`;
 
+/** Citus passes the words on, but not which routine they are of. */
+const SYNC_WARNING = /synchronous replication/;
+
 /** The level that was found safe last: they are mostly the same. */
 let lastSafe: unknown;
 
-/** Whether an answer's rows tell the level that they are committed at. Of several statements at once, as a migration may send them, the driver gives an array. */
-export function tellsLevel({ fields }: Partial<QueryResult>): boolean {
+/** A notice of the server, as the driver has it. */
+export interface Notice {
+  readonly routine: string | undefined;
+  readonly message: string | undefined;
+}
+
+/** Whether a notice warns that a commit did not wait for the synchronous standby. */
+export function warnsOfStandby({ routine, message = '' }: Notice): boolean {
+  return routine === 'SyncRepWaitForLSN' || SYNC_WARNING.test(message);
+}
+
+/** Whether an answer's rows tell their level. For several statements at once, as in a migration, the driver gives an array. */
+export function hasLevel({ fields }: Partial<QueryResult>): boolean {
   return fields?.at(-1)?.name === LEVEL_COLUMN;
 }
 
-/** Why such rows could be lost; undefined where they could not. */
-export function weaknessOf({ rows }: Partial<QueryResult>): string | undefined {
+/** Finds why rows that tell their level could be lost; undefined if they could not. */
+export function findWeakness({ rows }: Partial<QueryResult>): string | undefined {
   for (const row of rows as Record<string, unknown>[]) {
     const level = row[LEVEL_COLUMN];
     if (level === lastSafe) continue;
-    const weakness = weaknessOfLevel(String(level));
+    const weakness = describeWeakness(String(level));
     if (weakness !== undefined) return weakness;
     lastSafe = level;
   }
@@ -50,10 +64,10 @@ export function weaknessOf({ rows }: Partial<QueryResult>): string | undefined {
 }
 
 /**
- * Why what is committed at a {@link COMMIT_LEVEL} could be lost; undefined where it could not
+ * Describes why a commit at a {@link COMMIT_LEVEL} could be lost; undefined if it could not
  * (postgresql.org/docs/current/runtime-config-wal.html).
  */
-export function weaknessOfLevel(level: string): string | undefined {
+export function describeWeakness(level: string): string | undefined {
   const values = level.split(' ');
   for (const [i, [name, isSafe, safe]] of SETTINGS.entries()) {
     const value = values[i] ?? '';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
-import type { Rows, SnapshotReader } from './engine.js';
-import { CopyOut, toJson } from './postgres-copy.js';
+import type { SnapshotReader } from './engine.js';
 
 /** What is prepared on each node of Citus, as a JSON array of names. */
 const PREPARED = `
@@ -19,14 +19,41 @@ const BEGIN = `
   SET LOCAL idle_in_transaction_session_timeout = 0;
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
 
-/** A store's rows as lines, as of one moment. */
-export const reader: SnapshotReader = {
+export const postgresReader: SnapshotReader = {
+  toJson: 'to_json',
+
   async begin(runner, timeoutMs) {
     await awaitPrepared(runner, timeoutMs);
     await runner.query(BEGIN);
   },
-  check,
-  lines: readLines,
+
+  /** Checks the indexes by the extension amcheck, unless this role cannot use it or Citus's workers have them. */
+  async check(runner, tables) {
+    const [amcheck] = await runner.manager.query<{ name: string }[]>(
+      `SELECT oid::regproc AS name FROM pg_proc
+      WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')`,
+    );
+    if (!amcheck || (await isCitus(runner))) return false;
+    // With its second argument it looks for each row in the index, too.
+    const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
+    await runner.query(sql, [tables]);
+    return true;
+  },
+
+  /**
+   * By COPY, in a format that changes nothing: JSON has no control characters. After an early end the driver destroys
+   * the connection when it is closed, as the server still sends the rest.
+   */
+  async *read(runner, expression, { table, after, to }) {
+    let where = 'true';
+    if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
+    if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
+    const client = (await runner.connect()) as Client;
+    yield* client.query(
+      copyTo(`COPY (SELECT ${expression} FROM ${table} WHERE ${where} ORDER BY id) TO STDOUT
+        (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
+    ) as AsyncIterable<Buffer>;
+  },
 };
 
 /**
@@ -60,28 +87,4 @@ async function readPrepared(runner: QueryRunner): Promise<string[]> {
   const failed = nodes.find(({ success }) => !success);
   if (failed) throw new Error(`a node of Citus cannot be read: ${failed.result}`);
   return nodes.flatMap(({ result }) => JSON.parse(result) as string[]);
-}
-
-/** The indexes, by the extension amcheck; false where this role cannot use it, or Citus's workers have them. */
-async function check(runner: QueryRunner, tables: readonly string[]): Promise<boolean> {
-  const [amcheck] = (await runner.query(
-    `SELECT oid::regproc AS name FROM pg_proc
-    WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')`,
-  )) as { name: string }[];
-  if (!amcheck || (await isCitus(runner))) return false;
-  // With its second argument it looks for each row in the index, too.
-  const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
-  await runner.query(sql, [tables]);
-  return true;
-}
-
-async function* readLines(runner: QueryRunner, rows: Rows): AsyncGenerator<Buffer> {
-  const { cells, table, after, to } = rows;
-  const client = (await runner.connect()) as Client;
-  const columns = cells.map(({ column }) => column).join(', ');
-  let where = 'true';
-  if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
-  if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
-  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id`;
-  for await (const text of client.query(new CopyOut(sql))) yield toJson(text as Buffer, rows);
 }

@@ -1,37 +1,95 @@
+import type { EventEmitter } from 'node:events';
 import { userInfo } from 'node:os';
-import { defaults } from 'pg';
-import { DataSource, MigrationExecutor, type DataSourceOptions, type EntityManager } from 'typeorm';
+import { defaults, Pool, type Client, type PoolConfig } from 'pg';
+import type { DataSource, EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import { SCHEMA, statementTimeoutMs, WritePath, type Engine, type StoreConfig } from './engine.js';
-import { Logger } from './logger.js';
-import { COMMIT_LEVEL, weaknessOfLevel } from './postgres-commit-level.js';
-import { CheckedPool } from './postgres-pool.js';
-import { reader } from './postgres-reader.js';
+import { Logger, SCHEMA, statementTimeoutMs, WritePath, type Engine } from './engine.js';
+import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
+import { CheckedClient, type StatementTimeout } from './postgres-client.js';
+import { postgresReader } from './postgres-reader.js';
 import { makePostgresStatements } from './statements.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
-/** Connections of a process: its groups in flight, and room for lookups of tokens. */
-const CONNECTIONS = 8;
+/** Of a process: its groups in flight, and room for lookups of tokens. */
+const MAX_SESSIONS = 8;
+
+/** Sessions beyond the pool's places that the server has at most, while it does not let go of others. */
+const SPARE_SESSIONS = 2;
+
+/**
+ * How many times a statement's timeout a session is left to a server that commits others. Its connection may lead
+ * nowhere any more, unnoticed, as through a proxy.
+ */
+const MAX_HELD_TIMEOUTS = 10;
 
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
-/**
- * A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It
- * gives up before their requests do, and nothing is changed.
- */
-const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
-
-/** Citus passes that on to its workers; other servers have no use for it. */
-const PASS_ON = "SET LOCAL citus.propagate_set_commands = 'local'";
-
 /** What {@link assertDurable} reads. */
-const SETTINGS = `
+const READ_SETTINGS = `
   SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding,
     EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
+
+type Lent = (error: Error | undefined, client: undefined, release: () => void) => void;
+
+/** What the driver's pool has, and its types lack. */
+interface DriverPool extends EventEmitter {
+  readonly options: { max: number };
+  connect(lent: Lent): void;
+  /** Takes a client out, and closes its connection. */
+  _remove(client: CheckedClient, removed?: () => void): void;
+}
+const DriverPool = Pool as unknown as new (config: PoolConfig) => DriverPool;
+
+/**
+ * A pool that opens no new session for one that the server still holds: a statement that the disk does not answer, say,
+ * cannot be cancelled. Once they are as many as its places and the spare ones, new work fails at once.
+ */
+class CheckedPool extends DriverPool {
+  private readonly places = this.options.max;
+  /** Taken out, and not closed yet: since when, by performance.now(). */
+  private readonly held = new Map<CheckedClient, number>();
+
+  constructor(config: PoolConfig & StatementTimeout) {
+    super({ ...config, Client: CheckedClient as unknown as typeof Client });
+    const maxHeldMs = MAX_HELD_TIMEOUTS * (config.statementTimeoutMs ?? Infinity);
+    this.on('release', (_error, { hasCommitted }: CheckedClient) => {
+      if (this.held.size === 0 || !hasCommitted) return;
+      const before = performance.now() - maxHeldMs;
+      for (const [client, since] of this.held)
+        if (since < before) client.connection.stream.destroy();
+    });
+  }
+
+  override connect(lent: Lent): void {
+    if (this.options.max > 0) super.connect(lent);
+    else
+      lent(
+        new StoreUnavailable('the server ends none of our sessions'),
+        undefined,
+        () => undefined,
+      );
+  }
+
+  override _remove(client: CheckedClient, removed?: () => void): void {
+    // The process may exit meanwhile.
+    client.connection.stream.unref();
+    this.held.set(client, performance.now());
+    this.limit();
+    super._remove(client, () => {
+      this.held.delete(client);
+      this.limit();
+      removed?.();
+    });
+  }
+
+  private limit(): void {
+    this.options.max = Math.min(this.places, this.places + SPARE_SESSIONS - this.held.size);
+  }
+}
 
 /** Writes over TypeORM's pool, without session state or named statements, so that a pooler may stand between. */
 class PostgresWritePath extends WritePath {
@@ -44,26 +102,50 @@ class PostgresWritePath extends WritePath {
   }
 
   /** A process may exit while it waits for a server. */
-  abort(): Promise<void> {
-    return Promise.resolve();
-  }
+  async abort(): Promise<void> {}
 
   /** TypeORM ends its pool. */
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
+  async close(): Promise<void> {}
 }
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   system: 'postgresql',
-  connect: (config) => connect(config, statementTimeoutMs(config)),
-  connectToExisting: (config) => connect(config, statementTimeoutMs(config)),
-  // For as long as it takes: the transaction writes nothing.
-  connectToRead: (config) => connect(config),
-  reader,
-  fileOf: () => undefined,
-  migrate,
+
+  connect(config, access) {
+    const timeoutMs = statementTimeoutMs(config);
+    defaults.user ??= findSystemUser();
+    return {
+      ...SCHEMA,
+      type: 'postgres',
+      driver: { Pool: CheckedPool },
+      url: config.databaseUrl,
+      applicationName: 'plant-store',
+      poolSize: MAX_SESSIONS,
+      connectTimeoutMS: timeoutMs,
+      installExtensions: false,
+      // An idle connection broke: the pool has dropped it already, and the next one may hold.
+      poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
+      extra: {
+        // What only reads takes as long as it takes.
+        statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
+        keepAlive: true,
+      },
+    };
+  },
+
+  reader: postgresReader,
+  findFile: () => undefined,
+  beginMigration: [
+    'BEGIN',
+    // The lock is the transaction's, not the session's, so that it works through a pooler.
+    `SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)})`,
+    // Citus passes the next setting on to its workers; other servers have no use for it.
+    "SET LOCAL citus.propagate_set_commands = 'local'",
+    // A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It gives up
+    // before their requests do, and nothing is changed.
+    "SET LOCAL lock_timeout = '1s'",
+  ],
   assertDurable,
   // Any number of services share it.
   claim: () => () => undefined,
@@ -73,53 +155,13 @@ export const postgres: Engine = {
   openWritePath: (store) => new PostgresWritePath(store.manager),
 };
 
-/** @param timeoutMs that a statement may take; forever if left out */
-function connect(config: StoreConfig, timeoutMs?: number) {
-  defaults.user ??= systemUser();
-  return {
-    ...SCHEMA,
-    type: 'postgres',
-    driver: { Pool: CheckedPool },
-    url: config.databaseUrl,
-    applicationName: 'plant-store',
-    poolSize: CONNECTIONS,
-    connectTimeoutMS: statementTimeoutMs(config),
-    installExtensions: false,
-    // An idle connection broke: the pool has dropped it already, and the next one may hold.
-    poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
-    extra: { statementTimeoutMs: timeoutMs, keepAlive: true },
-  } satisfies DataSourceOptions;
-}
-
-/** The user that PostgreSQL's own clients take where neither the address nor the environment names one. */
-function systemUser(): string | undefined {
+/** Finds the user that PostgreSQL's own clients take where neither the address nor the environment names one. */
+function findSystemUser(): string | undefined {
   try {
     return userInfo().username;
   } catch {
     // The user of a container may have no name.
     return undefined;
-  }
-}
-
-/**
- * Under an advisory lock, so that processes that start at once take turns. It is the transaction's,
- * not the session's, and on the connection that migrates: so it works through a pooler, however few its
- * connections are, and ends with the process.
- */
-async function migrate(config: StoreConfig): Promise<string[]> {
-  const store = await new DataSource(connect(config)).initialize();
-  try {
-    // Before anything is made in a database that cannot be used.
-    await assertDurable(store);
-    return await store.transaction(async ({ queryRunner }) => {
-      await queryRunner?.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-      await queryRunner?.query(PASS_ON);
-      await queryRunner?.query(LOCK_TIMEOUT);
-      const executor = new MigrationExecutor(store, queryRunner);
-      return (await executor.executePendingMigrations()).map(({ name }) => name);
-    });
-  } finally {
-    await store.destroy();
   }
 }
 
@@ -135,9 +177,9 @@ function isUnavailableAtStart(error: unknown): boolean {
 /** A commit must be kept by the server, and the database must have room for every character. */
 async function assertDurable(store: DataSource): Promise<void> {
   type Settings = Record<'level' | 'encoding', string> & { readonly unlogged: boolean };
-  const [row] = await store.query<Settings[]>(SETTINGS);
+  const [row] = await store.query<Settings[]>(READ_SETTINGS);
   const { level, encoding, unlogged } = row ?? {};
-  const weakness = weaknessOfLevel(level ?? '');
+  const weakness = describeWeakness(level ?? '');
   if (weakness !== undefined) throw new Error(weakness);
   if (unlogged) {
     throw new Error('a crash would empty its table: run `ALTER TABLE plants SET LOGGED`');

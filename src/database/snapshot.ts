@@ -1,62 +1,63 @@
 import { isUtf8 } from 'node:buffer';
-import { DataSource, type QueryRunner } from 'typeorm';
+import { setImmediate } from 'node:timers/promises';
+import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { NO_STORE, type Rows, type SnapshotReader } from './engine.js';
-import { engineOf, STORE_NAME, unusable } from './open-store.js';
+import { NoStoreError, type Rows } from './engine.js';
+import { compareSchema, open, type Store, type Subject } from './open-store.js';
 import { DamageError } from './store-errors.js';
 
-/** What is read, for the operator whom an error tells why it cannot be. */
-export interface Subject {
-  /** Of an environment variable or a file, then what that is. */
-  readonly name: string;
-  /** What to do where it is not there, or is something else; '' for nothing. */
-  readonly advice: string;
-}
+export type { Subject };
 
-const STORE: Subject = { name: STORE_NAME, advice: NO_STORE };
+/** Bytes of a chunk of lines, but for the last, at least. */
+const CHUNK_LENGTH = 2 ** 18;
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
 export class Snapshot {
   private constructor(
-    private readonly store: DataSource,
+    private readonly store: Store,
     private readonly runner: QueryRunner,
-    private readonly reader: SnapshotReader,
   ) {}
 
   /**
    * Opens a store that is there already; nothing is made or migrated.
    *
-   * @throws StoreUnusableError, also where its schema is not this version's
+   * @throws StoreUnusableError, also if its schema is not this version's
    */
-  static async open(config: Config, subject = STORE): Promise<Snapshot> {
-    try {
-      const engine = engineOf(config.databaseUrl);
-      const store = await new DataSource(engine.connectToRead(config, subject.advice)).initialize();
-      const snapshot = new Snapshot(store, store.createQueryRunner(), engine.reader);
-      try {
-        await engine.reader.begin(snapshot.runner, config.databaseTimeout);
-        await assertSchema(store, snapshot.runner, subject);
-        return snapshot;
-      } catch (error) {
-        await snapshot.close();
-        throw error;
-      }
-    } catch (error) {
-      throw unusable(error, subject.name);
-    }
+  static open(config: Config, subject?: Subject): Promise<Snapshot> {
+    const work = async (store: Store) => {
+      const runner = store.createQueryRunner();
+      await store.engine.reader.begin(runner, config.databaseTimeout);
+      const schema = await compareSchema(runner);
+      if (schema === 'missing') throw new NoStoreError('it is not a plant store');
+      if (schema === 'same') return new Snapshot(store, runner);
+      throw new Error('its schema is of a newer version: use that version of plant-store');
+    };
+    return open(config, 'read', [], work, subject);
   }
 
   /**
    * Reads rows as lines, each with its line feed: whole ones in every chunk. Memory grows neither with the table
    * nor with a slow reader. One table at a time.
    *
-   * @throws DamageError where a value is not what the column has; the store's error
+   * @throws DamageError if a value is not what the column has; the store's error
    */
   async *lines(rows: Rows): AsyncGenerator<Buffer> {
-    for await (const chunk of this.reader.lines(this.runner, rows)) {
-      if (!isUtf8(chunk)) throw new DamageError(`${rows.table}: ${describeInvalid(chunk)}`);
-      yield chunk;
+    const { reader } = this.store.engine;
+    let chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of reader.read(this.runner, writeLineSql(rows, reader.toJson), rows)) {
+      chunks.push(chunk);
+      length += chunk.length;
+      const end = length < CHUNK_LENGTH ? 0 : chunk.lastIndexOf('\n') + 1;
+      if (end === 0) continue;
+      chunks[chunks.length - 1] = chunk.subarray(0, end);
+      yield joinText(chunks, rows);
+      chunks = [chunk.subarray(end)];
+      length = chunk.length - end;
+      // SQLite answers at once: progress and signals would never have their turn.
+      await setImmediate();
     }
+    if (length > 0) yield joinText(chunks, rows);
   }
 
   /**
@@ -66,7 +67,7 @@ export class Snapshot {
    * @throws DamageError; the store's error
    */
   check(tables: readonly string[]): Promise<boolean> {
-    return this.reader.check(this.runner, tables);
+    return this.store.engine.reader.check(this.runner, tables);
   }
 
   query<Row>(sql: string): Promise<Row[]> {
@@ -79,33 +80,24 @@ export class Snapshot {
   }
 }
 
-function describeInvalid(chunk: Buffer): string {
-  const lines = chunk.toString('latin1').split('\n');
-  const line = lines.find((line) => !isUtf8(Buffer.from(line, 'latin1')));
-  return `the text of id ${/-?\d+/.exec(line ?? '')?.[0]} is not UTF-8`;
+/** Writes the SQL expression of a row's line: the engine's function makes a JSON string of a text. */
+function writeLineSql({ cells, end }: Rows, toJson: string): string {
+  const members = cells.map(({ column, before, isString, ifNull }) => {
+    const value = isString ? `${toJson}(CAST(${column} AS TEXT))` : column;
+    return `CASE WHEN ${column} IS NULL THEN ${writeLiteral(ifNull)} ELSE ${writeLiteral(before)} || ${value} END`;
+  });
+  return [...members, writeLiteral(end)].join(' || ');
 }
 
-/** @throws Error, for the operator, where a store has not the very migrations of this version */
-async function assertSchema(
-  store: DataSource,
-  runner: QueryRunner,
-  { advice }: Subject,
-): Promise<void> {
-  const known = store.migrations.map(({ constructor, name = constructor.name }) => name);
-  const rows = (await runner.hasTable('migrations'))
-    ? await runner.manager.query<{ name: string }[]>('SELECT name FROM migrations')
-    : [];
-  const run = new Set(rows.map(({ name }) => name));
-  const missing = known.filter((name) => !run.has(name));
-  if (missing.length === known.length) {
-    throw new Error(`it is not a plant store${advice}`);
-  }
-  if (missing.length > 0) {
-    throw new Error(
-      'its schema is of an older version: run `npx plant-store migrate` on a store; restore a backup with its version',
-    );
-  }
-  if (run.size > known.length) {
-    throw new Error('its schema is of a newer version: use that version of plant-store');
-  }
+function writeLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** @throws DamageError if a text is not UTF-8 */
+function joinText(chunks: readonly Buffer[], { table }: Rows): Buffer {
+  const joined = Buffer.concat(chunks);
+  if (isUtf8(joined)) return joined;
+  const lines = joined.toString('latin1').split('\n');
+  const line = lines.find((line) => !isUtf8(Buffer.from(line, 'latin1')));
+  throw new DamageError(`${table}: the text of id ${/-?\d+/.exec(line ?? '')?.[0]} is not UTF-8`);
 }

@@ -3,10 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { describeError } from '../errors/describe.js';
 import { StoreUnavailable } from '../errors/errors.js';
 
-/** A file that the service has open. */
+/** A file that the service has open, by its device and its number there. */
 export interface OpenedFile {
   readonly path: string;
-  /** Its device and its number there: what it is, whatever its path. */
   readonly dev: bigint;
   readonly ino: bigint;
 }
@@ -15,33 +14,25 @@ export interface OpenedFile {
 export interface SqliteThreadOptions {
   /** Path of the database file. */
   readonly file: string;
-  /**
-   * The database file, and its log and the log's index beside it, as they were when the store was opened:
-   * no others will do. Undefined in memory.
-   */
-  readonly opened:
-    | {
-        readonly database: OpenedFile;
-        readonly beside: readonly OpenedFile[];
-        readonly folder: string;
-      }
-    | undefined;
-  /** Milliseconds that a statement waits for another connection that holds the lock. */
-  readonly timeout: number;
+  /** The database file, its log and the log's index: no others will do. None in memory. */
+  readonly opened: readonly OpenedFile[];
+  /** For waiting until another connection releases the lock. */
+  readonly timeoutMs: number;
   readonly pragmas: readonly string[];
 }
 
-/** What the thread is given: besides, a 32-bit integer that becomes 1 where it is to wait no more. */
-export type SqliteThreadData = SqliteThreadOptions & { readonly abandoned: SharedArrayBuffer };
+/** The integer becomes 1 if the thread is to wait no more. */
+export type SqliteThreadData = SqliteThreadOptions & { readonly abandoned: Int32Array };
 
 /** A statement and its parameters; null asks the thread to end. */
 export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
 
 /**
- * The outcome of a statement: the rows of one that returns any, as JSON, and how many it changed. 64 ids take 17 µs
- * of CPU from thread to thread so, and 60 as objects (same run).
+ * The outcome of a statement: its rows, as JSON, and how many it changed. 64 ids take 17 µs of CPU from thread to
+ * thread so, and 60 as objects (same run).
  */
 export interface SqliteThreadResult {
+  /** Undefined if the statement returns none. */
   readonly rows: string | undefined;
   readonly changes: number;
   /** Whether nothing can have been written. */
@@ -51,7 +42,7 @@ export interface SqliteThreadResult {
 /** The thread's answer to a task: its outcome, or SQLite's error and its code. */
 export type SqliteThreadAnswer = SqliteThreadResult | { message: string; code: unknown };
 
-interface Pending {
+interface PendingTask {
   readonly resolve: (result: SqliteThreadResult) => void;
   readonly reject: (error: Error) => void;
 }
@@ -61,16 +52,15 @@ export class SqliteThread {
   private worker: Worker | undefined;
   private isClosed = false;
   /** Tasks in flight, the oldest first: the thread answers in order. */
-  private pending: Pending[] = [];
-
-  private readonly abandoned = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  private pending: PendingTask[] = [];
+  private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(private readonly options: SqliteThreadOptions) {}
 
   /**
    * Runs a statement.
    *
-   * @throws Error with SQLite's code, which toStoreError() tells apart; StoreUnavailable where the thread has ended
+   * @throws Error with SQLite's code, which toStoreError() tells apart; StoreUnavailable if the thread has ended
    */
   run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteThreadResult> {
     if (this.isClosed) return Promise.reject(new StoreUnavailable('the store is closed'));
@@ -88,9 +78,9 @@ export class SqliteThread {
     await once(this.worker, 'exit');
   }
 
-  /** Waits for no lock any more; resolves once every task in flight has come to its end. */
+  /** Waits for no lock any more; resolves once every task in flight has ended. */
   async abort(): Promise<void> {
-    Atomics.store(new Int32Array(this.abandoned), 0, 1);
+    Atomics.store(this.abandoned, 0, 1);
     await this.close();
   }
 
@@ -101,28 +91,20 @@ export class SqliteThread {
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     let cause: unknown;
-    worker.on('message', (answer: SqliteThreadAnswer) => this.settle(answer));
-    worker.on('error', (error) => (cause = error));
-    worker.on('exit', () => this.fail(cause));
-    return worker;
-  }
-
-  private settle(answer: SqliteThreadAnswer): void {
-    const task = this.pending.shift();
-    if ('changes' in answer) return task?.resolve(answer);
-    const { message, code } = answer;
-    task?.reject(Object.assign(new Error(message), { code }));
-  }
-
-  /** The thread is gone, and what was in flight may be stored or not; the next task starts another. */
-  private fail(cause: unknown): void {
-    const pending = this.pending;
-    this.pending = [];
-    this.worker = undefined;
-    const reason = cause === undefined ? '' : `: ${describeError(cause)}`;
-    const error = new StoreUnavailable(`the thread that writes to the store ended${reason}`, {
-      cause,
+    worker.on('message', (answer: SqliteThreadAnswer) => {
+      const task = this.pending.shift();
+      if ('changes' in answer) task?.resolve(answer);
+      else task?.reject(Object.assign(new Error(answer.message), { code: answer.code }));
     });
-    for (const { reject } of pending) reject(error);
+    worker.on('error', (error) => (cause = error));
+    worker.on('exit', () => {
+      // What was in flight may be stored or not; the next task starts another thread.
+      this.worker = undefined;
+      const reason = cause === undefined ? '' : `: ${describeError(cause)}`;
+      const message = `the thread that writes to the store ended${reason}`;
+      const error = new StoreUnavailable(message, { cause });
+      for (const { reject } of this.pending.splice(0)) reject(error);
+    });
+    return worker;
   }
 }

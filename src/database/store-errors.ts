@@ -6,7 +6,8 @@ import { StoreUnavailable } from '../errors/errors.js';
  * Codes that say something of the store, not of the statement. SQLite (sqlite.org/rescode.html): it
  * is locked, full, read-only, damaged or gone; extended codes start with them.
  */
-const SQLITE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
+const SQLITE_CODES =
+  /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
 
 /**
  * PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), it is read-only
@@ -14,28 +15,28 @@ const SQLITE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB
  * precedence (40001), it has no room (53), a lock or a statement took too long (55P03, 57014), it starts or stops
  * (57P), its disk fails (58), or something within it (XX; a lookup at a server in recovery, too).
  */
-const POSTGRES = /^(08...|25006|25P0[34]|28...|3D...|40001|53...|55P03|57...|58...|XX...)$/;
+const POSTGRES_CODES = /^(08...|25006|25P0[34]|28...|3D...|40001|53...|55P03|57...|58...|XX...)$/;
 
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
-const NETWORK = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
-/** What says that something stored is damaged, or cannot be read. PostgreSQL: XX001 and the like, and a disk's (58). */
-const DAMAGE = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
+/** Codes of damage to what is stored. PostgreSQL: XX001 and the like, and a disk's (58). */
+const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
 
-/** The driver of PostgreSQL tells these by their messages alone. */
-const DRIVER =
+/** Errors of PostgreSQL's driver that have no code. */
+const DRIVER_MESSAGES =
   /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
 
-/** Whether a driver's error says that the store is unavailable, so that a later try may do. */
+/** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
-  if ([SQLITE, POSTGRES, NETWORK].some((codes) => codes.test(code))) return true;
+  if ([SQLITE_CODES, POSTGRES_CODES, NETWORK_CODES].some((codes) => codes.test(code))) return true;
   // A socket that is a file may not be there: ENOENT.
-  return syscall === 'connect' || DRIVER.test(error.message);
+  return syscall === 'connect' || DRIVER_MESSAGES.test(error.message);
 }
 
-/** What was read is not what a store holds. */
+/** The store's content is damaged. */
 export class DamageError extends Error {
   readonly code = 'DAMAGE';
 }
@@ -43,17 +44,17 @@ export class DamageError extends Error {
 /** Whether an error, or what caused it, says that the store is damaged. */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return DAMAGE.test((error as NodeJS.ErrnoException).code ?? '') || isDamage(error.cause);
+  return DAMAGE_CODES.test((error as NodeJS.ErrnoException).code ?? '') || isDamage(error.cause);
 }
 
-/** What failed in the store: StoreUnavailable where a later try may do, else the error as it is. The one place that decides. */
+/** Decides what failed in the store: StoreUnavailable if a later try may succeed, else the error as it is. */
 export function toStoreError(error: unknown): unknown {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
   if (cause instanceof StoreUnavailable) return cause;
   return isUnavailable(cause) ? toStoreUnavailable(cause) : error;
 }
 
-/** An error as one that says that the store is unavailable. */
+/** Makes an error say that the store is unavailable. */
 export function toStoreUnavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   return new StoreUnavailable(describeError(error), { cause: error });

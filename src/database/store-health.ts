@@ -7,7 +7,7 @@ import { toStoreError } from './store-errors.js';
 
 /** Milliseconds for which an outcome counts: that of a request, or of a probe. */
 const PROBE_TTL_MS = 1_000;
-/** Milliseconds that a probe is waited for at most: those who ask have short timeouts themselves. */
+/** Milliseconds to wait for a probe at most: health checks have short timeouts themselves. */
 const MAX_PROBE_MS = 2_000;
 /** Milliseconds without a failure after which an outage is over, at most. */
 const MAX_STEADY_MS = 5_000;
@@ -24,7 +24,7 @@ export class StoreHealth implements OnApplicationShutdown {
   /** The newest sign that the store is unavailable, and when it came, by performance.now(). */
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
   private check: Promise<void> | undefined;
-  /** What the store is at, perhaps for longer than anyone waits: there is never a second one. */
+  /** The only probe in flight, perhaps for longer than anyone waits. */
   private probing: Promise<void> | undefined;
   private closed = false;
 
@@ -46,7 +46,7 @@ export class StoreHealth implements OnApplicationShutdown {
     }
   }
 
-  /** The store's error, as {@link toStoreError} has it; records that the store is unavailable. */
+  /** Returns the error by {@link toStoreError}; records that the store is unavailable. */
   failed(error: unknown): unknown {
     const reason = toStoreError(error);
     if (reason instanceof StoreUnavailable) this.markUnavailable(reason);
@@ -66,11 +66,11 @@ export class StoreHealth implements OnApplicationShutdown {
   }
 
   /**
-   * Resolves where the store takes writes, and no outage is on. Those who ask within a second share one probe; where
-   * a request has found the store unavailable in that time, there is none.
+   * Resolves if the store takes writes, and no outage is on. Calls within a second share one probe. There is none if
+   * a request found the store unavailable in that time.
    *
    * @param probe does all that an insert does, with no plant
-   * @throws the error that says why it does not
+   * @throws the reason why it takes none
    */
   async assertAvailable(probe: () => Promise<void>): Promise<void> {
     if (this.closed) throw new StoreUnavailable('closed');
@@ -103,7 +103,7 @@ export class StoreHealth implements OnApplicationShutdown {
   }
 }
 
-/** @throws StoreUnavailable where the promise is not settled in time */
+/** @throws StoreUnavailable if the promise is not settled in time */
 async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {

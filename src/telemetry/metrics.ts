@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { tokenLookups, type TokenLookupEvent } from '../auth/token-verifier.js';
 import { VERSION, type Config } from '../config/config.js';
-import { engineOf } from '../database/open-store.js';
+import { selectEngine } from '../database/open-store.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, type Exchange } from '../http/exchange.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
@@ -104,7 +104,7 @@ export class Metrics {
         this.set(Number(await gauges.isStoreUp()));
       },
     });
-    const { system: engine } = engineOf(config.databaseUrl);
+    const { system: engine } = selectEngine(config.databaseUrl);
     new Gauge({
       name: 'plant_store_build_info',
       labelNames: ['version', 'node', 'engine'],

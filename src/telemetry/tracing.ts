@@ -33,7 +33,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import type { Request } from 'express';
 import { VERSION, type Config } from '../config/config.js';
-import { engineOf } from '../database/open-store.js';
+import { selectEngine } from '../database/open-store.js';
 import { Outage } from '../errors/outage.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
 import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/group-commit.js';
@@ -73,7 +73,7 @@ export class Tracing implements OnApplicationShutdown {
     const sampler = new AlwaysOnSampler();
     this.commits = new BasicTracerProvider({ ...options, sampler }).getTracer('plant-store');
     this.database = {
-      'db.system.name': engineOf(config.databaseUrl).system,
+      'db.system.name': selectEngine(config.databaseUrl).system,
       'db.operation.name': 'INSERT',
       'db.collection.name': 'plants',
     };

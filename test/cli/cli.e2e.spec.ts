@@ -115,7 +115,7 @@ describe('token', () => {
   it('is JSON, on request', async () => {
     const json = async (line: string) =>
       JSON.parse((await run(`${line} --json`)).stdout) as unknown;
-    expect(await json('migrate')).toEqual({ ran: [expect.any(String), expect.any(String)] });
+    expect(await json('migrate')).toEqual({ ran: [expect.any(String)] });
     expect(await json('migrate')).toEqual({ ran: [] });
     const created = await json('token create nursery --expires 90d');
     expect(created).toMatchObject({ id: 1, name: 'nursery', state: 'active', revokedAt: null });

@@ -1,14 +1,10 @@
 /** @engine sqlite */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runMain } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
-
-const MAIN = resolve('dist/src/main.js');
-const CLI = resolve('dist/src/cli.js');
 
 let store: SqliteStore;
 beforeEach(() => {
@@ -35,30 +31,6 @@ describe('a start that fails says why on stderr', () => {
     const { code, stderr } = await runMain(store, { DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
-  });
-
-  // Node's own recursive mkdir never ends there; where this start does not, it is killed.
-  it.each([
-    ['the service', MAIN, []],
-    ['a command', CLI, ['migrate', '--quiet']],
-  ])('a store in a folder of /proc: %s', (_name, program, args) => {
-    const limit = ['-s', 'KILL', '10', process.execPath, program, ...args];
-    const env = {
-      PORT: '0',
-      MANAGEMENT_PORT: 'off',
-      DATABASE_URL: 'sqlite:/proc/x/y/store.sqlite',
-    };
-    const { status, stderr } = spawnSync('timeout', limit, {
-      cwd: store.folder,
-      env,
-      encoding: 'utf8',
-    });
-    expect({ status, stderr }).toEqual({
-      status: 1,
-      stderr: expect.stringMatching(
-        /^(error: )?DATABASE_URL: the store cannot be opened: E[A-Z]+: .+ mkdir '\/proc[^']*'\n$/,
-      ),
-    });
   });
 
   it('a Node.js that is too old, and what to do', async () => {

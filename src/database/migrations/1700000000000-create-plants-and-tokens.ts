@@ -10,6 +10,9 @@ export class CreatePlantsAndTokens1700000000000 implements MigrationInterface {
           { name: 'id', type: 'bigint', isPrimary: true },
           { name: 'name', type: 'text' },
           { name: 'tag', type: 'text', isNullable: true },
+          // The text stands first: PostgreSQL aligns a bigint to 8 bytes, and the end of a row too.
+          { name: 'created_by', type: 'text', isNullable: true },
+          { name: 'created_at', type: 'bigint', isNullable: true },
         ],
       }),
     );

@@ -1,14 +1,14 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { QueryFailedError, QueryResult, type DataSource, type EntityManager } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import { describeError } from '../errors/describe.js';
-import { Logger } from './logger.js';
-import { WritePath } from './engine.js';
+import { Logger, WritePath } from './engine.js';
 import {
   SqliteThread,
   type SqliteThreadOptions,
   type SqliteThreadResult,
 } from './sqlite-thread.js';
 import { makeSqliteStatements } from './statements.js';
-import { ThreadQueryRunner } from './thread-query-runner.js';
 
 /** Writes as much of the log back to the file as it can beside others who read and write. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
@@ -27,6 +27,41 @@ const EX_IOERR = 74;
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
 /** One sync stands for all parts of a checkpoint, those of earlier tries too: an error in any spoils it. */
 const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
+
+/**
+ * TypeORM's query runner for SQLite, its statements sent to a thread. There is never a transaction of several
+ * statements: a group that was committed within it would not be durable yet. A statement that returns no rows
+ * gives undefined, not the last id that was generated.
+ */
+class ThreadQueryRunner extends BetterSqlite3QueryRunner {
+  constructor(
+    store: DataSource,
+    private readonly run: SqliteThread['run'],
+  ) {
+    super(store.driver as BetterSqlite3Driver);
+  }
+
+  /** @throws QueryFailedError whose driverError is what the thread rejects with */
+  override async query<Result>(
+    sql: string,
+    parameters: unknown[] = [],
+    useStructuredResult = false,
+  ): Promise<Result> {
+    try {
+      const { rows: json, changes } = await this.run(sql, parameters);
+      const rows = json === undefined ? undefined : (JSON.parse(json) as unknown[]);
+      if (!useStructuredResult) return rows as Result;
+      const result = { raw: rows, records: rows ?? [], affected: changes };
+      return Object.assign(new QueryResult(), result) as Result;
+    } catch (error) {
+      throw new QueryFailedError(sql, parameters, error as Error);
+    }
+  }
+
+  override startTransaction(): Promise<never> {
+    return Promise.reject(new Error('each statement on the thread is its own transaction'));
+  }
+}
 
 /**
  * Writes on a thread with a connection of its own. TypeORM's driver for SQLite is synchronous: on the
@@ -76,7 +111,7 @@ export class SqliteWritePath extends WritePath {
       if (!result.isReadOnly) this.addWritten(result.changes, parameters);
       return result;
     } catch (error) {
-      if (SYNC_FAILED.test(codeOf(error))) await this.end('the sync of a commit', error);
+      if (SYNC_FAILED.test(readCode(error))) await this.end('the sync of a commit', error);
       throw error;
     }
   }
@@ -99,7 +134,7 @@ export class SqliteWritePath extends WritePath {
       await this.checkpointer.run(CHECKPOINT);
       await this.writer.run(CHECKPOINT);
     } catch (error) {
-      if (WRITE_BACK_FAILED.test(codeOf(error))) await this.end('writing the log back', error);
+      if (WRITE_BACK_FAILED.test(readCode(error))) await this.end('writing the log back', error);
       this.logger.warn(
         `the log was not written back, and is tried again later: ${describeError(error)}`,
       );
@@ -117,7 +152,7 @@ export class SqliteWritePath extends WritePath {
     if (!this.ending) {
       this.ending = new Promise(() => undefined);
       this.logger.fatal(
-        `${what} failed (${codeOf(error)}): the process ends, and the next start recovers the store from its log`,
+        `${what} failed (${readCode(error)}): the process ends, and the next start recovers the store from its log`,
       );
       void this.abortAndExit(EX_IOERR);
     }
@@ -125,6 +160,6 @@ export class SqliteWritePath extends WritePath {
   }
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code);
 }
