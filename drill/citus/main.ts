@@ -8,7 +8,7 @@ import { publish } from '../../bench/markdown.js';
 import { runCli } from '../../test/support/cli.js';
 import { Client } from '../../test/support/client.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
-import { tally } from '../../test/support/tally.js';
+import { tally } from '../../test/support/received.js';
 import { plantOf, Scenario } from '../ledger.js';
 import { STEP } from '../load.js';
 import { describeDrill, reportOn } from '../report.js';

@@ -1,5 +1,5 @@
 import { ERRORS } from '../../src/errors/errors.js';
-import { conforms } from '../../test/support/answers.js';
+import { conforms } from '../../test/support/received.js';
 import { parseHead } from '../../test/support/raw-connection.js';
 import type { Script } from './script.js';
 

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { parseMetrics, valueOf } from '../../test/support/exposition.js';
+import { parseMetrics, valueOf } from '../../test/support/monitor.js';
 import { read } from '../../test/support/published.js';
 import { tokenLookups } from '../auth/channels.js';
 import { Config } from '../config/config.js';

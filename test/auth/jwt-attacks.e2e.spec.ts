@@ -2,7 +2,7 @@
 import { Logger } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ATTACKS, type NamedToken } from '../support/attacks.js';
+import { ATTACKS, type NamedToken } from './jwt-attacks.js';
 import { Forger, seconds } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
 import { KeyServer } from '../support/key-server.js';

@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { bySecret, forge } from '../support/forge.js';
+import { bySecret, forge } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
 import type { Received } from '../support/received.js';
 import { Service } from '../support/service.js';

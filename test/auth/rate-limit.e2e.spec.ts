@@ -4,7 +4,7 @@ import { TokensService } from '../../src/auth/tokens.service.js';
 import { Client } from '../support/client.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 
 let service: Service;
 afterEach(() => service.stop());

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { runCli, type Ran } from '../support/cli.js';
-import { runHere } from '../support/cli-in-process.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { Client } from '../support/client.js';
 import { ServiceProcess } from '../support/service-process.js';
 

@@ -5,12 +5,24 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { cli, contentOf, fillWith, makeToken, PLANTS, put } from '../support/backups.js';
+import {
+  cli,
+  contentOf,
+  file,
+  fillWith,
+  makeStores,
+  makeToken,
+  PLANTS,
+  put,
+  source,
+  target,
+} from './backups.js';
 import { ENGINE } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
-import { file, source, target } from '../support/two-stores.js';
+
+makeStores();
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 const DIGEST = 'sha256 [0-9a-f]{64}';

@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli, type Ran } from '../support/cli.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { VERSION } from '../../src/config/config.js';
 import { VARIABLES } from '../../src/config/variable.js';
 import { read } from '../support/published.js';
-import { runHere } from '../support/cli-in-process.js';
 
 let cwd: string;
 beforeEach(() => {

@@ -11,9 +11,21 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { cli, contentOf, fillWith, makeToken, PLANTS, put } from '../support/backups.js';
+import {
+  cli,
+  contentOf,
+  file,
+  fillWith,
+  makeStores,
+  makeToken,
+  PLANTS,
+  put,
+  source,
+  target,
+} from './backups.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
-import { file, source, target } from '../support/two-stores.js';
+
+makeStores();
 
 async function change(sql: string): Promise<void> {
   await source.execute(`${sql}; PRAGMA journal_mode = DELETE`);

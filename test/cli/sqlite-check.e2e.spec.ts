@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { cli, createSource, fillWith } from '../support/backups.js';
+import { cli, createSource, fillWith } from './backups.js';
 import { runCli } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { SqliteStore } from '../support/sqlite-store.js';

@@ -5,8 +5,14 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deployedConfig, IMAGE_ENV } from '../support/deployed-config.js';
-import { argumentsOf, pairsOf, stagesOf, textsOf } from '../support/dockerfile.js';
+import {
+  argumentsOf,
+  deployedConfig,
+  IMAGE_ENV,
+  pairsOf,
+  stagesOf,
+  textsOf,
+} from '../support/deployment.js';
 import { read } from '../support/published.js';
 
 const STAGES = stagesOf(read('Dockerfile'));

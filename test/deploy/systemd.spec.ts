@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { parseDuration } from '../../src/config/env-parsers.js';
-import { deployedConfig, longestStop, variablesOf } from '../support/deployed-config.js';
+import { deployedConfig, longestStop, variablesOf } from '../support/deployment.js';
 import { read } from '../support/published.js';
 
 type Section = Readonly<Record<string, string | undefined>>;

@@ -1,8 +1,7 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import type { JsonObject } from '../support/json.js';
-import { published, read } from '../support/published.js';
+import { published, read, type JsonObject } from '../support/published.js';
 import { Service } from '../support/service.js';
 
 let service: Service;

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_UNANSWERED } from '../../src/http/connection.js';
 import { MAX_QUEUED } from '../../src/plants/plant-queue.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
-import type { Received } from '../support/received.js';
+import { tally, type Received } from '../support/received.js';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
 
 /** More than wait in the queue and, on PostgreSQL, in the groups in flight. */
 const ALL = 3 * MAX_QUEUED;

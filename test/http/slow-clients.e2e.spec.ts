@@ -5,7 +5,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const THOUSAND = 1_000;

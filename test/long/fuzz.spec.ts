@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { afterEach, expect, it } from '@jest/globals';
 import { Fuzzer } from '../../drill/fuzz/fuzzer.js';
-import { rounds } from '../support/rounds.js';
+import { rounds } from './rounds.js';
 
 const CONNECTIONS = rounds(400, 2_000);
 

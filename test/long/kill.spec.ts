@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { createStore, ENGINE } from '../support/engine.js';
-import { rounds } from '../support/rounds.js';
+import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { StoredPlant, TemporaryStore } from '../support/temporary-store.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newSecret } from '../../src/auth/secret.js';
-import { rounds } from '../support/rounds.js';
+import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const STRANGERS = 200;

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MAX_UNTRUSTED } from '../../src/http/connection.js';
 import { MAX_QUEUED } from '../../src/plants/plant-queue.js';
-import { valueOf } from '../support/exposition.js';
-import { Monitor } from '../support/monitor.js';
+import { Monitor, valueOf } from '../support/monitor.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 

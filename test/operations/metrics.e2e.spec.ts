@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newSecret } from '../../src/auth/secret.js';
 import { ERRORS } from '../../src/errors/errors.js';
-import { parseMetrics, valueOf, type Metrics } from '../support/exposition.js';
+import { Monitor, parseMetrics, valueOf, type Metrics } from '../support/monitor.js';
 import { ENGINE } from '../support/engine.js';
-import { Monitor } from '../support/monitor.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 

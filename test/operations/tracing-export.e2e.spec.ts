@@ -17,7 +17,7 @@ afterEach(async () => {
   await collector.stop();
 });
 
-const PROBE = new URL('../support/loaded-scripts.js', import.meta.url).href;
+const PROBE = new URL('./loaded-scripts.js', import.meta.url).href;
 const isRequest = ({ kind }: ReceivedSpan) => kind === 2;
 const count = (text: string) => service.output.split(text).length - 1;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 
 let service: Service;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/read-config.js';
 import { migrateStore } from '../../src/database/open-store.js';
 import { Snapshot } from '../../src/database/snapshot.js';
-import { runHere } from '../support/cli-in-process.js';
+import { runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createStore } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 const PROCESSES = 3;

@@ -1,5 +1,11 @@
-import { canonical, type Json, type JsonObject } from './json.js';
-import { Place } from './openapi-place.js';
+import {
+  canonical,
+  isObject,
+  pointerTo,
+  valueAt,
+  type Json,
+  type JsonObject,
+} from './published.js';
 
 /** What a document may say beyond the contract; contract/additions.yaml explains the members. */
 export interface Addition {
@@ -64,4 +70,79 @@ function matches(pattern: string, pointer: string): boolean {
     return part === '*' ? '/[^/]*' : `/${part.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')}`;
   });
   return new RegExp(`^${expressions.join('')}$`).test(pointer);
+}
+
+const OPERATION = /^\/paths\/[^/]+\/(get|put|post|delete|options|head|patch|trace)$/;
+const SET = /\/(required|enum|tags|security)$/;
+/** Objects whose members have names of the author's choice, which mean nothing to OpenAPI. */
+const MAP = /\/(paths|responses|headers|content|examples|schemas|securitySchemes|properties)$/;
+
+/** What OpenAPI 3.1.0 and JSON Schema 2020-12 take an absent member for. */
+const DEFAULTS: Readonly<Record<string, readonly string[]>> = {
+  parameters: ['[]'],
+  tags: ['[]'],
+  required: ['false', '[]'],
+  deprecated: ['false'],
+  allowEmptyValue: ['false'],
+  additionalProperties: ['true', '{}'],
+};
+
+/** A place in an OpenAPI document, and what it means. */
+export class Place {
+  /**
+   * @param root the document, which references point into
+   * @param at the JSON pointer of the place
+   * @param isNamed whether the last name of the pointer is of the author's choice
+   */
+  constructor(
+    readonly root: JsonObject,
+    readonly at: string,
+    readonly value: Json,
+    private readonly isNamed = false,
+  ) {}
+
+  /** What a reference stands for, at its own place; members beside a `$ref` are added to it. */
+  resolve(): Place {
+    if (!isObject(this.value) || typeof this.value.$ref !== 'string') return this;
+    const { $ref, ...beside } = this.value;
+    const target = valueAt(this.root, decodeURIComponent($ref.replace(/^#/, '')));
+    if (!isObject(target)) return this;
+    return new Place(this.root, this.at, { ...target, ...beside }, this.isNamed).resolve();
+  }
+
+  /** The members that a meaning is made of, none that only says a default; of a scalar, undefined. */
+  members(): Map<string, Place> | undefined {
+    const { value } = this;
+    if (Array.isArray(value)) {
+      const isSet = !this.isNamed && SET.test(this.at);
+      return this.places(value.map((item, i) => [isSet ? canonical(item) : String(i), item]));
+    }
+    if (!isObject(value)) return undefined;
+    const entries = Object.entries(this.withSecurity(value));
+    if (this.isMap()) return this.places(entries);
+    return this.places(entries.filter(([key, item]) => !DEFAULTS[key]?.includes(canonical(item))));
+  }
+
+  /** The security of the document is that of every operation which has none of its own. */
+  private withSecurity(value: JsonObject): JsonObject {
+    const { security, ...rest } = value;
+    if (this.at === '') return rest;
+    const inherited = this.root.security;
+    const inherits = OPERATION.test(this.at) && security === undefined && inherited !== undefined;
+    return inherits ? { ...rest, security: inherited } : value;
+  }
+
+  private places(entries: [string, Json][]): Map<string, Place> {
+    const isMap = this.isMap();
+    return new Map(
+      entries.map(([name, item]) => [
+        name,
+        new Place(this.root, pointerTo(this.at, name), item, isMap),
+      ]),
+    );
+  }
+
+  private isMap(): boolean {
+    return !this.isNamed && isObject(this.value) && MAP.test(this.at);
+  }
 }

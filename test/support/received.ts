@@ -1,4 +1,7 @@
-import { conforms } from './answers.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { ERRORS } from '../../src/errors/errors.js';
+import { isObject, pointerTo, published, valueAt } from './published.js';
 
 /** A request as the tests write it; by default a POST to `/plants`. */
 export interface Sent {
@@ -35,4 +38,92 @@ export function receive(
   if (isInterface) conforms({ method, path, status, headers: new Headers(headers), text });
   const isJson = headers['content-type']?.startsWith('application/json') && text !== '';
   return { status, headers, text, body: isJson ? (JSON.parse(text) as unknown) : undefined };
+}
+
+/** How often each answer came, by its status and text. */
+export function tally(answers: Received[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, text } of answers) {
+    const key = `${status} ${text}`;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** An answer of the service, and the method and path that it answers. */
+export interface Answer {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+// Only the schemas within the document are JSON Schema, so Ajv must not judge the whole as one.
+const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false });
+addFormats.default(ajv);
+ajv.addSchema(published, 'openapi.json');
+const validators = new Map<string, ValidateFunction>();
+
+/**
+ * Holds an answer against the published document: its status is documented, its headers are there,
+ * its media type is `application/json`, and its body fits the schema and has nothing beyond it. On
+ * a path or a method that the document does not have, the answer must be an Error, without its body
+ * where the method is HEAD (RFC 9110, section 9.3.2).
+ *
+ * @throws Error which names the answer and what is wrong with it
+ */
+export function conforms(answer: Answer): void {
+  const problems = problemsOf(answer);
+  if (problems.length === 0) return;
+  const { method, path, status, text } = answer;
+  throw new Error(`${method} ${path} answered ${status} ${text}: ${problems.join('; ')}`);
+}
+
+function problemsOf({ method, path, status, headers, text }: Answer): string[] {
+  const [pathname = ''] = path.split('?', 1);
+  const operation = pointerTo(pointerTo('/paths', pathname), method.toLowerCase());
+  // About how a request was sent, whatever it asks for (RFC 9112, section 6.1).
+  const isNoSuchCoding = status === 501 && text.includes(`"error":${ERRORS.NO_SUCH_CODING.error},`);
+  if (valueAt(published, operation) === undefined || isNoSuchCoding) {
+    const wrong = status < 400 ? [`${status} is documented nowhere`] : [];
+    if (method === 'HEAD' && text === '') return wrong;
+    return [...wrong, ...bodyProblems('/components/schemas/Error', headers, text)];
+  }
+  const at = `${operation}/responses/${status}`;
+  const response = valueAt(published, at);
+  if (response === undefined) return [`the status ${status} is not documented`];
+  const content = `${at}/content/application~1json/schema`;
+  return [...missingHeaders(at, headers), ...bodyProblems(content, headers, text)];
+}
+
+function missingHeaders(at: string, headers: Headers): string[] {
+  const documented = valueAt(published, `${at}/headers`);
+  const missing = Object.entries(isObject(documented) ? documented : {}).filter(
+    ([name, header]) => isObject(header) && header.required === true && !headers.has(name),
+  );
+  return missing.map(([name]) => `no header ${name}`);
+}
+
+function bodyProblems(schema: string, headers: Headers, text: string): string[] {
+  const mediaType = headers.get('content-type') ?? '';
+  if (mediaType !== 'application/json') return [`the media type is "${mediaType}"`];
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return ['the body is not JSON'];
+  }
+  const validate = validatorOf(schema);
+  return validate(body) ? [] : [ajv.errorsText(validate.errors, { dataVar: 'body' })];
+}
+
+/** A schema is open (it allows members that it does not name); an answer keeps to those it names. */
+function validatorOf(pointer: string): ValidateFunction {
+  const known = validators.get(pointer);
+  if (known) return known;
+  const $ref = `openapi.json#${pointer}`;
+  const validate = ajv.compile({ $ref, unevaluatedProperties: false });
+  validators.set(pointer, validate);
+  return validate;
 }

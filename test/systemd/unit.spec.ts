@@ -28,7 +28,7 @@ async function onMachine(env: Readonly<Record<string, string>>, commands: string
   const lines = variables.map(([name, value]) => `echo ${name}=${value} >>$file\n`).join('');
   const file = 'file=/etc/plant-store/plant-store.env\n';
   writeFileSync(join(folder, 'commands'), `${file}${lines}${commands}`);
-  const machine = ['sh', 'test/support/systemd-machine.sh', folder];
+  const machine = ['sh', 'test/systemd/machine.sh', folder];
   await promisify(execFile)('unshare', [...NAMESPACES, ...machine]);
   const log = join(folder, 'log');
   return {

@@ -1,5 +1,5 @@
-import { HEADER, seconds, type Forger } from './forger.js';
-import { AUDIENCE } from './identity-provider.js';
+import { HEADER, seconds, type Forger } from '../support/forger.js';
+import { AUDIENCE } from '../support/identity-provider.js';
 
 /** What a token is called among the tests, and how it is made. */
 export type NamedToken = readonly [name: string, token: (f: Forger) => string];

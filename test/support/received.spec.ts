@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { conforms, type Answer } from './answers.js';
+import { conforms, type Answer } from './received.js';
 
 const JSON_TYPE = { 'content-type': 'application/json', 'x-request-id': 'r-1' };
 const CHALLENGE = { ...JSON_TYPE, 'www-authenticate': 'Bearer realm="plant-store"' };

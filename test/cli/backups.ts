@@ -1,10 +1,11 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
 import { readConfig } from '../../src/config/read-config.js';
 import { migrateStore } from '../../src/database/open-store.js';
-import type { Ran } from './cli.js';
-import { runHere } from './cli-in-process.js';
-import { createStore } from './engine.js';
-import { SqliteStore } from './sqlite-store.js';
-import type { StoredPlant, TemporaryStore } from './temporary-store.js';
+import { runHere, type Ran } from '../support/cli.js';
+import { createStore } from '../support/engine.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+import type { StoredPlant, TemporaryStore } from '../support/temporary-store.js';
 
 /** One more than the highest id. */
 export const END = 2n ** 63n;
@@ -75,4 +76,23 @@ export function fillWith(count: number): string {
     INSERT INTO plants (id, name, tag, created_by, created_at)
     SELECT (i - 1000) * 9223372036854 + 3, 'plant ' || i, CASE WHEN i % 7 > 0 THEN 't' || i % 7 END,
       'token:1', 1763700000000 + i FROM row`;
+}
+
+/** What is backed up; new for each test of a file that calls `makeStores`. */
+export let source: SqliteStore;
+/** Where it is restored to: of the engine under test. */
+export let target: TemporaryStore;
+/** Where the backup goes, in the source's folder. */
+export let file: string;
+
+/** Makes `source` and `target` before each test of the file, and removes them after it. */
+export function makeStores(): void {
+  beforeEach(async () => {
+    [source, target] = [await createSource(), await createTarget()];
+    file = join(source.folder, 'backup.sqlite');
+  });
+  afterEach(async () => {
+    await source.remove();
+    await target.remove();
+  });
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs commands on a systemd of their own: process 1 of new namespaces, over this machine's files, whose changes
 # go to memory. The service is installed there as docs/operating.md says. By root, in the checkout:
-#   unshare --mount --pid --fork --cgroup --ipc --uts --kill-child sh test/support/systemd-machine.sh FOLDER
+#   unshare --mount --pid --fork --cgroup --ipc --uts --kill-child sh test/systemd/machine.sh FOLDER
 # FOLDER/commands are run; what they print is in FOLDER/output, what the service logs in FOLDER/log.
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
