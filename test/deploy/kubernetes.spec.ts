@@ -17,7 +17,7 @@ const KUBERNETES = 'deploy/kubernetes';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A pod, as far as tests look at it. */
+/** The parts of a pod that the tests read. */
 interface Pod {
   readonly metadata: { readonly labels: Labels };
   readonly spec: {
@@ -114,11 +114,11 @@ describe('the service on Kubernetes', () => {
     ['startupProbe', '/livez'],
     ['livenessProbe', '/livez'],
     ['readinessProbe', '/readyz'],
-  ] as const)('%s asks %s', (probe, path) => {
+  ] as const)('%s requests %s', (probe, path) => {
     expect(CONTAINER[probe]?.httpGet).toEqual({ path, port: 'management' });
   });
 
-  it('has more time to stop than it may take', () => {
+  it('has enough time to stop', () => {
     expect(CONFIG.shutdownDelay).toBeGreaterThan(0);
     const { terminationGracePeriodSeconds: seconds = 30 } = SERVICE.spec;
     expect(seconds * 1_000).toBeGreaterThan(longestStop(CONFIG));
@@ -129,7 +129,7 @@ describe('the service on Kubernetes', () => {
     ['service/service.yaml', 'selector', false],
     ['service/pod-disruption-budget.yaml', 'selector.matchLabels', false],
     ['service/network-policy.yaml', 'podSelector.matchLabels', true],
-  ])('%s selects its pods; those of the Jobs too: %s %s', (path, field, both) => {
+  ])('%s selects the pods of the service by %s; those of the Jobs: %s', (path, field, both) => {
     const names = ['spec', ...field.split('.')];
     const labels = names.reduce<unknown>(
       (value, name) => (value as Record<string, unknown>)[name],
@@ -145,7 +145,7 @@ describe.each([
   ['the Job', MIGRATE],
   ['the CronJob', BACKUP],
 ])('a pod of %s', (_name, { spec }) => {
-  it('runs as the user of the image, may do nothing, and can write nowhere', () => {
+  it('runs as the user of the image, without privileges, on a read-only file system', () => {
     const user = `${spec.securityContext.runAsUser}:${spec.securityContext.runAsGroup}`;
     expect(textsOf(stagesOf(read('Dockerfile')).at(-1) ?? [], 'USER')).toEqual([user]);
     expect(spec).toMatchObject({
@@ -164,7 +164,7 @@ describe.each([
     });
   });
 
-  it('has the address of the store from the Secret, as a file', () => {
+  it('reads the address of the store from the Secret, as a file', () => {
     const { env, volumeMounts } = spec.containers[0];
     const [{ mountPath, name }] = volumeMounts;
     expect(env).toEqual([{ name: 'DATABASE_URL_FILE', value: `${mountPath}/database-url` }]);
@@ -174,7 +174,7 @@ describe.each([
 });
 
 describe('the CronJob', () => {
-  it('makes a backup on its volume, where a command may write', () => {
+  it('writes a backup to its volume', () => {
     const [container] = BACKUP.spec.containers;
     const [, { name, mountPath } = { name: '', mountPath: '' }] = container.volumeMounts;
     expect(container.args?.at(-1)).toContain(`node dist/src/cli.js backup "${mountPath}/plants-`);
@@ -188,7 +188,7 @@ describe('the CronJob', () => {
 });
 
 describe('kustomize', () => {
-  it('has every manifest in a kustomization, and no Secret in any', () => {
+  it('includes every manifest, and no Secret', () => {
     const kustomizations = manifests().filter((path) => path.endsWith('kustomization.yaml'));
     const listed = kustomizations.flatMap((path) => [
       path,

@@ -16,7 +16,7 @@ import {
 } from '../support/published.js';
 
 describe('openapi.json', () => {
-  it('says what the contract says, and beyond it only what the additions name', () => {
+  it('equals the contract, except for the listed additions', () => {
     expect(differences(contract, published, additions)).toEqual([]);
   });
 
@@ -34,7 +34,7 @@ const ID = '/components/schemas/NewPlant/properties/id';
 const ERROR = '/components/schemas/Error';
 const NEITHER = 'is neither in the contract nor an addition';
 
-/** A copy of the published document with something else at a JSON pointer; undefined removes. */
+/** A copy of the published document with another value at a JSON pointer; undefined removes it. */
 function changed(pointer: string, value: Json | undefined, document = published): JsonObject {
   const copy = structuredClone(document);
   const parent = valueAt(copy, parentOf(pointer));
@@ -49,7 +49,7 @@ function parentOf(pointer: string): string {
   return pointer.slice(0, pointer.lastIndexOf('/'));
 }
 
-/** The pointers of all that is no object in the contract, but its security: it stands elsewhere. */
+/** Pointers to everything but objects in the contract, except its security, which has another place. */
 function leaves(value: Json = contract, at = ''): string[] {
   if (!isObject(value)) return at.startsWith('/security') ? [] : [at];
   return Object.entries(value).flatMap(([name, item]) => leaves(item, pointerTo(at, name)));
@@ -90,7 +90,7 @@ describe('differences', () => {
     [`${PLANT}/additionalProperties`, false, `${PLANT}/additionalProperties: ${NEITHER}`],
     [`${PLANT}/properties/tag`, undefined, `${PLANT}/properties: lacks tag`],
     [`${PLANT}/properties/label`, { type: 'string' }, `${PLANT}/properties/label: ${NEITHER}`],
-    // Fields that are called like texts which may be added, or like a member with a default.
+    // Fields with the names of permitted additions, or of members with defaults.
     [`${PLANT}/properties/description`, {}, `${PLANT}/properties/description: ${NEITHER}`],
     [`${PLANT}/properties/examples`, {}, `${PLANT}/properties/examples: ${NEITHER}`],
     [`${PLANT}/properties/required`, false, `${PLANT}/properties/required: ${NEITHER}`],
@@ -120,14 +120,14 @@ describe('differences', () => {
     ]);
   });
 
-  it.each(leaves())('notices when %s is gone, or is something else', (pointer) => {
+  it.each(leaves())('notices when %s is missing or different', (pointer) => {
     for (const value of [undefined, 'something else']) {
       const found = differences(contract, changed(pointer, value), additions);
       expect(found).toContainEqual(expect.stringMatching(`^${parentOf(pointer)}`));
     }
   });
 
-  it('holds the shape of an addition', () => {
+  it('checks the shape of an addition', () => {
     const headers = `${POST}/responses/401/headers`;
     expect(differences(contract, changed(headers, undefined), additions)).toContain(
       `${POST}/responses/401: lacks headers`,
@@ -149,13 +149,13 @@ describe('differences', () => {
     ['a schema in place', inlined(`${POST}/requestBody/content/application~1json/schema`)],
     ['an added schema in place', inlined(`${POST}/responses/401/content/application~1json/schema`)],
     ['no empty list of parameters', changed(`${POST}/parameters`, undefined)],
-    ['a default that is said', changed(`${POST}/deprecated`, false)],
+    ['an explicit default', changed(`${POST}/deprecated`, false)],
     ['an open schema', changed(`${PLANT}/additionalProperties`, true)],
     [
-      'the security of the operation said of the whole document',
+      'the security of the operation on the whole document',
       changed('/security', [{ bearerAuth: [] }], changed(`${POST}/security`, undefined)),
     ],
-  ])('takes %s for the same', (_what, document) => {
+  ])('accepts %s as equal', (_what, document) => {
     expect(document).not.toStrictEqual(published);
     expect(differences(contract, document, additions)).toEqual([]);
   });
@@ -166,7 +166,7 @@ function inlined(pointer: string): JsonObject {
   return changed(pointer, valueAt(published, $ref.slice(1)));
 }
 
-/** The document with every object's members and every list the other way round. */
+/** The document with the members of every object, and every list, in reverse. */
 function reversed<T extends Json>(value: T): T;
 function reversed(value: Json): Json {
   if (Array.isArray(value)) return value.map((item) => reversed(item)).reverse();

@@ -11,7 +11,7 @@ afterEach(() => fuzzer?.subject.service.remove());
 it.each([
   ['TCP', false],
   ['TLS', true],
-])(`${CONNECTIONS} connections over %s that do what they should not`, async (_name, isTls) => {
+])(`${CONNECTIONS} faulty connections over %s: no finding`, async (_name, isTls) => {
   fuzzer = await Fuzzer.start(1, isTls);
   await fuzzer.round(CONNECTIONS);
   expect(fuzzer.findings).toEqual([]);

@@ -14,18 +14,18 @@ import type { TemporaryStore } from '../support/temporary-store.js';
 const RESTARTS = rounds(3, 20);
 const CLIENTS = 16;
 
-/** A service behind the proxy: the port that it serves on, and who looks at its management. */
+/** A service behind the proxy: its port, and a monitor of its management port. */
 interface Backend {
   readonly port: number;
   readonly monitor: Monitor;
 }
 
-/** Milliseconds between two looks at a backend. */
+/** Milliseconds between two readiness checks of a backend. */
 const INTERVAL = 100;
 
 /**
- * A reverse proxy that sends requests to the backends that say they are ready, over connections that
- * it keeps; it repeats nothing. A request that a backend breaks off is answered with 502.
+ * A reverse proxy. It sends requests to the ready backends over keep-alive connections and retries
+ * nothing. It answers 502 if a backend breaks the connection.
  */
 class ReverseProxy {
   private readonly agent = new Agent({ keepAlive: true });
@@ -61,14 +61,14 @@ class ReverseProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Sends requests to a backend whenever it is ready; resolves once it is for the first time. */
+  /** Adds a backend. Resolves once it is ready for the first time. */
   async add(backend: Backend): Promise<void> {
     this.backends.add(backend);
     await this.look(backend);
     while (!this.ready.has(backend)) await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
-  /** Forgets a backend that is gone. */
+  /** Removes a backend. */
   remove(backend: Backend): void {
     this.backends.delete(backend);
     this.ready.delete(backend);
@@ -104,9 +104,9 @@ afterEach(async () => {
 
 type Running = readonly [ServiceProcess, Backend];
 
-/** Starts a service behind the proxy; resolves once it is sent requests. */
+/** Starts a service behind the proxy. Resolves once it gets requests. */
 async function start(token?: string): Promise<Running> {
-  // The delay is longer than the proxy takes to learn that a service stops.
+  // The delay is longer than the proxy takes to notice that a service stops.
   const env = { MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '1s' };
   const service = await ServiceProcess.start({ store, env, ...(token && { token }) });
   services.add(service);

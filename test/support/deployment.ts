@@ -8,17 +8,17 @@ import { read } from './published.js';
 
 const KNOWN = VARIABLES.flatMap(({ name, mask }) => (mask ? [name, `${name}_FILE`] : [name]));
 
-/** The address that the deployments keep in a file. */
+/** The database URL that the deployments keep in a file. */
 const ADDRESS = 'postgres://plants:secret@postgres:5432/plants';
 
 /** The image's own variables. */
 export const IMAGE_ENV = pairsOf(textsOf(stagesOf(read('Dockerfile')).at(-1) ?? [], 'ENV'));
 
 /**
- * The configuration that the service reads from a deployment's environment, DATABASE_URL_FILE being
- * there.
+ * The configuration that the service reads from a deployment's environment. DATABASE_URL_FILE is
+ * replaced by a file that exists.
  *
- * @throws Error where there is a variable that the service does not know, or a bad value
+ * @throws Error for a variable that the service does not know, or a bad value
  */
 export function deployedConfig(env: Readonly<Record<string, string>>): Config {
   const unknown = Object.keys(env).filter((name) => !KNOWN.includes(name));
@@ -34,7 +34,7 @@ export function deployedConfig(env: Readonly<Record<string, string>>): Config {
   }
 }
 
-/** Milliseconds that a service with this configuration may take to stop. */
+/** The longest stop with this configuration, in milliseconds. */
 export function longestStop({ shutdownDelay, shutdownTimeout }: Config): number {
   return shutdownDelay + shutdownTimeout;
 }
@@ -45,13 +45,13 @@ export function variablesOf(text: string): Record<string, string> {
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
 }
 
-/** An instruction of a Dockerfile: `COPY` and what follows it, as one line. */
+/** An instruction of a Dockerfile: its name, and the rest as one line. */
 export interface Instruction {
   readonly name: string;
   readonly text: string;
 }
 
-/** The instructions of each stage of a Dockerfile, the last stage's last; `ARG`s before it are `[0]`. */
+/** The instructions of each stage of a Dockerfile in order. `[0]` has the `ARG`s before the first. */
 export function stagesOf(dockerfile: string): Instruction[][] {
   const lines = dockerfile
     .replaceAll(/^#.*\n/gm, '')
@@ -66,12 +66,12 @@ export function stagesOf(dockerfile: string): Instruction[][] {
   return stages;
 }
 
-/** What follows every instruction of a name. */
+/** The texts of all instructions of a name. */
 export function textsOf(stage: readonly Instruction[], name: string): string[] {
   return stage.filter((instruction) => instruction.name === name).map(({ text }) => text);
 }
 
-/** The `name=value` pairs of an instruction, such as those of ENV and LABEL. */
+/** The `name=value` pairs of instructions such as ENV and LABEL. */
 export function pairsOf(texts: readonly string[]): Record<string, string> {
   const pairs = texts.join(' ').matchAll(/([\w.]+)=(?:"([^"]*)"|(\S*))/g);
   return Object.fromEntries(

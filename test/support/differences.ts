@@ -7,7 +7,7 @@ import {
   type JsonObject,
 } from './published.js';
 
-/** What a document may say beyond the contract; contract/additions.yaml explains the members. */
+/** What a document may have besides the contract; contract/additions.yaml explains the members. */
 export interface Addition {
   readonly name: string;
   readonly at: string;
@@ -16,12 +16,11 @@ export interface Addition {
 }
 
 /**
- * Compares the meaning of an OpenAPI document with that of its contract, both ways: whether a schema
- * is referred to or written in place does not matter, nor does the order of members. The contract
- * must not refer to itself in a circle.
+ * Compares the meaning of an OpenAPI document with its contract in both directions. References and the
+ * order of members make no difference. The contract must have no circular references.
  *
- * @returns a line for every difference, which starts with the JSON pointer of its place in the
- *   document, and one for every addition that matches nothing; none where all is well
+ * @returns a line for every difference, with the JSON pointer of its place in the document first, and
+ *   one for every addition that matches nothing
  */
 export function differences(
   contract: JsonObject,
@@ -74,10 +73,10 @@ function matches(pattern: string, pointer: string): boolean {
 
 const OPERATION = /^\/paths\/[^/]+\/(get|put|post|delete|options|head|patch|trace)$/;
 const SET = /\/(required|enum|tags|security)$/;
-/** Objects whose members have names of the author's choice, which mean nothing to OpenAPI. */
+/** Objects whose members have free names, without a meaning in OpenAPI. */
 const MAP = /\/(paths|responses|headers|content|examples|schemas|securitySchemes|properties)$/;
 
-/** What OpenAPI 3.1.0 and JSON Schema 2020-12 take an absent member for. */
+/** Defaults of absent members in OpenAPI 3.1.0 and JSON Schema 2020-12. */
 const DEFAULTS: Readonly<Record<string, readonly string[]>> = {
   parameters: ['[]'],
   tags: ['[]'],
@@ -90,9 +89,9 @@ const DEFAULTS: Readonly<Record<string, readonly string[]>> = {
 /** A place in an OpenAPI document, and what it means. */
 export class Place {
   /**
-   * @param root the document, which references point into
+   * @param root the document, for references
    * @param at the JSON pointer of the place
-   * @param isNamed whether the last name of the pointer is of the author's choice
+   * @param isNamed whether the last name of the pointer is a free name
    */
   constructor(
     readonly root: JsonObject,
@@ -101,7 +100,7 @@ export class Place {
     private readonly isNamed = false,
   ) {}
 
-  /** What a reference stands for, at its own place; members beside a `$ref` are added to it. */
+  /** Replaces a reference by its target, plus the members beside the `$ref`. */
   resolve(): Place {
     if (!isObject(this.value) || typeof this.value.$ref !== 'string') return this;
     const { $ref, ...beside } = this.value;
@@ -110,7 +109,7 @@ export class Place {
     return new Place(this.root, this.at, { ...target, ...beside }, this.isNamed).resolve();
   }
 
-  /** The members that a meaning is made of, none that only says a default; of a scalar, undefined. */
+  /** The members without explicit defaults; undefined for a scalar. */
   members(): Map<string, Place> | undefined {
     const { value } = this;
     if (Array.isArray(value)) {
@@ -123,7 +122,7 @@ export class Place {
     return this.places(entries.filter(([key, item]) => !DEFAULTS[key]?.includes(canonical(item))));
   }
 
-  /** The security of the document is that of every operation which has none of its own. */
+  /** Adds the security of the document to an operation without its own. */
   private withSecurity(value: JsonObject): JsonObject {
     const { security, ...rest } = value;
     if (this.at === '') return rest;

@@ -10,11 +10,11 @@ export interface Readiness {
   readonly details: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Who looks at a service over its management port. */
+/** A client of a service's management port. */
 export class Monitor {
   constructor(readonly port: number) {}
 
-  /** The monitor of a service, by what it printed. */
+  /** The monitor of a service, by the address that it printed. */
   static of({ printed }: { readonly printed: string }): Monitor {
     return new Monitor(Number(/Management: http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]));
   }
@@ -38,7 +38,7 @@ export class Monitor {
     return { status, failed: Object.keys(error), details };
   }
 
-  /** Asks until the answer is this one: a status, and the checks that failed. */
+  /** Polls /readyz until it has this status and these failed checks. */
   async until(status: number, ...failed: string[]): Promise<Readiness> {
     for (;;) {
       const answer = await this.ready();
@@ -48,7 +48,7 @@ export class Monitor {
     }
   }
 
-  /** How often a token was looked up so far: once for each request that has come in with one. */
+  /** Number of token lookups so far: one for each request with a token. */
   async lookups(): Promise<number> {
     const counts = (await this.metrics()).get('plant_store_token_cache_lookups_total')?.samples;
     return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0);
@@ -61,7 +61,7 @@ export class Monitor {
   }
 }
 
-/** A metric as it was exposed: its samples by their text, such as `requests_total{status="200"}`. */
+/** An exposed metric: its samples by name and labels, such as `requests_total{status="200"}`. */
 export interface Exposed {
   readonly help: string;
   readonly type: string;
@@ -81,7 +81,7 @@ const PARTS: Readonly<Record<string, RegExp>> = { histogram: /^_(bucket|sum|coun
 /**
  * Reads Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats), strictly.
  *
- * @throws Error which has the line that is wrong
+ * @throws Error with the wrong line
  */
 export function parseMetrics(text: string): Metrics {
   if (!text.endsWith('\n')) throw new Error('the last line does not end');
@@ -112,7 +112,7 @@ function addSample(line: string, name: string, metric?: Exposed): void {
   metric.samples.set(sample + labels, number);
 }
 
-/** The value of a sample; 0 where there is none. */
+/** The value of a sample; 0 if missing. */
 export function valueOf(metrics: Metrics, sample: string): number {
   const name = sample.replace(/\{.*/, '');
   const metric = metrics.get(name) ?? metrics.get(name.replace(/_(bucket|sum|count)$/, ''));

@@ -1,12 +1,12 @@
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** What a span says of another one. */
+/** A reference to a span. */
 export interface Link {
   readonly traceId: string;
   readonly spanId: string;
 }
 
-/** A span, as OTLP has it (opentelemetry-proto, trace/v1/trace.proto); times in nanoseconds. */
+/** A span of OTLP (opentelemetry-proto, trace/v1/trace.proto). Times in nanoseconds. */
 export interface ReceivedSpan extends Link {
   readonly traceState: string;
   readonly parent: string;
@@ -20,7 +20,7 @@ export interface ReceivedSpan extends Link {
   /** 0: unset, 2: error. */
   readonly status: number;
   readonly message: string;
-  /** The attributes of who sent it. */
+  /** The attributes of the sender. */
   readonly resource: Attributes;
 }
 
@@ -92,14 +92,14 @@ function asBytes(value: Field): Buffer {
   return value;
 }
 
-/** A field as it is on the wire: a number (varint, fixed32, fixed64) or bytes. */
+/** A field on the wire: a number (varint, fixed32, fixed64) or bytes. */
 export type Field = bigint | Buffer;
 
 /**
- * A protobuf message (protobuf.dev/programming-guides/encoding): the values of each field number, in
- * their order.
+ * Reads a protobuf message (protobuf.dev/programming-guides/encoding): the values of each field number
+ * in order.
  *
- * @throws Error where it is none
+ * @throws Error if it is malformed
  */
 export function readMessage(bytes: Buffer): Map<number, Field[]> {
   const fields = new Map<number, Field[]>();

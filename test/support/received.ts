@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { ERRORS } from '../../src/errors/errors.js';
 import { isObject, pointerTo, published, valueAt } from './published.js';
 
-/** A request as the tests write it; by default a POST to `/plants`. */
+/** A request; by default a POST to `/plants`. */
 export interface Sent {
   readonly method?: string;
   readonly path?: string;
@@ -11,22 +11,22 @@ export interface Sent {
   readonly body?: string | Buffer;
 }
 
-/** An answer as it came; `body` is the JSON text read, undefined where the answer is not JSON. */
+/** An answer. `body` is the parsed JSON; undefined if the answer is not JSON. */
 export interface Received {
   readonly status: number;
-  /** By name in lower case; those that came several times are joined by a comma. */
+  /** By name in lower case. Repeated ones are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly body: unknown;
 }
 
-/** Paths of the document and its UI, which the document itself does not describe. */
+/** Paths of the document and its UI. The document does not describe them. */
 const DOCUMENT = /^\/(docs|openapi\.)/;
 
 /**
- * Every answer to a test comes through here, and is held against the published document.
+ * Makes an answer, after a check against the published document. Every answer in a test passes here.
  *
- * @throws Error where the answer does not conform
+ * @throws Error if the answer does not conform
  */
 export function receive(
   { method, path }: { readonly method: string; readonly path: string },
@@ -40,7 +40,7 @@ export function receive(
   return { status, headers, text, body: isJson ? (JSON.parse(text) as unknown) : undefined };
 }
 
-/** How often each answer came, by its status and text. */
+/** Counts answers by status and text. */
 export function tally(answers: Received[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, text } of answers) {
@@ -50,7 +50,7 @@ export function tally(answers: Received[]): Record<string, number> {
   return counts;
 }
 
-/** An answer of the service, and the method and path that it answers. */
+/** An answer of the service, and the request's method and path. */
 export interface Answer {
   readonly method: string;
   readonly path: string;
@@ -59,19 +59,18 @@ export interface Answer {
   readonly text: string;
 }
 
-// Only the schemas within the document are JSON Schema, so Ajv must not judge the whole as one.
+// Only the schemas in the document are JSON Schema, so Ajv must not validate the whole.
 const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false });
 addFormats.default(ajv);
 ajv.addSchema(published, 'openapi.json');
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * Holds an answer against the published document: its status is documented, its headers are there,
- * its media type is `application/json`, and its body fits the schema and has nothing beyond it. On
- * a path or a method that the document does not have, the answer must be an Error, without its body
- * where the method is HEAD (RFC 9110, section 9.3.2).
+ * Checks an answer against the published document: a documented status, the required headers, the
+ * media type `application/json`, and a body with the members of the schema only. On an unknown path or
+ * method the answer must be an Error, without a body for HEAD (RFC 9110, section 9.3.2).
  *
- * @throws Error which names the answer and what is wrong with it
+ * @throws Error that names the answer and the problems
  */
 export function conforms(answer: Answer): void {
   const problems = problemsOf(answer);
@@ -83,7 +82,7 @@ export function conforms(answer: Answer): void {
 function problemsOf({ method, path, status, headers, text }: Answer): string[] {
   const [pathname = ''] = path.split('?', 1);
   const operation = pointerTo(pointerTo('/paths', pathname), method.toLowerCase());
-  // About how a request was sent, whatever it asks for (RFC 9112, section 6.1).
+  // On any path (RFC 9112, section 6.1).
   const isNoSuchCoding = status === 501 && text.includes(`"error":${ERRORS.NO_SUCH_CODING.error},`);
   if (valueAt(published, operation) === undefined || isNoSuchCoding) {
     const wrong = status < 400 ? [`${status} is documented nowhere`] : [];
@@ -118,7 +117,7 @@ function bodyProblems(schema: string, headers: Headers, text: string): string[] 
   return validate(body) ? [] : [ajv.errorsText(validate.errors, { dataVar: 'body' })];
 }
 
-/** A schema is open (it allows members that it does not name); an answer keeps to those it names. */
+/** Compiles a schema. Schemas allow unknown members; answers must not have any. */
 function validatorOf(pointer: string): ValidateFunction {
   const known = validators.get(pointer);
   if (known) return known;
