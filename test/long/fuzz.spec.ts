@@ -6,7 +6,7 @@ import { rounds } from './rounds.js';
 const CONNECTIONS = rounds(400, 2_000);
 
 let fuzzer: Fuzzer | undefined;
-afterEach(() => fuzzer?.subject.service.remove());
+afterEach(() => fuzzer?.service.remove());
 
 it.each([
   ['TCP', false],
