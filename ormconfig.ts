@@ -1,7 +1,6 @@
 import { DataSource } from 'typeorm';
 import { Token } from './src/auth/token.entity.js';
-import { loadEnvironment } from './src/config/environment.js';
-import { readConfig } from './src/config/read-config.js';
+import { loadEnvironment, readConfig } from './src/config/environment.js';
 import { engineOf } from './src/database/open-store.js';
 import { Plant } from './src/plants/plant.entity.js';
 

@@ -1,14 +1,43 @@
-import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { Logger, Module, type DynamicModule } from '@nestjs/common';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { DestinationStream } from 'pino';
-import { AppModule } from './app.module.js';
-import type { Config } from './config/config.js';
+import { Config } from './config/config.js';
+import { DatabaseModule } from './database/database.module.js';
+import { awaitStore } from './database/open-store.js';
+import { ErrorFilter } from './http/answer.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/serve.js';
-import { PlantsService } from './plants/plants.service.js';
+import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
+import { TelemetryModule } from './telemetry/telemetry.module.js';
+
+/** Gives every module the {@link Config}. */
+@Module({})
+class ConfigModule {
+  static forRoot(config: Config): DynamicModule {
+    const providers = [{ provide: Config, useValue: config }];
+    return { module: ConfigModule, global: true, providers, exports: [Config] };
+  }
+}
+
+@Module({})
+class AppModule {
+  /** @param logger where requests are logged */
+  static forRoot(config: Config, logger: ServiceLogger): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.forRoot(config),
+        DatabaseModule.forRoot(config, awaitStore),
+        TelemetryModule.forRoot(config, logger),
+        PlantsModule,
+      ],
+      providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
+    };
+  }
+}
 
 /**
  * The one way to build the application: for main, the tests and the tools.
@@ -21,22 +50,19 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
   const logger = new ServiceLogger(config, log);
-  // Nest would do so itself, but later.
+  // Nest would do so too, but later.
   Logger.overrideLogger(logger);
-  const adapter = new PlantStoreAdapter(config);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, logger),
-    adapter,
+    new PlantStoreAdapter(config),
     {
-      // The body is read by a pipe, behind the guard.
+      // A pipe reads the body, after the guard.
       bodyParser: false,
       abortOnError: false,
       logger,
       ...(keyPair && { httpsOptions: keyPair }),
     },
   );
-  const plants = app.get(PlantsService);
-  adapter.refuseWhile(() => plants.isFull);
   if (config.docs) serveDocument(app, config);
   return app;
 }

@@ -9,5 +9,5 @@ const config: Config = Object.assign(new Config(), {
   logLevel: 'warn',
 });
 const app = await createApp(config);
-await writeFile('openapi.json', `${JSON.stringify(await buildDocument(app, config), null, 2)}\n`);
+await writeFile('openapi.json', `${JSON.stringify(buildDocument(app, config), null, 2)}\n`);
 await app.close();

@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url';
 
 const MIN_NODE_MAJOR = 24;
 
-/** Beside what npm installs, so that whoever could change it could change the code as well. */
+/** Beside the installed packages: whoever can write there can change the code too. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url));
 
-/** What is made is for its user alone: above all SQLite's file and folder, which hold plants and tokens' hashes. */
+/** New files are for their owner alone: SQLite's hold plants and hashes of tokens. */
 const UMASK = 0o077;
 
 /**
- * Ends the process, with a line that says what to do, under a Node.js that is too old for what is loaded
- * next; else has it keep what it compiles for the next start, where it may write there.
+ * Prepares Node.js before the program is loaded: new files are private, compiled code is kept for the next start.
+ * Exits if Node.js is too old to load the program, and says what to do.
  */
 export function prepareNode(): void {
   if (Number.parseInt(process.versions.node) >= MIN_NODE_MAJOR) {

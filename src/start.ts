@@ -1,73 +1,76 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import type { Server } from 'node:https';
-import { createServer } from 'node:net';
+import type { Server as TlsServer } from 'node:https';
+import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { announce, announceManagement, announceStore } from './announce.js';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from './app.js';
-import { loadEnvironment } from './config/environment.js';
-import { readConfig } from './config/read-config.js';
+import { TokensService } from './auth/tokens.service.js';
 import type { Config } from './config/config.js';
+import { describeProcess } from './config/describe.js';
+import { loadEnvironment, readConfig } from './config/environment.js';
+import { toExitCode, toOperatorMessage } from './errors/describe.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
-import { startManagement } from './management/start-management.js';
-import { Lifecycle, ThisProcess } from './management/this-process.js';
-import { exitCodeOf, toOperatorMessage } from './errors/describe.js';
-import { notifySystemd } from './notify-systemd.js';
-import { Shutdown, SIGNALS } from './shutdown.js';
+import { Management, type Lifecycle } from './management/management.js';
+import { shutDown } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
 async function start(): Promise<void> {
-  const warnings = loadEnvironment();
+  loadEnvironment();
   const config = readConfig();
-  const listening = Promise.withResolvers<Server>();
-  // From here on: unhandled, the signal would end the process.
+  const listening = Promise.withResolvers<TlsServer>();
+  // Unhandled, the signal would end the process.
   if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise, config);
   Logger.overrideLogger(new ServiceLogger(config));
   logCrashes();
-  for (const warning of warnings) new Logger('Config').warn(warning);
-  // The store may be long in coming, and the first process of a container has no other way to end.
-  for (const signal of SIGNALS) process.on(signal, exit);
-  announceStore(config);
-  const lifecycle = new Lifecycle();
-  const thisProcess = await manage(config, lifecycle);
+  const lifecycle: Lifecycle = { phase: 'starting' };
+  const stop = (signal: NodeJS.Signals): void => {
+    if (lifecycle.phase === 'starting') {
+      new Logger('Shutdown').log(`${signal}: stopped before the service listened`);
+      process.exit(0);
+    }
+    // At Ctrl-C there are two: the terminal sends one to the whole process group, and npm passes its own on.
+    if (lifecycle.phase === 'stopping') return;
+    lifecycle.phase = 'stopping';
+    notifySystemd('STOPPING=1');
+    void shutDown(app, config, signal);
+  };
+  // Opening the store can take a while, and the first process of a container ignores unhandled signals.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  say(describeProcess(config), config);
+  const management = await manage(config, lifecycle);
   const app = await createApp(config);
-  thisProcess?.attach(app);
+  if (management) management.app = app;
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
-  new Shutdown(app, lifecycle, config).listen();
-  for (const signal of SIGNALS) process.off(signal, exit);
-  listening.resolve(app.getHttpServer() as Server);
+  listening.resolve(app.getHttpServer() as TlsServer);
   await announce(app, config);
   notifySystemd('READY=1');
 }
 
-/** Nobody is served yet. */
-function exit(signal: NodeJS.Signals): void {
-  new Logger('Shutdown').log(`${signal}: stopped before the service listened`);
-  process.exit(0);
-}
-
 /**
- * Starts the management listener, if there is to be one, and tells where it is.
+ * Starts the management listener unless it is off, and tells where it is.
  *
- * @throws Error where it cannot listen; the message tells of PORT too where that is in use as well
+ * @throws Error if it cannot listen; the message tells of PORT too if the service cannot listen either
  */
-async function manage(config: Config, lifecycle: Lifecycle): Promise<ThisProcess | undefined> {
+async function manage(config: Config, lifecycle: Lifecycle): Promise<Management | undefined> {
   if (config.managementPort === 'off') return undefined;
-  const thisProcess = new ThisProcess(config, lifecycle);
+  const management = new Management(config, lifecycle);
   try {
-    announceManagement(await startManagement(config, thisProcess), config);
+    await management.listen(config);
+    say(`Management: http://${formatAddress(management.server)}`, config);
   } catch (error) {
-    const other = await listenError(config);
+    const other = await findListenError(config);
     if (other === undefined) throw error;
     const problems = [error, other].map((problem) => toOperatorMessage(problem));
     throw new Error(problems.join(' '), { cause: error });
   }
-  return thisProcess;
+  return management;
 }
 
-/** Why the service itself could not listen: undefined where it could. */
-async function listenError({ port, host, reusePort }: Config): Promise<unknown> {
+/** Why the service itself could not listen; undefined if it could. */
+async function findListenError({ port, host, reusePort }: Config): Promise<unknown> {
   // The kernel would give the probe connections that other processes on the port should have.
   if (reusePort) return undefined;
   const probe = createServer().listen(port, host);
@@ -81,9 +84,51 @@ async function listenError({ port, host, reusePort }: Config): Promise<unknown> 
   }
 }
 
+/** Tells the operator where the service is, and in development how to send it a first plant. */
+async function announce(app: NestExpressApplication, config: Config): Promise<void> {
+  const url = `${speaksTls(config) ? 'https' : 'http'}://${formatAddress(app.getHttpServer())}`;
+  say(`Plant store: ${url}/plants`, config);
+  if (config.docs) say(`Documentation: ${url}/docs`, config);
+  const secret = config.production ? undefined : await app.get(TokensService).createFirst();
+  if (secret === undefined) return;
+  process.stdout.write(
+    '\nThe store has no token yet. Here is one; it is shown only now:\n\n' +
+      `  ${secret}\n\nStore a plant:\n\n` +
+      `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
+      `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
+  );
+}
+
+/** Writes a line for the operator: to the log in production, else to stdout as it is. */
+function say(line: string, { production }: Config): void {
+  if (production) new Logger('PlantStore').log(line);
+  else process.stdout.write(`${line}\n`);
+}
+
+function formatAddress(server: Server): string {
+  const { address, port } = server.address() as AddressInfo;
+  return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+}
+
+/**
+ * Tells systemd that the service is ready or stops (sd_notify(3)), where systemd has asked for it (`Type=notify`).
+ * Node.js has no datagram sockets of a path, so systemd's own program does it; the unit allows that by
+ * `NotifyAccess=all`.
+ */
+function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
+  // Systemd's variable, and no part of the service's configuration.
+  // eslint-disable-next-line no-restricted-properties
+  const { NOTIFY_SOCKET, PATH } = process.env;
+  if (!NOTIFY_SOCKET) return;
+  // The program needs none of the service's secrets.
+  execFile('systemd-notify', [state], { env: { PATH, NOTIFY_SOCKET } }, (error) => {
+    if (error) new Logger('PlantStore').warn(`systemd was not told ${state}: ${error.message}`);
+  });
+}
+
 try {
   await start();
 } catch (error) {
   process.stderr.write(`${toOperatorMessage(error)}\n`);
-  process.exit(exitCodeOf(error));
+  process.exit(toExitCode(error));
 }

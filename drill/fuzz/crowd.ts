@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { newSecret } from '../../src/auth/secret.js';
+import { newSecret } from '../../src/auth/token.entity.js';
 import { Random } from '../random.js';
 
 /** The acts of a client without a token. Texts are Latin-1: a character is a byte. */

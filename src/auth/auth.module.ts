@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { BearerStrategy, JWT_VERIFIER } from './authenticated.js';
+import { BearerStrategy, JWT_VERIFIER } from './bearer.guard.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import { LastUsed } from './last-used.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -19,14 +19,14 @@ const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
     // Loaded only here: without an identity provider jose costs nothing.
     const { JwtVerifier } = await import('./jwt/jwt-verifier.js');
     const verifier = new JwtVerifier(config);
-    // Not before, as an unavailable provider must not delay the start; and the operator's commands,
-    // which never listen, need no keys.
+    // Not earlier: an unavailable provider must not delay the start, and an application that never
+    // listens needs no keys.
     listen$.subscribe(() => verifier.prepare());
     return verifier;
   },
 };
 
-/** Without a decorator, since the operator's commands use the class and must not wait for Nest. */
+/** A class without a decorator: the operator's commands use it and must not wait for Nest to load. */
 const tokensService: FactoryProvider<TokensService> = {
   provide: TokensService,
   inject: [getRepositoryToken(Token)],

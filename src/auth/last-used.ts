@@ -1,27 +1,35 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { WritePath } from '../database/engine.js';
+import { chooseByEngine, WritePath } from '../database/engine.js';
 import { describeError } from '../errors/describe.js';
 
-/** Milliseconds between two writes of the times of last use. */
 const WRITE_INTERVAL_MS = 10_000;
 
+/** Ids of tokens, and when each was last used in milliseconds since 1970. */
+type Uses = readonly (readonly [id: number, time: number])[];
+
 /**
- * Sets when tokens were last used. PostgreSQL locks the rows in order first: services that record one token's use at
- * once take turns.
+ * Sets when tokens were last used. PostgreSQL locks the rows in order first: services that record uses of the same
+ * tokens at once take turns.
  */
-const RECORD = {
-  sqlite: `
-    UPDATE tokens SET last_used_at = uses.value->>1
-    FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
-  postgres: `
-    WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
-    locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
-    UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
-    FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`,
+const RECORD_USES = {
+  sqlite: (manager: EntityManager, uses: Uses) =>
+    manager.query(
+      `UPDATE tokens SET last_used_at = uses.value->>1
+      FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
+      [JSON.stringify(uses)],
+    ),
+  postgres: (manager: EntityManager, uses: Uses) =>
+    manager.query(
+      `WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
+      locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
+      UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
+      FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`,
+      [uses.map(([id]) => id), uses.map(([, time]) => time)],
+    ),
 };
 
-/** Records when each token was last used; it is written to the store in the background, never on a request. */
+/** Records when each token was last used. The store is told in the background, never on a request. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
@@ -30,7 +38,7 @@ export class LastUsed implements OnApplicationShutdown {
 
   constructor(private readonly store: WritePath) {}
 
-  /** A token is used now. */
+  /** The token of this id is used now. */
   record(id: number): void {
     this.used.set(id, Date.now());
     this.timer ??= setTimeout(() => void this.write(), WRITE_INTERVAL_MS).unref();
@@ -46,28 +54,12 @@ export class LastUsed implements OnApplicationShutdown {
     this.used.clear();
     this.timer = undefined;
     if (uses.length === 0) return;
+    const { manager } = this.store;
     try {
-      await recordLastUsed(this.store.manager, uses);
+      await chooseByEngine(manager.dataSource, RECORD_USES)(manager, uses);
     } catch (error) {
-      // A time of last use is worth a line in the log, not a request.
+      // No request fails for a time of last use.
       this.logger.warn(`times of last use were not written: ${describeError(error)}`);
     }
   }
-}
-
-/**
- * Sets when tokens were last used, in milliseconds since 1970.
- *
- * @throws the store's error
- */
-async function recordLastUsed(
-  manager: EntityManager,
-  uses: readonly (readonly [id: number, time: number])[],
-): Promise<void> {
-  if (manager.dataSource.options.type !== 'postgres') {
-    await manager.query(RECORD.sqlite, [JSON.stringify(uses)]);
-    return;
-  }
-  const columns = [uses.map(([id]) => id), uses.map(([, time]) => time)];
-  await manager.query(RECORD.postgres, columns);
 }

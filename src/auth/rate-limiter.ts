@@ -2,16 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
+import { documentHeader, type Headers } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { exchangeOf } from '../http/exchange.js';
-import type { Principal } from './principal.js';
+import type { Principal } from './token-verifier.js';
 
-/** The policy's name in the headers: it counts what one token does. */
-const POLICY = '"token"';
+/** The policy's name in the headers: each token has its own limit. */
+const POLICY_NAME = '"token"';
 
 /**
- * Counts the requests of each principal in this process, and refuses those over RATE_LIMIT. What
- * the library costs is lost in the noise of a measurement (docs/performance.md).
+ * Counts the requests of each principal in this process, and refuses those over RATE_LIMIT. The library's cost
+ * is too small to measure (docs/performance.md).
  */
 @Injectable()
 export class RateLimiter {
@@ -22,10 +23,9 @@ export class RateLimiter {
     if (!rateLimit) return;
     const { requests, seconds } = rateLimit;
     this.limiter = new RateLimiterMemory({ points: requests, duration: seconds });
-    this.policy = `${POLICY};q=${requests};w=${seconds}`;
+    this.policy = `${POLICY_NAME};q=${requests};w=${seconds}`;
   }
 
-  /** Whether an operator has set a limit at all. */
   get isOn(): boolean {
     return this.limiter !== undefined;
   }
@@ -34,14 +34,14 @@ export class RateLimiter {
    * Counts a request, and tells its client what is left in the headers of
    * draft-ietf-httpapi-ratelimit-headers-10: `r` requests for the next `t` seconds.
    *
-   * @throws Fault RATE_LIMITED where nothing is left
+   * @throws Fault RATE_LIMITED if nothing is left
    */
   async count({ id }: Principal, response: Response): Promise<void> {
-    const state = await this.limiter?.consume(id).catch(stateOf);
+    const state = await this.limiter?.consume(id).catch(acceptRefusal);
     if (!state) return;
     const seconds = Math.ceil(state.msBeforeNext / 1_000);
     const exchange = exchangeOf(response);
-    const left = `${POLICY};r=${state.remainingPoints};t=${seconds}`;
+    const left = `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`;
     exchange.headers = ['ratelimit-policy', this.policy ?? '', 'ratelimit', left];
     if (state.consumedPoints <= (this.limiter?.points ?? 0)) return;
     exchange.headers = [...exchange.headers, 'retry-after', String(Math.max(1, seconds))];
@@ -49,8 +49,30 @@ export class RateLimiter {
   }
 }
 
-/** The library rejects with the state itself where nothing is left. */
-function stateOf(rejected: unknown): RateLimiterRes {
+/** The library rejects with the state itself if nothing is left. */
+function acceptRefusal(rejected: unknown): RateLimiterRes {
   if (rejected instanceof RateLimiterRes) return rejected;
   throw rejected;
+}
+
+/**
+ * Documents the headers of a rate limit.
+ *
+ * @param left requests that the example has left
+ * @param required whether every such answer carries them; else only answers of a service with a limit
+ */
+export function rateLimitHeaders(left: number, required: boolean): Headers {
+  const where = required ? '' : '; only where the operator has set one';
+  return {
+    'RateLimit-Policy': documentHeader(
+      `The limit: \`q\` requests in \`w\` seconds${where}`,
+      '"token";q=200;w=1',
+      required,
+    ),
+    RateLimit: documentHeader(
+      `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
+      `"token";r=${left};t=1`,
+      required,
+    ),
+  };
 }

@@ -2,16 +2,16 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hashOf, isSecret, newSecret } from './secret.js';
+import { hashToken, isSecret, newSecret } from './token.entity.js';
 
-/** A secret of no store, made once: what was given out must stay valid from release to release. */
+/** A secret of no store: issued secrets must stay valid from release to release. */
 const KNOWN = 'plant_VAJQlawvy4z8HVxVz8DmmUp4xnqVj6cT0lPFDs';
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('a secret', () => {
-  it('that was given out holds', () => expect(isSecret(KNOWN)).toBe(true));
+  it('that was issued by an earlier release is valid', () => expect(isSecret(KNOWN)).toBe(true));
 
-  it('is plant_, 32 random characters and 6 of a checksum', () => {
+  it('is plant_, 32 random characters and a checksum of 6', () => {
     const secrets = Array.from({ length: 1000 }, newSecret);
     for (const secret of secrets) {
       expect(secret).toMatch(/^plant_[0-9A-Za-z]{38}$/);
@@ -31,9 +31,9 @@ describe('a secret', () => {
     [`${KNOWN}\n`, 'with a line end behind it'],
     [KNOWN.replace('plant_', 'Plant_'), 'with another prefix'],
     [`plant_${'0'.repeat(38)}`, 'with a checksum that is wrong'],
-  ])('%j is none', (text) => expect(isSecret(text)).toBe(false));
+  ])('%j, %s, is invalid', (text) => expect(isSecret(text)).toBe(false));
 
-  it('with any one character changed is none', () => {
+  it('with one character changed is invalid', () => {
     const changes = fc.record({
       at: fc.nat(KNOWN.length - 1),
       to: fc.oneof(
@@ -50,7 +50,7 @@ describe('a secret', () => {
     );
   });
 
-  it('with two neighbours swapped is none', () => {
+  it('with two neighbouring characters swapped is invalid', () => {
     for (let at = 0; at < KNOWN.length - 1; at++) {
       const [a = '', b = ''] = KNOWN.slice(at, at + 2);
       const swapped = KNOWN.slice(0, at) + b + a + KNOWN.slice(at + 2);
@@ -58,7 +58,7 @@ describe('a secret', () => {
     }
   });
 
-  it('has a SHA-256 in hexadecimal digits', () => {
-    expect(hashOf(KNOWN)).toBe(createHash('sha256').update(KNOWN).digest('hex'));
+  it('is hashed by SHA-256, in hexadecimal digits', () => {
+    expect(hashToken(KNOWN)).toBe(createHash('sha256').update(KNOWN).digest('hex'));
   });
 });

@@ -1,37 +1,55 @@
+import { channel } from 'node:diagnostics_channel';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
-import { Repository } from 'typeorm';
-import { Config } from '../config/config.js';
+import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../database/store-health.js';
-import { tokenLookups } from './channels.js';
+import { ERRORS, Fault } from '../errors/errors.js';
 import { LastUsed } from './last-used.js';
-import type { Principal } from './principal.js';
-import { hashOf, isSecret } from './secret.js';
-import { isActive, Token } from './token.entity.js';
-import { TokenLookup } from './token-lookup.js';
+import { hashToken, isActive, isSecret, Token } from './token.entity.js';
 
 /** Milliseconds that a token is accepted without a lookup: a revoked one works for so long. */
 const CACHE_TTL_MS = 4_000;
 /** Milliseconds after which a token that is used is looked up again, while it is still accepted. */
 const REFRESH_AFTER_MS = 2_000;
-const MAX_CACHED = 10_000;
+const MAX_CACHED_TOKENS = 10_000;
+/** Tokens that may wait for the next query; beyond that the service is overloaded. */
+const MAX_WAITING_TOKENS = 1_024;
 
-/** A token that the store has, or had when it was asked, and its holder: made once a lookup, not once a request. */
+/** Who sends a request; `request.user` holds it. */
+export interface Principal {
+  /**
+   * Kept with each plant that it creates, and never given to anyone else: `token:3` is the token
+   * whose id is 3, `jwt:alice` whoever the identity provider calls `alice` (`sub`).
+   */
+  readonly id: string;
+  /** What an operator calls it, for the log. */
+  readonly name: string;
+}
+
+/** A token of the service's own was looked for in the cache: hit, or miss, for which the store is asked. */
+export interface TokenLookupEvent {
+  readonly result: 'hit' | 'miss';
+}
+
+/** Publishes each {@link TokenLookupEvent}. */
+export const tokenLookups = channel<TokenLookupEvent>('plant-store.auth.lookup');
+
+/** A token as the store has it, and its holder: made once a lookup, not once a request. */
 interface Known {
   readonly token: Token;
   readonly principal: Principal;
   /** By performance.now(), which no clock that is set changes. A slow answer is as old as its question. */
   readonly askedAt: number;
-  /** When it expires, likewise. */
+  /** When it expires, by performance.now(). */
   readonly endsAt: number;
 }
 
-/** Tells whether a secret is that of an active token: the service's side. */
+/** Finds the holders of the service's own tokens. */
 @Injectable()
 export class TokenVerifier {
-  private readonly cache = new LRUCache<string, Known>({ max: MAX_CACHED });
-  /** Of tokens that were known before, which never wait behind forged ones. */
+  private readonly cache = new LRUCache<string, Known>({ max: MAX_CACHED_TOKENS });
+  /** Looks up tokens that were known before, so these never wait behind forged ones. */
   private readonly refreshes: TokenLookup;
   private readonly lookups: TokenLookup;
 
@@ -39,30 +57,30 @@ export class TokenVerifier {
     @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
     private readonly health: StoreHealth,
-    private readonly config: Config,
   ) {
     this.refreshes = new TokenLookup(tokens);
     this.lookups = new TokenLookup(tokens);
   }
 
   /**
-   * The holder of a secret, or undefined where the secret is malformed, unknown, expired or revoked.
+   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked.
    *
    * @throws StoreUnavailable, or the store's error; Fault OVERLOADED
    */
   async verify(secret: string): Promise<Principal | undefined> {
-    const hash = hashOf(secret);
+    const hash = hashToken(secret);
     let known = this.cache.get(hash);
-    // No token of ours, so the store is not asked for it.
+    // The store has no such token, so it is not asked.
     if (!known && !isSecret(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
     if (tokenLookups.hasSubscribers) {
-      tokenLookups.publish({ config: this.config, result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
+      tokenLookups.publish({ result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
     }
     if (age >= CACHE_TTL_MS) {
       known = await this.health.answer(this.lookUp(hash, known ? this.refreshes : this.lookups));
-    } else if (age >= REFRESH_AFTER_MS) {
-      this.refresh(hash);
+    } else if (age >= REFRESH_AFTER_MS && !this.refreshes.isAsked(hash)) {
+      // In the background. If it fails, so does the first request after CACHE_TTL_MS.
+      this.lookUp(hash, this.refreshes).catch(() => undefined);
     }
     if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;
     this.lastUsed.record(known.token.id);
@@ -77,21 +95,69 @@ export class TokenVerifier {
     }
     const before = this.cache.get(hash);
     const principal = { id: `token:${token.id}`, name: token.name };
-    const known = { token, principal, askedAt, endsAt: endOf(token, before) };
+    const known = { token, principal, askedAt, endsAt: findEnd(token, before) };
     if (askedAt > (before?.askedAt ?? -Infinity)) this.cache.set(hash, known);
     return known;
   }
-
-  /** In the background: where it fails, so does the request that comes once the token is accepted no longer. */
-  private refresh(hash: string): void {
-    if (!this.refreshes.isAsked(hash)) this.lookUp(hash, this.refreshes).catch(() => undefined);
-  }
 }
 
-/** When a token expires, by performance.now(): never later than was once found, as if the clock stood. */
-function endOf({ expiresAt }: Token, before: Known | undefined): number {
+/** When a token expires, by performance.now(). A clock that is set back does not make it last longer. */
+function findEnd({ expiresAt }: Token, before: Known | undefined): number {
   if (expiresAt === null) return Infinity;
   const end = performance.now() + expiresAt.getTime() - Date.now();
   const isSame = before?.token.expiresAt?.getTime() === expiresAt.getTime();
   return isSame ? Math.min(end, before.endsAt) : end;
+}
+
+/** What the store has under a hash, and when it was asked, by performance.now(). */
+interface Found {
+  readonly token: Token | undefined;
+  readonly askedAt: number;
+}
+
+/** By hash. */
+type Lookups = Map<string, PromiseWithResolvers<Found>>;
+
+/**
+ * Looks tokens up by their hashes, with one query at a time: hashes that are asked for meanwhile share the next
+ * one. So many unknown tokens cost few queries, and leave the others their connections.
+ */
+class TokenLookup {
+  private running: Lookups = new Map();
+  private waiting: Lookups = new Map();
+
+  constructor(private readonly tokens: Repository<Token>) {}
+
+  isAsked(hash: string): boolean {
+    return this.running.has(hash) || this.waiting.has(hash);
+  }
+
+  /** @throws Fault OVERLOADED; rejects with the store's error */
+  find(hash: string): Promise<Found> {
+    const asked = this.running.get(hash) ?? this.waiting.get(hash);
+    if (asked) return asked.promise;
+    if (this.waiting.size >= MAX_WAITING_TOKENS) throw new Fault(ERRORS.OVERLOADED);
+    const lookup = Promise.withResolvers<Found>();
+    this.waiting.set(hash, lookup);
+    if (this.running.size === 0) void this.run();
+    return lookup.promise;
+  }
+
+  /** Runs queries until nothing waits. Never rejects. */
+  private async run(): Promise<void> {
+    while (this.waiting.size > 0) {
+      this.running = this.waiting;
+      this.waiting = new Map();
+      const askedAt = performance.now();
+      try {
+        const tokens = await this.tokens.findBy({ hash: In([...this.running.keys()]) });
+        const byHash = new Map(tokens.map((token) => [token.hash, token]));
+        for (const [hash, { resolve }] of this.running)
+          resolve({ token: byHash.get(hash), askedAt });
+      } catch (error) {
+        for (const { reject } of this.running.values()) reject(error);
+      }
+    }
+    this.running = new Map();
+  }
 }

@@ -1,18 +1,23 @@
+import { hash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { Column, Entity, PrimaryGeneratedColumn, type ValueTransformer } from 'typeorm';
 
-/** Milliseconds since 1970 in the store, which mean the same on every engine and in every zone. */
+const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const TOKEN_SECRET = /^(plant_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
+
+/** Times are milliseconds since 1970 in the store: the same on every engine and in every zone. */
 const TIME: ValueTransformer = {
   to: (date: Date | null) => date?.getTime() ?? null,
   from: (ms: number | string | null) => (ms === null ? null : new Date(Number(ms))),
 };
 
-/** A bearer token, known by the hash of its secret alone. */
+/** A bearer token. Only the hash of its secret is stored. */
 @Entity('tokens')
 export class Token {
   @PrimaryGeneratedColumn({ type: 'integer' })
   id!: number;
 
-  /** Who has it, in the operator's words. No second active one is issued, but by a rotation. */
+  /** Who has it, in the operator's words. Only a rotation creates a second active token of a name. */
   @Column({ type: 'text' })
   name!: string;
 
@@ -33,7 +38,7 @@ export class Token {
   lastUsedAt!: Date | null;
 }
 
-/** Whether one end comes before another; null is no end. */
+/** Whether a token's end comes before another; null is no end. */
 export function isBefore(end: Date | null, other: Date | null): boolean {
   return end !== null && (other === null || end.getTime() < other.getTime());
 }
@@ -41,4 +46,32 @@ export function isBefore(end: Date | null, other: Date | null): boolean {
 /** Whether a token may be used now: neither revoked nor expired. */
 export function isActive({ revokedAt, expiresAt }: Token, now = Date.now()): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt.getTime());
+}
+
+/** A new secret: `plant_`, 32 random base-62 characters (190 bits), and their checksum. */
+export function newSecret(): string {
+  const random = Array.from({ length: 32 }, () => BASE_62[randomInt(62)]).join('');
+  return `plant_${random}${checksum(`plant_${random}`)}`;
+}
+
+/** Whether a text has the form and the checksum of a secret; a mistyped one does not. */
+export function isSecret(text: string): boolean {
+  const [, body, check] = TOKEN_SECRET.exec(text) ?? [];
+  return body !== undefined && checksum(body) === check;
+}
+
+/** SHA-256 of a token, in hexadecimal digits. Secrets are random, so no salt and no slow hash is needed. */
+export function hashToken(secret: string): string {
+  return hash('sha256', secret);
+}
+
+/** CRC-32 in 6 base-62 digits, the most significant first. */
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < 6; i++) {
+    digits = BASE_62.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
 }

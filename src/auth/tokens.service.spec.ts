@@ -2,10 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { DataSource } from 'typeorm';
 import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import { readConfig } from '../config/read-config.js';
+import { readConfig } from '../config/environment.js';
 import { openStore } from '../database/open-store.js';
-import { hashOf, isSecret } from './secret.js';
-import { isActive, Token } from './token.entity.js';
+import { hashToken, isActive, isSecret, Token } from './token.entity.js';
 import { TokenError, TokensService } from './tokens.service.js';
 
 const HOUR = 3_600_000;
@@ -30,34 +29,34 @@ async function find(name: string): Promise<Token | undefined> {
 }
 
 describe('TokensService', () => {
-  it('makes a first token in an empty store, and in no other', async () => {
+  it('creates a first token in an empty store only', async () => {
     const secret = await tokens.createFirst();
     expect(isSecret(secret ?? '')).toBe(true);
     expect(await tokens.createFirst()).toBeUndefined();
     await tokens.revoke('first');
-    // A store whose tokens are all revoked is no first start.
+    // All tokens are revoked, but the store is not new.
     expect(await tokens.createFirst()).toBeUndefined();
   });
 
-  it('makes none where there are plants: a restore that was interrupted is to be continued', async () => {
+  it('creates no first token in a store with plants, which may be an interrupted restore', async () => {
     await temporary.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
     expect(await tokens.createFirst()).toBeUndefined();
     await temporary.execute('DELETE FROM plants');
     expect(await tokens.createFirst()).toBeDefined();
   });
 
-  it('keeps the hash, the name and the times', async () => {
+  it('stores the hash, the name and the times', async () => {
     const from = Date.now();
     const secret = await tokens.create('ci', 1000);
     const token = await find('ci');
-    expect(token).toMatchObject({ hash: hashOf(secret), revokedAt: null, lastUsedAt: null });
+    expect(token).toMatchObject({ hash: hashToken(secret), revokedAt: null, lastUsedAt: null });
     const createdAt = token?.createdAt.getTime() ?? 0;
     expect(createdAt).toBeGreaterThanOrEqual(from);
     expect(token?.expiresAt).toEqual(new Date(createdAt + 1000));
     expect(JSON.stringify(await tokens.list())).not.toContain(secret);
   });
 
-  it('gives a name again only once its token is no longer active', async () => {
+  it('uses a name again only once its token is no longer active', async () => {
     await tokens.create('again');
     await expect(tokens.create('again')).rejects.toThrow('a token named again exists');
     await tokens.revoke('again');
@@ -84,13 +83,13 @@ const lifetimes = async () =>
   );
 
 describe('a rotation', () => {
-  it('makes a new token of the name, and ends the old one after the overlap', async () => {
+  it('creates a new token of the name, and ends the old one after the overlap', async () => {
     await tokens.create('other');
     await tokens.create('ci');
     const secret = await tokens.rotate('ci', HOUR);
     const [other, old, successor] = await tokens.list();
     expect(other?.expiresAt).toBeNull();
-    expect(successor).toMatchObject({ name: 'ci', hash: hashOf(secret), expiresAt: null });
+    expect(successor).toMatchObject({ name: 'ci', hash: hashToken(secret), expiresAt: null });
     expect(old?.expiresAt?.getTime()).toBe((successor?.createdAt.getTime() ?? 0) + HOUR);
     expect(old && isActive(old)).toBe(true);
   });
@@ -122,7 +121,7 @@ describe('a rotation', () => {
     expect((await tokens.list()).map((token) => isActive(token))).toEqual([false, false, true]);
   });
 
-  it('is refused where no token of the name is active, and makes none', async () => {
+  it('is refused if no token of the name is active, and creates none', async () => {
     await tokens.create('expired', -1);
     await tokens.create('revoked');
     await tokens.revoke('revoked');
@@ -132,14 +131,14 @@ describe('a rotation', () => {
     expect(await tokens.list()).toHaveLength(2);
   });
 
-  it('changes nothing where the new token cannot be stored', async () => {
+  it('changes nothing if the new token cannot be stored', async () => {
     await tokens.create('ci');
     const before = await tokens.list();
     await expect(tokens.rotate('ci', HOUR, Number.NaN)).rejects.toThrow();
     expect(await tokens.list()).toEqual(before);
   });
 
-  it('is undone with all others by one revocation of the name', async () => {
+  it('ends with one revocation of the name, which revokes all its tokens', async () => {
     await tokens.create('ci');
     await tokens.rotate('ci', HOUR);
     await tokens.revoke('ci');
@@ -147,8 +146,8 @@ describe('a rotation', () => {
   });
 });
 
-describe('a revocation of all that are old', () => {
-  it('revokes the active ones that were created before, and names them', async () => {
+describe('a revocation by age', () => {
+  it('revokes the active tokens created before, and returns them', async () => {
     for (const name of ['b', 'a', 'gone']) await tokens.create(name);
     await tokens.create('late', HOUR);
     await tokens.create('expired', -1);

@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { expect, it } from '@jest/globals';
-import { instant, tokenName } from './arguments.js';
+import { toInstant, toTokenName } from './arguments.js';
 
 it.each([
   ['2026-11-21', '2026-11-21T00:00:00.000Z'],
@@ -9,8 +9,8 @@ it.each([
   ['2026-11-21T13:40:59.5Z', '2026-11-21T13:40:59.500Z'],
   ['2026-11-21T00:30:00+02:00', '2026-11-20T22:30:00.000Z'],
   ['9999-12-31T23:59:59.999-12:00', '+010000-01-01T11:59:59.999Z'],
-])('%s is %s', (text, iso) => {
-  expect(instant(text).toISOString()).toBe(iso);
+])('reads %s as %s', (text, iso) => {
+  expect(toInstant(text).toISOString()).toBe(iso);
 });
 
 it.each([
@@ -31,15 +31,15 @@ it.each([
   ' 2026-11-21',
   '2026-11-21\n',
   '1763700000000',
-])('%j is none', (text) => {
-  expect(() => instant(text)).toThrow('A date is like 2026-11-21');
+])('refuses %j as a date', (text) => {
+  expect(() => toInstant(text)).toThrow('A date is like 2026-11-21');
 });
 
 it.each(['', '1ci', '-x', 'a b', 'é', 'a/b', 'a\n', `a${'b'.repeat(64)}`])(
   'refuses %j as the name of a token',
-  (name) => expect(() => tokenName(name)).toThrow('A name starts with a letter'),
+  (name) => expect(() => toTokenName(name)).toThrow('A name starts with a letter'),
 );
 
 it.each(['a', 'a.b_c@d-e', `a${'b'.repeat(63)}`])('takes %j as the name of a token', (name) => {
-  expect(tokenName(name)).toBe(name);
+  expect(toTokenName(name)).toBe(name);
 });

@@ -12,27 +12,27 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { onEndingSignal } from './session.js';
+import { onEndingSignal } from './terminal.js';
 
-/** What SQLite may have beside a file. */
-const BESIDE = ['', '-wal', '-shm', '-journal'];
+/** What SQLite may have beside a file, and the file itself. */
+const STORE_SUFFIXES = ['', '-wal', '-shm', '-journal'];
 
-/** Those of which SQLite would play back into the file beside them, whatever file that is by then. */
-const LOGS = ['-wal', '-journal'];
+/** SQLite would play these back into the file beside them, even if it is another file by then. */
+const LOG_SUFFIXES = ['-wal', '-journal'];
 
 /**
- * Makes a file whole or not at all: it is written beside its place, put on stable storage and renamed; a file that
- * is there already is replaced. Where that fails, or the process ends meanwhile, nothing is left, but after SIGKILL.
+ * Makes a file whole or not at all: writes it beside its place, syncs and renames it; replaces an existing file.
+ * After a failure, or if the process ends first, nothing is left, except after SIGKILL.
  *
  * @param write is given the path of an empty file to write to, which only its owner can read
- * @throws Error where something other than a file is there, or a store that is in use or was not closed
+ * @throws Error if the place has something other than a file, or a store that is in use or was not closed
  */
 export async function makeFile<Result>(
   file: string,
   write: (unfinished: string) => Promise<Result>,
 ): Promise<Result> {
-  const path = placeOf(file);
-  // Else what fails would name the unfinished file.
+  const path = resolvePlace(file);
+  // A later error would name the unfinished file.
   accessSync(dirname(path), constants.W_OK);
   const unfinished = `${path}.${process.pid}.partial`;
   let descriptor: number | undefined;
@@ -45,16 +45,16 @@ export async function makeFile<Result>(
     process.kill(process.pid, signal);
   });
   try {
-    // A process that was killed may have left one, and in containers all have one number.
+    // A killed process may have left one: in containers all have the same process id.
     removeStore(unfinished);
     descriptor = openSync(unfinished, 'wx', 0o600);
     const result = await write(unfinished);
     fsyncSync(descriptor);
     if (!isSameFile(descriptor, unfinished)) throw new Error(`${file}: another process makes it`);
-    // Meanwhile a service may have been started on what is replaced.
-    placeOf(file);
+    // A service may have been started on the file that is replaced.
+    resolvePlace(file);
     renameSync(unfinished, path);
-    sync(dirname(path));
+    syncFolder(dirname(path));
     return result;
   } finally {
     remove();
@@ -64,22 +64,20 @@ export async function makeFile<Result>(
   }
 }
 
-/** Whether a path, or an open file, and another path are one file, by whatever name; not where one is not there. */
+/** Whether a path or a descriptor, and another path, lead to the same existing file. */
 export function isSameFile(one: string | number, other: string): boolean {
-  const found = statSync(other, { bigint: true, throwIfNoEntry: false });
-  const { ino, dev } =
-    (typeof one === 'number'
-      ? fstatSync(one, { bigint: true })
-      : statSync(one, { bigint: true, throwIfNoEntry: false })) ?? {};
-  return found !== undefined && found.ino === ino && found.dev === dev;
+  const options = { bigint: true, throwIfNoEntry: false } as const;
+  const first = typeof one === 'number' ? fstatSync(one, options) : statSync(one, options);
+  const second = statSync(other, options);
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
-/** A link stays one: the file that it leads to is replaced. */
-function placeOf(file: string): string {
+/** The path to replace: for a link, the file that it leads to. */
+function resolvePlace(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found?.isFile() === false) throw new Error(`${file} is not a file that could be replaced`);
   const path = found ? realpathSync(file) : resolve(file);
-  const log = LOGS.map((end) => path + end).find(existsSync);
+  const log = LOG_SUFFIXES.map((suffix) => path + suffix).find(existsSync);
   if (log === undefined) return path;
   throw new Error(
     `${file} is not replaced: there is ${log}, of a store that is in use or was not closed`,
@@ -87,11 +85,11 @@ function placeOf(file: string): string {
 }
 
 function removeStore(path: string): void {
-  for (const end of BESIDE) rmSync(path + end, { force: true });
+  for (const suffix of STORE_SUFFIXES) rmSync(path + suffix, { force: true });
 }
 
-/** A folder, for the name of a file in it. */
-function sync(path: string): void {
+/** Makes the names in a folder durable. */
+function syncFolder(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);

@@ -1,17 +1,22 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/config.js';
-import { loadEnvironment } from '../config/environment.js';
-import { readSecret } from '../config/variable.js';
-import { exitCodeOf, toOperatorMessage } from '../errors/describe.js';
-import { asUsageError } from './arguments.js';
-import { addConfigCommand } from './config-command.js';
-import { addBackupCommand, addExportCommand, addRestoreCommand } from './data-commands.js';
-import { addImportCommand } from './import-command.js';
-import type { GlobalOptions } from './session.js';
-import { addCheckCommand, addMigrateCommand } from './store-commands.js';
-import { addTokenCommands } from './token-commands.js';
+import { ConfigError, loadEnvironment, readSecret } from '../config/environment.js';
+import { toExitCode, toOperatorMessage } from '../errors/describe.js';
+import type { GlobalOptions } from './store.js';
 
-const BAD_USAGE = 2;
+/** Each command is loaded only if it is named: the store's code takes 0.2 s, which import does not need. */
+const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
+  token: async () => (await import('./tokens.js')).addTokenCommands,
+  migrate: async () => (await import('./setup.js')).addMigrateCommand,
+  check: async () => (await import('./backup.js')).addCheckCommand,
+  config: async () => (await import('./setup.js')).addConfigCommand,
+  import: async () => (await import('./import.js')).addImportCommand,
+  export: async () => (await import('./export.js')).addExportCommand,
+  backup: async () => (await import('./backup.js')).addBackupCommand,
+  restore: async () => (await import('./restore.js')).addRestoreCommand,
+};
+
+const USAGE_EXIT_CODE = 2;
 
 /** docs/operating.md has the same table. */
 const HELP = `
@@ -30,78 +35,69 @@ a store. Results go to stdout, errors to stderr in one line.
 Example:
   $ npx plant-store token create nursery --expires 90d`;
 
-/** Runs the command of this process's arguments. */
+/** Runs the command that this process's arguments name. */
 export async function main(): Promise<void> {
-  // A reader that left, such as head, is no reason for a stack.
+  // A reader that left, such as head, gets no stack.
   process.stdout.on('error', fail);
-  // Nor one of stderr: what it does is still to be done.
+  // The command still does its work if nobody reads stderr.
   process.stderr.on('error', () => undefined);
   await run(process.argv.slice(2));
 }
 
-/** Runs the command of some arguments; what came of it is in `process.exitCode`. */
+/** Runs the command that the arguments name, and sets `process.exitCode`. */
 export async function run(args: readonly string[]): Promise<void> {
   try {
-    await createProgram().parseAsync(args, { from: 'user' });
+    await (await createProgram(args)).parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(error);
-    else if (error.exitCode !== 0) process.exitCode = BAD_USAGE;
+    else if (error.exitCode !== 0) process.exitCode = USAGE_EXIT_CODE;
   }
 }
 
-function createProgram(): Command {
+async function createProgram(args: readonly string[]): Promise<Command> {
   const program = new Command('plant-store')
     .description("The plant store's operator's commands")
     .version(VERSION, '--version', 'print the version')
-    .option('--env-file <file>', 'read variables from a file, as systemd does, instead of .env')
+    .option('--env-file <file>', 'read variables from a file instead of .env')
     .option('--quiet', 'do not say which store is used')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({
-      // An unknown option would be repeated with its value: `--form=postgres://…`.
+      // commander would repeat an unknown option with its value: `--form=postgres://…`.
       outputError: (text, write) =>
         write(`${text.trim().replaceAll('\n', ' ').replace(/=.*'/, "=…'")}\n`),
     });
-  addTokenCommands(program);
-  addMigrateCommand(program);
-  addCheckCommand(program);
-  addConfigCommand(program);
-  addImportCommand(program);
-  addExportCommand(program);
-  addBackupCommand(program);
-  addRestoreCommand(program);
+  const all = Object.entries(COMMANDS);
+  const named = all.filter(([name]) => args.includes(name));
+  for (const [, load] of named.length > 0 ? named : all) (await load())(program);
   return program.hook('preSubcommand', (_program, command) => {
-    const { envFile } = program.opts<GlobalOptions>();
-    const warnings = loadEnvironment(envFile, variablesOf(program));
-    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+    loadEnvironment(program.opts<GlobalOptions>().envFile);
     readSecretFiles(program, command);
   });
 }
 
-/** The variables of the commands' options, and the names for files that hold a secret one. */
-function variablesOf(program: Command): string[] {
-  const options = program.commands.flatMap((command) => command.options);
-  return options.flatMap(({ envVar }) => (envVar === undefined ? [] : [envVar, `${envVar}_FILE`]));
-}
-
 /**
- * Lets the secrets among a command's options, which are those that have a variable and no parser, be
- * given as `NAME_FILE` too, as the service's are. It runs before the command reads its options: what
- * stands on the command line then wins.
+ * Reads the secrets among a command's options, which have a variable and no parser, from `NAME_FILE` too, as the
+ * service does. Runs before the command reads its options, so the command line wins.
  */
 function readSecretFiles(program: Command, command: Command): void {
   for (const option of command.options) {
     const { envVar, parseArg } = option;
     if (envVar === undefined || parseArg) continue;
-    const secret = asUsageError(program, () => readSecret(envVar));
-    // Not as from 'env': a variable that is empty would then take its place.
-    if (secret) command.setOptionValueWithSource(option.attributeName(), secret, 'secret');
+    try {
+      const secret = readSecret(envVar);
+      // With the source 'env' an empty variable would replace it.
+      if (secret) command.setOptionValueWithSource(option.attributeName(), secret, 'secret');
+    } catch (error) {
+      if (error instanceof ConfigError) program.error(`error: ${error.message}`);
+      throw error;
+    }
   }
 }
 
 function fail(error: unknown): void {
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
-  process.exitCode = exitCodeOf(error);
+  process.exitCode = toExitCode(error);
 }

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/token.entity.js';
-import { asLine, asTable, toRow, warningsOf } from './token-list.js';
+import { formatToken, formatTokens, toJsonToken, listExpiryWarnings } from './token-list.js';
 
 const NEVER = { expiresAt: null, revokedAt: null, lastUsedAt: null };
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
@@ -14,9 +14,9 @@ const TOKENS: Token[] = [
   { ...NEVER, id: 10, name: 'old', hash: 'h3', createdAt, expiresAt, revokedAt: createdAt },
 ];
 
-describe('asTable', () => {
+describe('formatTokens', () => {
   it('aligns the columns and tells the state at a time', () => {
-    expect(asTable(TOKENS, end - 15 * DAYS)).toBe(
+    expect(formatTokens(TOKENS, end - 15 * DAYS)).toBe(
       [
         'ID  NAME       STATE    CREATED           EXPIRES           LAST USED',
         '1   first      active   2026-01-02 03:04  -                 2026-04-02 03:04',
@@ -32,18 +32,18 @@ describe('asTable', () => {
     [end - 1, 'expires soon'],
     [end, 'expired'],
   ])('tells at %i that a token %s', (now, state) => {
-    expect(asTable(TOKENS.slice(1, 2), now).split(/ {2,}|\n/)).toContain(state);
+    expect(formatTokens(TOKENS.slice(1, 2), now).split(/ {2,}|\n/)).toContain(state);
   });
 
-  it('is a head alone where no token is', () => {
-    expect(asTable([], 0)).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
+  it('is only a header without tokens', () => {
+    expect(formatTokens([], 0)).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
   });
 });
 
-describe('toRow', () => {
+describe('toJsonToken', () => {
   it('has no hash, and ISO times in JSON', () => {
     const [, token] = TOKENS as [Token, Token];
-    expect(JSON.parse(JSON.stringify(toRow(token, end - 1)))).toEqual({
+    expect(JSON.parse(JSON.stringify(toJsonToken(token, end - 1)))).toEqual({
       id: 2,
       name: 'a-nursery',
       state: 'expires soon',
@@ -55,18 +55,18 @@ describe('toRow', () => {
   });
 });
 
-it('asLine tells which token it is, and how it stands', () => {
-  expect(TOKENS.map((token) => asLine(token, end))).toEqual([
+it('formatToken tells which token it is, and its state', () => {
+  expect(TOKENS.map((token) => formatToken(token, end))).toEqual([
     'first (1): active',
     'a-nursery (2): expired 2026-04-02 03:04 UTC',
     'old (10): revoked 2026-01-02 03:04 UTC',
   ]);
-  expect(TOKENS.slice(1, 2).map((token) => asLine(token, end - 1))).toEqual([
+  expect(TOKENS.slice(1, 2).map((token) => formatToken(token, end - 1))).toEqual([
     'a-nursery (2): expires soon, until 2026-04-02 03:04 UTC',
   ]);
 });
 
-describe('warningsOf', () => {
+describe('listExpiryWarnings', () => {
   const [, ending] = TOKENS as [Token, Token];
   const at = (days: number) => new Date(end + days * DAYS);
   const but = (changes: Partial<Token>) => Object.assign(new Token(), ending, changes);
@@ -74,21 +74,29 @@ describe('warningsOf', () => {
     'warning: a-nursery (2) expires 2026-04-02 03:04 UTC: run npx plant-store token rotate a-nursery';
 
   it.each<[string, Token[], string[]]>([
-    ['one that expires soon', [ending], [OF_2]],
-    ['none that has longer', [but({ expiresAt: at(14) })], []],
-    ['none that has no end', [but({ expiresAt: null })], []],
-    ['none that is revoked', [but({ revokedAt: createdAt })], []],
-    ['none that has expired', [but({ expiresAt: at(-1) })], []],
-    ['none whose successor is active', [ending, but({ id: 3, expiresAt: at(60) })], []],
-    ['none whose successor has no end', [ending, but({ id: 3, expiresAt: null })], []],
+    ['a token that expires soon', [ending], [OF_2]],
+    ['no token with more time', [but({ expiresAt: at(14) })], []],
+    ['no token without an end', [but({ expiresAt: null })], []],
+    ['no revoked token', [but({ revokedAt: createdAt })], []],
+    ['no expired token', [but({ expiresAt: at(-1) })], []],
+    ['no token with an active successor', [ending, but({ id: 3, expiresAt: at(60) })], []],
+    ['no token whose successor has no end', [ending, but({ id: 3, expiresAt: null })], []],
     [
-      'one whose successor is revoked',
+      'a token whose successor is revoked',
       [ending, but({ id: 3, expiresAt: null, revokedAt: createdAt })],
       [OF_2],
     ],
-    ['one beside another name', [ending, but({ id: 3, name: 'b', expiresAt: null })], [OF_2]],
-    ['a successor that expires soon, alone', [but({ id: 3, expiresAt: at(-0.5) }), ending], [OF_2]],
+    [
+      'a token if only another name has a longer one',
+      [ending, but({ id: 3, name: 'b', expiresAt: null })],
+      [OF_2],
+    ],
+    [
+      'the successor alone if both expire soon',
+      [but({ id: 3, expiresAt: at(-0.5) }), ending],
+      [OF_2],
+    ],
   ])('warns of %s', (_what, tokens, warnings) => {
-    expect(warningsOf(tokens, end - DAYS + 1)).toEqual(warnings);
+    expect(listExpiryWarnings(tokens, end - DAYS + 1)).toEqual(warnings);
   });
 });

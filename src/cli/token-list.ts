@@ -1,59 +1,58 @@
 import { isActive, isBefore, type Token } from '../auth/token.entity.js';
-import { alignColumns } from './session.js';
+import { alignColumns } from './terminal.js';
 
-/** Milliseconds before its end from which on a token expires soon: 14 days. */
-const SOON_MS = 14 * 86_400_000;
+/** A token that is valid for less than 14 days expires soon. */
+const EXPIRES_SOON_MS = 14 * 86_400_000;
 
-/** A token for JSON: times in ISO 8601, null where there is none; never a hash. */
-export function toRow(token: Token, now: number) {
+/** A token for JSON: times in ISO 8601, null if there is none; never a hash. */
+export function toJsonToken(token: Token, now: number) {
   const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
-  return { id, name, state: stateOf(token, now), createdAt, expiresAt, revokedAt, lastUsedAt };
+  const state = describeState(token, now);
+  return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
-/** Tokens as a table to read, one a line under a head; times in UTC to the minute. */
-export function asTable(tokens: readonly Token[], now: number): string {
-  const rows = tokens.map((token) => [
-    String(token.id),
-    token.name,
-    stateOf(token, now),
-    minute(token.createdAt),
-    minute(token.expiresAt),
-    minute(token.lastUsedAt),
-  ]);
+/** Formats tokens as a table with a header; times in UTC to the minute. */
+export function formatTokens(tokens: readonly Token[], now: number): string {
+  const rows = tokens.map((token) => {
+    const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
+    return [String(token.id), token.name, describeState(token, now), ...times];
+  });
   return alignColumns([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
 }
 
-/** Which token it is and its state, in one line: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
-export function asLine(token: Token, now: number): string {
+/** Formats which token it is and its state: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
+export function formatToken(token: Token, now: number): string {
   const { id, name, revokedAt, expiresAt } = token;
-  const state = stateOf(token, now);
   const end = revokedAt ?? expiresAt;
-  const when = end === null ? '' : `${isActive(token, now) ? ', until' : ''} ${minute(end)} UTC`;
-  return `${name} (${id}): ${state}${when}`;
+  const until = isActive(token, now) ? ', until' : '';
+  const when = end === null ? '' : `${until} ${formatMinute(end)} UTC`;
+  return `${name} (${id}): ${describeState(token, now)}${when}`;
 }
 
 /**
- * What an operator should do about tokens that expire soon, one line each. Those with a successor, an active
- * one of the same name that lasts longer, are left out.
+ * A warning for each token that expires soon, with the command to run. Leaves out tokens with a successor: an
+ * active token of the same name that lasts longer.
  */
-export function warningsOf(tokens: readonly Token[], now: number): string[] {
+export function listExpiryWarnings(tokens: readonly Token[], now: number): string[] {
   const active = tokens.filter((token) => isActive(token, now));
   const hasSuccessor = ({ name, expiresAt }: Token) =>
     active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
   return active
-    .filter((token) => stateOf(token, now) === 'expires soon' && !hasSuccessor(token))
+    .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
     .map(
       ({ id, name, expiresAt }) =>
-        `warning: ${name} (${id}) expires ${minute(expiresAt)} UTC: run npx plant-store token rotate ${name}`,
+        `warning: ${name} (${id}) expires ${formatMinute(expiresAt)} UTC: run npx plant-store token rotate ${name}`,
     );
 }
 
+type TokenState = 'active' | 'expires soon' | 'expired' | 'revoked';
+
 /** A token that expires soon is active. */
-function stateOf(token: Token, now: number): 'active' | 'expires soon' | 'expired' | 'revoked' {
+function describeState(token: Token, now: number): TokenState {
   if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
-  return isBefore(token.expiresAt, new Date(now + SOON_MS)) ? 'expires soon' : 'active';
+  return isBefore(token.expiresAt, new Date(now + EXPIRES_SOON_MS)) ? 'expires soon' : 'active';
 }
 
-function minute(time: Date | null): string {
+function formatMinute(time: Date | null): string {
   return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
 }

@@ -1,5 +1,5 @@
-/** What came back for a plant: the parts of an HTTP answer that a client reads. */
-export interface Answer {
+/** The parts of an HTTP answer that the client reads. */
+export interface HttpAnswer {
   readonly status: number;
   readonly body: string;
   readonly requestId: string | null;
@@ -20,61 +20,61 @@ export class PlantStoreError extends Error {
   }
 }
 
-/** The service, or something before it, answered with something else than a plant. */
+/** The service, or a proxy in front of it, answered with something other than a plant. */
 export class AnswerError extends PlantStoreError {
   override readonly name = 'AnswerError';
   /** The HTTP status. */
   readonly status: number;
-  /** The number of the Error body (docs/errors.md); undefined where the answer has no such body. */
+  /** The number of the Error body (docs/errors.md); undefined if the answer has no such body. */
   readonly error: number | undefined;
   /** `X-Request-Id` of the answer, by which the operator finds the request. */
   readonly requestId: string | undefined;
   /** What `Retry-After` asks for, in milliseconds; 0 without one. */
   readonly retryAfterMs: number;
 
-  constructor({ status, body, requestId, retryAfter }: Answer, tries: number) {
-    const { error, message } = fieldsOf(body);
+  constructor({ status, body, requestId, retryAfter }: HttpAnswer, tries: number) {
+    const { error, message } = parseMembers(body);
     const isError = typeof error === 'number' && typeof message === 'string';
     super(isError ? message : `status ${status}, not from a plant store`, tries);
     this.status = status;
     this.error = isError ? error : undefined;
     this.requestId = requestId ?? undefined;
-    this.retryAfterMs = delayOf(retryAfter ?? '');
+    this.retryAfterMs = parseRetryAfter(retryAfter ?? '');
   }
 }
 
 /** Node's codes of a service that does not speak TLS. */
 const NO_TLS = /^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
-/** And of a certificate that is not trusted. */
+/** Node's and OpenSSL's codes of a certificate that is not trusted. */
 const TLS_FAILURE = /CERT|LEAF_SIGNATURE|^ERR_TLS_/;
 
-/** No connection, or one that broke; `cause` is what fetch() said. */
+/** No connection, or a broken one; `cause` is the error of fetch(). */
 export class ConnectionError extends PlantStoreError {
   override readonly name: string = 'ConnectionError';
-  /** The system's or OpenSSL's code, such as ECONNREFUSED, where the platform tells it. */
+  /** The system's or OpenSSL's code, such as ECONNREFUSED, if the platform tells it. */
   readonly code: string | undefined;
 
   constructor(cause: unknown, tries: number, message?: string) {
-    const { code, message: text } = rootOf(cause);
-    // OpenSSL's own sentence says nothing to who has mistyped an address.
+    const { code, message: text } = findRootCause(cause);
+    // OpenSSL's own message does not help someone who mistyped an address.
     const noTls = NO_TLS.test(String(code)) ? 'the service speaks HTTP, not HTTPS' : undefined;
     super(message ?? noTls ?? text, tries, { cause });
     this.code = typeof code === 'string' ? code : undefined;
   }
 
-  /** Whether the two do not agree on TLS, which no further try would change. */
+  /** Whether client and service do not agree on TLS; a retry would fail too. */
   get isTlsFailure(): boolean {
     return NO_TLS.test(this.code ?? '') || TLS_FAILURE.test(this.code ?? '');
   }
 }
 
-/** No whole answer in time. */
+/** No complete answer in time. */
 export class TimeoutError extends ConnectionError {
   override readonly name = 'TimeoutError';
 }
 
-/** The members of a JSON object; none of what is something else. */
-export function fieldsOf(json: string): Record<string, unknown> {
+/** The members of a JSON object; none if the text is something else. */
+export function parseMembers(json: string): Record<string, unknown> {
   try {
     return { ...(JSON.parse(json) as object | null) };
   } catch {
@@ -82,20 +82,20 @@ export function fieldsOf(json: string): Record<string, unknown> {
   }
 }
 
-/** The most that a Retry-After can ask for; timers of weeks would fire at once. */
+/** The most that a Retry-After can ask for; a timer of several weeks would fire at once. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
 /** Milliseconds of both forms of Retry-After, seconds and a date (RFC 9110, section 10.2.3). */
-function delayOf(retryAfter: string): number {
-  const isSeconds = /^\d+$/.test(retryAfter);
-  const delay = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - Date.now();
+function parseRetryAfter(value: string): number {
+  const isSeconds = /^\d+$/.test(value);
+  const delay = isSeconds ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return delay > 0 ? Math.min(delay, MAX_RETRY_AFTER_MS) : 0;
 }
 
-/** What is behind fetch()'s own error, which says no more than that it failed; of several addresses, the last. */
-function rootOf(error: unknown): { readonly message: string; readonly code?: unknown } {
+/** The reason behind fetch()'s own error, which only says that it failed; the last of several addresses. */
+function findRootCause(error: unknown): { readonly message: string; readonly code?: unknown } {
   const { cause, errors } = Object(error) as { cause?: unknown; errors?: unknown[] };
   const inner = cause ?? errors?.at(-1);
-  if (inner !== undefined) return rootOf(inner);
+  if (inner !== undefined) return findRootCause(inner);
   return typeof error === 'object' && error ? (error as Error) : { message: String(error) };
 }

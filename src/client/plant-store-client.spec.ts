@@ -11,7 +11,7 @@ import {
   TimeoutError,
 } from './plant-store-client.js';
 
-/** What the service answers; it says nothing for 'silence', and breaks the connection for 'break'. */
+/** An answer of the service; 'silence' is none, and 'break' a broken connection. */
 type Scripted =
   | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
   | 'silence'
@@ -26,7 +26,7 @@ const TAKEN = {
 const UNAVAILABLE = { status: 503, body: '{"error":5001,"message":"unavailable"}' };
 const LIMITED = { status: 429, body: '{"error":4000,"message":"over the limit"}' };
 
-/** Answers in turn, the last one for good. */
+/** Sent in turn; the last one is repeated. */
 let answers: Scripted[];
 let sent: { readonly path?: string | undefined; headers: IncomingHttpHeaders; body: string }[];
 let server: Server;
@@ -94,7 +94,7 @@ describe('what is sent', () => {
     expect(sent).toEqual([]);
   });
 
-  it('leaves a member that is missing out, for the service to say so', async () => {
+  it('leaves out a missing member, so that the service reports it', async () => {
     answers = [TAKEN];
     const plant = { id: 2n ** 60n } as unknown as { id: bigint; name: string };
     await expect(
@@ -103,7 +103,7 @@ describe('what is sent', () => {
     expect(sent[0]?.body).toBe('{"id":1152921504606846976}');
   });
 
-  it('waits for as long as it is told to', async () => {
+  it('takes an infinite timeout', async () => {
     answers = [STORED];
     const client = new PlantStoreClient({ baseUrl, token: 't', timeoutMs: Infinity });
     expect(await client.createPlant({ id: 1, name: 'Alder' })).toEqual({ name: 'Alder' });
@@ -152,10 +152,10 @@ describe('retries', () => {
 
   it('send again after a timeout, and end with it', async () => {
     answers = ['silence'];
-    const error = await failure(client({ timeoutMs: 20, tries: 2 }).createPlant(PLANT));
+    const error = await failure(client({ timeoutMs: 200, tries: 2 }).createPlant(PLANT));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toBeInstanceOf(ConnectionError);
-    expect(error).toMatchObject({ message: 'no answer in 20 ms', tries: 2 });
+    expect(error).toMatchObject({ message: 'no answer in 200 ms', tries: 2 });
     expect(sent).toHaveLength(2);
   });
 
@@ -204,7 +204,7 @@ describe('retries', () => {
     [200, 'null'],
     [404, '<html>'],
     [400, 'Bad Request'],
-  ])('do not follow a %i %s, which is no answer of a plant store', async (status, body) => {
+  ])('do not follow a %i %s, which no plant store sends', async (status, body) => {
     answers = [{ status, body }];
     const error = await failure(client().createPlant(PLANT));
     expect(error).toBeInstanceOf(AnswerError);

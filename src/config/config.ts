@@ -1,75 +1,89 @@
-import { baseUrl, origins, proxies, secureUrl } from './address-parsers.js';
 import {
-  duration,
-  environment,
+  anyText,
+  baseUrl,
+  durationBetween,
   headerList,
+  isProduction,
   oneOf,
   onOff,
+  origins,
   port,
   portOrOff,
+  proxies,
   rate,
   scope,
+  secureUrl,
   size,
   storeUrl,
-  text,
+  type EnvParser,
   type Rate,
-} from './env-parsers.js';
-import { maskPassword } from './store-address.js';
-import { SecretVariable, Variable } from './variable.js';
+} from './parsers.js';
 
-/** The version of the service, that of package.json. */
+/** The version of the service, as in package.json. */
 export const VERSION = '1.0.0';
 
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+/** An environment variable, the field of {@link Config} that it sets, and how its text is read. */
+export interface ConfigVariable {
+  readonly name: string;
+  readonly field: keyof Config;
+  readonly parser: EnvParser<unknown>;
+}
 
-const SECOND = 1_000;
+/** Every environment variable that the service reads, in the order of {@link Config}. */
+export const VARIABLES: ConfigVariable[] = [];
 
-/** The service's configuration: a field, its variable and its default. Read once, at the start. */
+/** The fields that can have a value of this type. */
+type FieldFor<Value> = {
+  [Field in keyof Config]-?: Value extends Config[Field] ? Field : never;
+}[keyof Config];
+
+function Variable<Value>(name: string, parser: EnvParser<Value>) {
+  return (_config: Config, field: FieldFor<Value>) => void VARIABLES.push({ name, field, parser });
+}
+
+/** The service's configuration: for each field its variable and its default. Read once, at the start. */
 export class Config {
-  /** TCP port that the service listens on; 0 takes a free one. */
+  /** TCP port of the service. 0 takes a free one. */
   @Variable('PORT', port)
   readonly port: number = 3000;
 
-  /** Address that the service listens on; the default is reached from this machine alone. */
-  @Variable('HOST', text)
+  /** Address that the service listens on. The default is reachable from this machine only. */
+  @Variable('HOST', anyText)
   readonly host: string = '127.0.0.1';
 
   /** Whether other processes may listen on the port too: the kernel shares connections out (Linux, SO_REUSEPORT). */
   @Variable('REUSE_PORT', onOff)
   readonly reusePort: boolean = false;
 
-  /** TCP port of health and metrics; 0 takes a free one, `off` leaves them out. */
+  /** TCP port of health and metrics. 0 takes a free one; `off` serves neither. */
   @Variable('MANAGEMENT_PORT', portOrOff)
   readonly managementPort: number | 'off' = 9464;
 
-  /** Address that health and metrics are at. */
-  @Variable('MANAGEMENT_HOST', text)
+  /** Address of health and metrics. */
+  @Variable('MANAGEMENT_HOST', anyText)
   readonly managementHost: string = '127.0.0.1';
 
-  /**
-   * The store: `sqlite:` and the path of a file, which is made with its folder; or the address of a
-   * PostgreSQL database.
-   */
-  @SecretVariable('DATABASE_URL', storeUrl, maskPassword)
+  /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
+  @Variable('DATABASE_URL', storeUrl)
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
-  /** Milliseconds that a request waits for the store at most, all its lookups taken together. */
-  @Variable('DATABASE_TIMEOUT', duration(SECOND, 60 * SECOND, '5s'))
-  readonly databaseTimeout: number = 5 * SECOND;
+  /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
+  @Variable('DATABASE_TIMEOUT', durationBetween('1s', '60s'))
+  readonly databaseTimeout: number = 5_000;
 
-  /** Whether the start brings the schema up to date; else `plant-store migrate` must have done it. */
+  /** Whether the start migrates the schema. If not, `plant-store migrate` must have done it. */
   @Variable('MIGRATE', onOff)
   readonly migrate: boolean = true;
 
-  /** Where clients reach the service: the server that the OpenAPI document names. */
+  /** Where clients reach the service: the server that the OpenAPI document names. Unset: where it listens. */
   @Variable('PUBLIC_URL', baseUrl)
   readonly publicUrl?: string;
 
-  /** Largest request body, in bytes; `kb` and `mb` behind the number multiply it. */
+  /** Maximum size of a request body in bytes. */
   @Variable('BODY_LIMIT', size)
   readonly bodyLimit: number = 64 * 1024;
 
-  /** Requests that each token may make in a time; no limit if left out. */
+  /** Maximum number of requests of a token in a time. Unset: unlimited. */
   @Variable('RATE_LIMIT', rate)
   readonly rateLimit?: Rate;
 
@@ -77,67 +91,67 @@ export class Config {
   @Variable('DOCS', onOff)
   readonly docs: boolean = true;
 
-  /** Origins whose pages may call the service from a browser (fetch.spec.whatwg.org, CORS). */
+  /** Origins whose pages may call the service from a browser (fetch.spec.whatwg.org, CORS). Empty: none. */
   @Variable('CORS_ORIGINS', origins)
   readonly corsOrigins: readonly string[] = [];
 
-  /** The proxies whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is believed: their number, or their addresses. */
   @Variable('TRUST_PROXY', proxies)
   readonly trustProxy: number | readonly string[] | false = false;
 
-  /** File of the certificate and its chain, in PEM: the service then speaks TLS. */
-  @Variable('TLS_CERT_FILE', text)
+  /** File of the certificate and its chain, in PEM. If set, the service speaks TLS only. */
+  @Variable('TLS_CERT_FILE', anyText)
   readonly tlsCertFile?: string;
 
   /** File of the certificate's private key, in PEM. */
-  @Variable('TLS_KEY_FILE', text)
+  @Variable('TLS_KEY_FILE', anyText)
   readonly tlsKeyFile?: string;
 
-  /** The identity provider whose JSON Web Tokens are taken, exactly as their `iss` names it. */
+  /** Identity provider whose JSON Web Tokens are accepted, exactly as in their `iss`. Unset: none are. */
   @Variable('AUTH_ISSUER', secureUrl)
   readonly authIssuer?: string;
 
-  /** What their `aud` must name: this service. */
-  @Variable('AUTH_AUDIENCE', text)
+  /** What the `aud` of a JSON Web Token must name. */
+  @Variable('AUTH_AUDIENCE', anyText)
   readonly authAudience?: string;
 
-  /** Where the provider's keys are; found by its discovery document if left out. */
+  /** URL of the provider's keys. Unset: as the provider's discovery document says. */
   @Variable('AUTH_JWKS_URL', secureUrl)
   readonly authJwksUrl?: string;
 
-  /** The scope that a JSON Web Token must have. */
+  /** Scope that a JSON Web Token must have. */
   @Variable('AUTH_SCOPE', scope)
   readonly authScope: string = 'plants:create';
 
-  /** Milliseconds at a shutdown in which requests are still served, while others learn of it. */
-  @Variable('SHUTDOWN_DELAY', duration(0, 300 * SECOND, '5s'))
+  /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */
+  @Variable('SHUTDOWN_DELAY', durationBetween('0s', '300s'))
   readonly shutdownDelay: number = 0;
 
-  /** Milliseconds that a shutdown takes at most after that. */
-  @Variable('SHUTDOWN_TIMEOUT', duration(SECOND, 600 * SECOND, '25s'))
-  readonly shutdownTimeout: number = 25 * SECOND;
+  /** Maximum time in milliseconds of the rest of a stop. */
+  @Variable('SHUTDOWN_TIMEOUT', durationBetween('1s', '600s'))
+  readonly shutdownTimeout: number = 25_000;
 
-  /** The least severe lines that are logged. */
-  @Variable('LOG_LEVEL', oneOf(...LOG_LEVELS))
-  readonly logLevel: (typeof LOG_LEVELS)[number] = 'info';
+  /** Lowest severity that is logged. */
+  @Variable('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'))
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' = 'info';
 
-  /** Which requests have a line in the log. */
+  /** Which requests are logged. */
   @Variable('LOG_REQUESTS', oneOf('all', 'errors', 'none'))
   readonly logRequests: 'all' | 'errors' | 'none' = 'errors';
 
-  /** Where traces are sent: the base address of an OpenTelemetry collector (OTLP over HTTP). */
+  /** Base URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no traces. */
   @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', baseUrl)
   readonly otlpEndpoint?: string;
 
-  /** Headers that the collector requires, its access token most of all. */
-  @SecretVariable('OTEL_EXPORTER_OTLP_HEADERS', headerList)
+  /** Headers that the collector requires, such as its access token. */
+  @Variable('OTEL_EXPORTER_OTLP_HEADERS', headerList)
   readonly otlpHeaders: Readonly<Record<string, string>> = {};
 
   /** The service's name in traces. */
-  @Variable('OTEL_SERVICE_NAME', text)
+  @Variable('OTEL_SERVICE_NAME', anyText)
   readonly otelServiceName: string = 'plant-store';
 
-  /** Whether this is production: logs are JSON then, and no token is made at the first start. */
-  @Variable('NODE_ENV', environment)
+  /** Whether this is production: JSON logs, and no token at the first start. */
+  @Variable('NODE_ENV', isProduction)
   readonly production: boolean = false;
 }

@@ -1,42 +1,142 @@
 /** @engine sqlite */
-import { expect, it } from '@jest/globals';
-import { parseEnvironmentFile } from './environment.js';
-import { misspelledNames } from './misspelled.js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { VARIABLES } from './config.js';
+import { ConfigError, readConfig } from './environment.js';
 
-it.each<[string, Record<string, string>]>([
-  ['A=b', { A: 'b' }],
-  ['  A = b c  ', { A: 'b c' }],
-  ['A=', { A: '' }],
-  ['A=1\nA=2\r\nB=3', { A: '2', B: '3' }],
-  ['# A=b\n; C=d\n\nE=f', { E: 'f' }],
-  // A password may have what begins a comment elsewhere.
-  ['A=pa#ss # word', { A: 'pa#ss # word' }],
-  [`A='b "c" \\n'`, { A: 'b "c" \\n' }],
-  ['A="b \\"c\\" \\$d \\n"', { A: 'b "c" $d \\n' }],
-  ['A="b" \'c\'d', { A: 'bcd' }],
-  ['A="b\nc"\nD=e', { A: 'b\nc', D: 'e' }],
-  ['A=b\\\nc\\d', { A: 'bcd' }],
-  [`A=it's`, { A: `it's` }],
-  ['no assignment\n1A=b\nA-B=c\nexport C=d\nD=e', { D: 'e' }],
-])('parseEnvironmentFile: %j', (text, variables) => {
-  expect(parseEnvironmentFile(text)).toEqual(variables);
+const DEFAULTS = {
+  port: 3000,
+  host: '127.0.0.1',
+  databaseUrl: 'sqlite:./data/plant-store.sqlite',
+  databaseTimeout: 5_000,
+  migrate: true,
+  reusePort: false,
+  managementPort: 9464,
+  managementHost: '127.0.0.1',
+  bodyLimit: 65_536,
+  docs: true,
+  corsOrigins: [],
+  trustProxy: false,
+  authScope: 'plants:create',
+  shutdownDelay: 0,
+  shutdownTimeout: 25_000,
+  logLevel: 'info',
+  logRequests: 'errors',
+  otlpHeaders: {},
+  otelServiceName: 'plant-store',
+  production: false,
+};
+const ISSUER = { AUTH_ISSUER: 'https://id.example/' };
+
+/** The message of the error that an environment causes. */
+function problemsWith(env: NodeJS.ProcessEnv): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('readConfig', () => {
+  it('has a default for everything', () => {
+    expect(readConfig({})).toEqual(DEFAULTS);
+  });
+
+  it('ignores empty variables', () => {
+    const names = VARIABLES.flatMap(({ name }) => [name, `${name}_FILE`]);
+    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(DEFAULTS);
+  });
+
+  it('shows an invalid value, unless it may contain a secret', () => {
+    expect(problemsWith({ PORT: '80 81' })).toBe(
+      'PORT must be from 0 to 65535, not "80 81" (from environment)',
+    );
+    const secret = 's3cr3t';
+    const values = [`postgres://u:${secret}@h`, `https://u:${secret}@h`, `https://h?k=${secret}`];
+    for (const value of [...values, `plant_${secret}`, `${secret}${'x'.repeat(80)}\n`]) {
+      for (const { name } of VARIABLES)
+        expect(problemsWith({ [name]: value })).not.toContain(secret);
+    }
+    for (const name of ['DATABASE_URL', 'OTEL_EXPORTER_OTLP_HEADERS']) {
+      expect(problemsWith({ [name]: secret })).toMatch(/^\w+ must be [^]+ \(from environment\)$/);
+      expect(problemsWith({ [name]: secret })).not.toContain(secret);
+    }
+  });
+
+  it('refuses a DATABASE_URL without a path', () => {
+    expect(problemsWith({ DATABASE_URL: 'sqlite:' })).toBe(
+      'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database (from environment)',
+    );
+  });
+
+  it.each([
+    [{ PORT: '80', MANAGEMENT_PORT: '80' }, /^MANAGEMENT_PORT must not be PORT: /],
+    [{ REUSE_PORT: 'on' }, /^REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: /],
+    [
+      { REUSE_PORT: 'on', PORT: '0', DATABASE_URL: 'postgres://h/plants' },
+      /^REUSE_PORT=on needs a PORT that is not 0: /,
+    ],
+    [{ TLS_CERT_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
+    [{ TLS_KEY_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
+    [ISSUER, /^AUTH_AUDIENCE must be set with AUTH_ISSUER: /],
+    [{ AUTH_AUDIENCE: 'x' }, /^AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL$/],
+    [{ AUTH_JWKS_URL: 'https://x' }, /^AUTH_ISSUER must be set with AUTH_AUDIENCE and /],
+  ])('refuses %j', (env, problem) => {
+    expect(problemsWith(env)).toMatch(problem);
+  });
+
+  it('lists every problem on a line of its own', () => {
+    expect(problemsWith({ PORT: 'x', DOCS: 'x', LOG_LEVEL: 'x' }).split('\n')).toEqual([
+      expect.stringMatching(/^PORT must be /),
+      'DOCS must be on or off, not "x" (from environment)',
+      expect.stringMatching(
+        /^LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, not /,
+      ),
+    ]);
+  });
+
+  it.each(['toString', '__proto__', 'constructor'])('refuses DOCS=%s', (value) => {
+    expect(problemsWith({ DOCS: value })).toMatch(/^DOCS must be on or off, not "/);
+  });
 });
 
-it.each([
-  ['DATABSE_URL', 'DATABASE_URL'],
-  ['DATABASE_ULR', 'DATABASE_URL'],
-  ['DATABASE_URL_FLIE', 'DATABASE_URL_FILE'],
-  ['port', 'PORT'],
-  ['PROT', 'PORT'],
-  ['NODE_ENVS', 'NODE_ENV'],
-  ['MANAGMENT_PORT', 'MANAGEMENT_PORT'],
-])('%s is taken for %s', (name, nearest) => {
-  expect(misspelledNames([name])).toEqual([`${name} is ignored: did you mean ${nearest}?`]);
-});
+const folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
-it.each(['DATABASE_URL', 'DATABASE_URL_FILE', 'SSL_CERT_FILE', 'PGHOST', 'PATH', 'COPY_FROM', 'A'])(
-  '%s is taken for no other',
-  (name) => {
-    expect(misspelledNames([name])).toEqual([]);
-  },
-);
+function file(text: string): string {
+  const path = join(folder, 'secret');
+  writeFileSync(path, text);
+  return path;
+}
+
+describe('DATABASE_URL_FILE', () => {
+  it.each(['sqlite:x', 'sqlite:x\n', 'sqlite:x\r\n'])('is read: %j', (text) => {
+    const { databaseUrl } = readConfig({ DATABASE_URL_FILE: file(text) });
+    expect(databaseUrl).toBe('sqlite:x');
+  });
+
+  it.each([
+    ['', 'DATABASE_URL_FILE must not name an empty file'],
+    ['\n', 'DATABASE_URL_FILE must not name an empty file'],
+    ['SECRET', 'host/database (from DATABASE_URL_FILE)'],
+  ])('is refused if it contains %j', (text, problem) => {
+    expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).toThrow(problem);
+    expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).not.toThrow('SECRET');
+  });
+
+  it('must exist', () => {
+    expect(() => readConfig({ DATABASE_URL_FILE: join(folder, 'none') })).toThrow(
+      'DATABASE_URL_FILE must name a file that can be read (ENOENT)',
+    );
+  });
+
+  it('is refused together with DATABASE_URL', () => {
+    expect(() => readConfig({ DATABASE_URL: 'sqlite:x', DATABASE_URL_FILE: file('x') })).toThrow(
+      'DATABASE_URL and DATABASE_URL_FILE must not both be set',
+    );
+  });
+});

@@ -1,80 +1,145 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { ConfigError } from './variable.js';
-import { misspelledNames } from './misspelled.js';
+import { Config, VARIABLES, type ConfigVariable } from './config.js';
+import { maskSecret } from './describe.js';
 
-/** The files of the variables that a file has set in this process, as the operator names them. */
-const FILES = new Map<string, string>();
+/** Invalid configuration. The message lists every variable at fault, and never a secret. */
+export class ConfigError extends Error {}
 
-/** Where the value of a variable of this process comes from: `environment`, or the file that has set it. */
-export function sourceOf(name: string): string {
-  return FILES.get(name) ?? 'environment';
+/** A variable of the configuration, for the operator. */
+export interface Setting {
+  readonly name: string;
+  /** Its text, secrets masked; '' if there is none, undefined if it is invalid. */
+  readonly value: string | undefined;
+  /** `default`, `environment`, the file that loadEnvironment() read, or the variable `NAME_FILE`. */
+  readonly from: string;
 }
 
-const QUOTED = String.raw`'[^']*'|"(?:\\[^]|[^"\\])*"`;
-const BLANKS = String.raw`[^\S\n]*`;
-
-/** An assignment: its name, the quoted parts of its value, and the rest, which may go on behind a backslash. */
-const ASSIGNMENT = new RegExp(
-  String.raw`^${BLANKS}([A-Za-z_]\w*)${BLANKS}=((?:${BLANKS}(?:${QUOTED}))*)((?:\\[^]?|[^\\\n])*)$`,
-  'gm',
-);
+/** The names of the variables that loadEnvironment() has set, and the file that it read. */
+let loaded: { readonly names: ReadonlySet<string>; readonly path: string } | undefined;
 
 /**
- * Adds the variables of a file to those of this process, which win: of `.env` in the working directory where
- * there is one, or of an environment file of systemd instead.
+ * Adds the variables of a file to those of this process, which win.
  *
- * @param file path of the environment file
- * @param others variables that are not the configuration's, for what would be typos of them
- * @returns what an operator should know, one line each: names that are probably typos
- * @throws ConfigError where the file cannot be read
+ * @param file path of the file; `.env` in the working directory, if there is one, if left out
+ * @throws ConfigError if the file cannot be read
  */
-export function loadEnvironment(file?: string, others?: readonly string[]): string[] {
+export function loadEnvironment(file?: string): void {
   const path = file ?? (existsSync('.env') ? '.env' : undefined);
-  FILES.clear();
-  if (path === undefined) return [];
-  const found = readVariables(path, file !== undefined);
-  for (const [name, value] of Object.entries(found)) {
-    if (name in process.env) continue;
-    process.env[name] = value;
-    FILES.set(name, path);
-  }
-  return misspelledNames(Object.keys(found), others).map((name) => `${path}: ${name}`);
+  loaded = undefined;
+  if (path === undefined) return;
+  const found = parseEnv(readText(path, `${path} cannot be read`));
+  loaded = { names: new Set(Object.keys(found).filter((name) => !(name in process.env))), path };
+  for (const name of loaded.names) process.env[name] = found[name];
 }
 
-function readVariables(path: string, isSystemd: boolean): NodeJS.Dict<string> {
+/**
+ * Reads the configuration from the environment. An empty variable counts as one that is not set.
+ *
+ * @throws ConfigError
+ */
+export function readConfig(env = process.env): Config {
+  const { config, problems } = checkConfig(env);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config;
+}
+
+/** The configuration as far as it is valid, every variable in its order, and a line for each problem. */
+export function checkConfig(env = process.env) {
+  const config = new Config();
+  const problems: string[] = [];
+  const settings = VARIABLES.map((variable): Setting => {
+    const { name, field, parser } = variable;
+    const from = findSource(variable, env);
+    try {
+      const text = parser.isSecret ? readSecret(name, env) : env[name];
+      if (!text) return { name, value: formatValue(variable, config), from };
+      const value = parser.parse(text);
+      if (value === undefined) throw new ConfigError(explainInvalid(variable, text, from));
+      Object.assign(config, { [field]: value });
+      return { name, value: parser.isSecret ? maskSecret(text) : text, from };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(error.message);
+      return { name, value: undefined, from };
+    }
+  });
+  return { config, settings, problems: [...problems, ...findConflicts(config)] };
+}
+
+/**
+ * Reads a secret from its variable, or from the file that `NAME_FILE` names. A line break at the end of the file is
+ * not part of it.
+ *
+ * @throws ConfigError if both are set, or the file cannot be read or is empty
+ */
+export function readSecret(name: string, env = process.env): string | undefined {
+  const file = env[`${name}_FILE`];
+  if (!file) return env[name];
+  if (env[name]) throw new ConfigError(`${name} and ${name}_FILE must not both be set`);
+  const secret = readNamedFile(`${name}_FILE`, file).replace(/\r?\n$/, '');
+  // The default would take its place unnoticed.
+  if (secret === '') throw new ConfigError(`${name}_FILE must not name an empty file`);
+  return secret;
+}
+
+/**
+ * Reads the text of the file that a variable names.
+ *
+ * @throws ConfigError if it cannot be read; the message names the variable, not the path
+ */
+export function readNamedFile(variable: string, path: string): string {
+  return readText(path, `${variable} must name a file that can be read`);
+}
+
+function readText(path: string, problem: string): string {
   try {
-    const text = readFileSync(path, 'utf8');
-    return isSystemd ? parseEnvironmentFile(text) : parseEnv(text);
+    return readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`${path} cannot be read (${code})`, { cause: error });
+    throw new ConfigError(`${problem} (${code})`, { cause: error });
   }
 }
 
-/**
- * Reads systemd's format (systemd.exec(5), EnvironmentFile=). Other than in `.env`, a `#` within a value is no
- * comment, lines that begin with `;` are, and a line goes on behind a backslash.
- */
-export function parseEnvironmentFile(text: string): Record<string, string> {
-  const assignments = text.replace(/\r\n?/g, '\n').matchAll(ASSIGNMENT);
-  return Object.fromEntries(
-    Array.from(assignments, ([, name = '', quoted = '', rest = '']) => [
-      name,
-      unquote(quoted) + unescape(rest.trim()),
-    ]),
-  );
+function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): string {
+  if (parser.isSecret && env[`${name}_FILE`]) return `${name}_FILE`;
+  if (!env[name]) return 'default';
+  return loaded?.names.has(name) ? loaded.path : 'environment';
 }
 
-/** In double quotes a backslash stands before what a shell would expand, or joins lines; in single ones it is text. */
-function unquote(parts: string): string {
-  return Array.from(parts.matchAll(new RegExp(QUOTED, 'g')), ([part]) => {
-    const inner = part.slice(1, -1);
-    if (part.startsWith("'")) return inner;
-    return inner.replace(/\\(["\\`$\n])/g, (_, char: string) => char.trim());
-  }).join('');
+/** The text of a field; '' for undefined, an empty list and an empty record. */
+function formatValue({ field, parser }: ConfigVariable, config: Config): string {
+  const value: unknown = config[field];
+  if (value !== undefined && parser.format) return parser.format(value);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-function unescape(text: string): string {
-  return text.replace(/\\([^]?)/g, (_, char: string) => (char === '\n' ? '' : char));
+/** A value that may be shown has no token, and no credentials or query of a URL. */
+const SHOWABLE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
+
+/** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
+function explainInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
+  const isShown = !parser.isSecret && SHOWABLE.test(text);
+  return `${name} ${parser.must}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
+}
+
+/** A line for each problem of several variables together. */
+function findConflicts(config: Config): string[] {
+  const { port, reusePort, databaseUrl, managementPort, tlsCertFile, tlsKeyFile } = config;
+  const { authIssuer, authAudience, authJwksUrl } = config;
+  const conflicts: Readonly<Record<string, boolean>> = {
+    'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file':
+      reusePort && databaseUrl.startsWith('sqlite:'),
+    'REUSE_PORT=on needs a PORT that is not 0: each process would take another one':
+      reusePort && port === 0,
+    'MANAGEMENT_PORT must not be PORT: health and metrics are not for the public':
+      managementPort === port && port !== 0,
+    'TLS_CERT_FILE and TLS_KEY_FILE must be set together':
+      (tlsCertFile === undefined) !== (tlsKeyFile === undefined),
+    'AUTH_AUDIENCE must be set with AUTH_ISSUER: a token for another service would be taken':
+      authIssuer !== undefined && authAudience === undefined,
+    'AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL':
+      authIssuer === undefined && (authAudience ?? authJwksUrl) !== undefined,
+  };
+  return Object.keys(conflicts).filter((problem) => conflicts[problem]);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
+import type { MakeStatements } from './statements.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { AddAuditTrailToPlants1763700000000 } from './migrations/1763700000000-add-audit-trail-to-plants.js';
 
@@ -26,7 +27,7 @@ export const NOT_MIGRATED =
 export const NO_STORE =
   "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
 
-/** What differs from one database engine to the next: all of it but the statements of the repositories. */
+/** What differs from one database engine to the next; the statements of its tables are those of its WritePath. */
 export interface Engine {
   /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
   readonly system: string;
@@ -64,6 +65,14 @@ export interface Engine {
   isUnavailableAtStart(error: unknown): boolean;
   /** Opens the way on which the service writes while it runs. */
   openWritePath(store: DataSource, config: StoreConfig): WritePath;
+}
+
+/** Chooses between what a repository has for each engine: its statements, or functions that run them. */
+export function chooseByEngine<Choice>(
+  { options }: DataSource,
+  { sqlite, postgres }: { readonly sqlite: Choice; readonly postgres: Choice },
+): Choice {
+  return options.type === 'postgres' ? postgres : sqlite;
 }
 
 /** What a line of JSON has of a column. */
@@ -112,6 +121,7 @@ export abstract class WritePath {
    * store's error: by toStoreError() StoreUnavailable where it is not known what was written.
    */
   abstract readonly manager: EntityManager;
+  abstract readonly makeStatements: MakeStatements;
   /** Aborts what is in flight, as far as it can be, for a process that is about to exit. */
   abstract abort(): Promise<void>;
   /** Waits for what is in flight, then lets go of the store. */

@@ -7,6 +7,7 @@ import { Logger } from './logger.js';
 import { COMMIT_LEVEL, weaknessOfLevel } from './postgres-commit-level.js';
 import { CheckedPool } from './postgres-pool.js';
 import { reader } from './postgres-reader.js';
+import { makePostgresStatements } from './statements.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Connections of a process: its groups in flight, and room for lookups of tokens. */
@@ -25,7 +26,9 @@ const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 const PASS_ON = "SET LOCAL citus.propagate_set_commands = 'local'";
 
 /** What {@link assertDurable} reads. */
-const SETTINGS = `SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding`;
+const SETTINGS = `
+  SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding,
+    EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
 
 /** A server that refuses our name, our password or our database will do so later too. */
 const REFUSED = /^(28|3D)/;
@@ -34,6 +37,7 @@ const REFUSED = /^(28|3D)/;
 class PostgresWritePath extends WritePath {
   /** See docs/performance.md: the slower a commit, the more there is in it. */
   readonly concurrency = 4;
+  readonly makeStatements = makePostgresStatements;
 
   constructor(readonly manager: EntityManager) {
     super();
@@ -130,10 +134,14 @@ function isUnavailableAtStart(error: unknown): boolean {
 
 /** A commit must be kept by the server, and the database must have room for every character. */
 async function assertDurable(store: DataSource): Promise<void> {
-  const [row] = await store.query<Record<'level' | 'encoding', string>[]>(SETTINGS);
-  const { level, encoding } = row ?? {};
+  type Settings = Record<'level' | 'encoding', string> & { readonly unlogged: boolean };
+  const [row] = await store.query<Settings[]>(SETTINGS);
+  const { level, encoding, unlogged } = row ?? {};
   const weakness = weaknessOfLevel(level ?? '');
   if (weakness !== undefined) throw new Error(weakness);
+  if (unlogged) {
+    throw new Error('a crash would empty its table: run `ALTER TABLE plants SET LOGGED`');
+  }
   if (encoding === 'UTF8') return;
   throw new Error(
     `its encoding is ${encoding}, not UTF8: make one by ` +

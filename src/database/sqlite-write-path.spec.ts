@@ -2,14 +2,17 @@
 import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { readConfig } from '../config/read-config.js';
+import { readConfig } from '../config/environment.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { Plant } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import { openStore, type Store } from './open-store.js';
 import { toStoreError } from './store-errors.js';
 
-const OAK = { id: '1', name: 'oak', tag: null, createdBy: 'token:1', createdAt: '1763700000000' };
+const oak = (fields: Partial<Plant> = {}): Plant => {
+  const audit = { createdBy: 'token:1', createdAt: '1763700000000' };
+  return Object.assign(new Plant(), { id: '1', name: 'oak', tag: null, ...audit }, fields);
+};
 
 let file: SqliteStore;
 let store: Store;
@@ -18,7 +21,7 @@ beforeEach(async () => {
   file = new SqliteStore();
   const config = readConfig({ DATABASE_URL: file.url });
   store = await openStore(config, [Plant]);
-  plants = PlantsRepository.of(store.writePath);
+  plants = new PlantsRepository(store.writePath);
 });
 afterEach(async () => {
   if (store.isInitialized) await store.destroy();
@@ -27,22 +30,21 @@ afterEach(async () => {
 
 describe('SqliteWritePath', () => {
   it('returns the ids that it inserted, to their last digit', async () => {
-    const group = ['9223372036854775807', '9007199254740993', '-9223372036854775808'].map((id) => ({
-      ...OAK,
-      id,
-    }));
+    const group = ['9223372036854775807', '9007199254740993', '-9223372036854775808'].map((id) =>
+      oak({ id }),
+    );
     expect((await plants.insertAbsent(group)).sort()).toEqual(group.map(({ id }) => id).sort());
-    const again = [...group, { ...OAK, id: '1', tag: '' }];
+    const again = [...group, oak({ tag: '' })];
     expect(await plants.insertAbsent(again)).toEqual(['1']);
     expect(await file.count()).toBe(4);
   });
 
   it('ends before the store does: what is in flight is stored, and nothing more is taken', async () => {
-    const inFlight = plants.insertAbsent([OAK]);
+    const inFlight = plants.insertAbsent([oak()]);
     await store.destroy();
     expect(await inFlight).toEqual(['1']);
     expect(await file.count()).toBe(1);
-    const error = await plants.insertAbsent([{ ...OAK, id: '2' }]).catch(toStoreError);
+    const error = await plants.insertAbsent([oak({ id: '2' })]).catch(toStoreError);
     expect(error).toMatchObject({ reason: 'the store is closed' });
   });
 
@@ -50,14 +52,14 @@ describe('SqliteWritePath', () => {
     const MB = 2 ** 20;
     const name = 'x'.repeat(MB);
     for (let id = 0; id < 200; id++) {
-      await plants.insertAbsent([{ ...OAK, id: String(id), name }]);
+      await plants.insertAbsent([oak({ id: String(id), name })]);
     }
     expect(statSync(`${file.path}-wal`).size).toBeLessThan(100 * MB);
     expect(await file.count()).toBe(200);
   });
 
   it('fails while the file is gone, and goes on once it is back', async () => {
-    const group = [OAK];
+    const group = [oak()];
     renameSync(file.path, `${file.path}.elsewhere`);
     const error = await plants.insertAbsent(group).catch(toStoreError);
     expect(error).toBeInstanceOf(StoreUnavailable);
@@ -70,12 +72,12 @@ describe('SqliteWritePath', () => {
     await openStore(readConfig({ DATABASE_URL: other.url })).then((opened) => opened.destroy());
     renameSync(file.path, `${file.path}.elsewhere`);
     copyFileSync(other.path, file.path);
-    await expect(plants.insertAbsent([OAK])).rejects.toMatchObject({
+    await expect(plants.insertAbsent([oak()])).rejects.toMatchObject({
       driverError: { reason: expect.stringMatching(/ was removed or replaced /) },
     });
     renameSync(file.path, other.path);
     renameSync(`${file.path}.elsewhere`, file.path);
-    expect(await plants.insertAbsent([OAK])).toEqual(['1']);
+    expect(await plants.insertAbsent([oak()])).toEqual(['1']);
     expect(await other.count()).toBe(0);
     await other.remove();
   });

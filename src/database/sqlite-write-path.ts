@@ -7,6 +7,7 @@ import {
   type SqliteThreadOptions,
   type SqliteThreadResult,
 } from './sqlite-thread.js';
+import { makeSqliteStatements } from './statements.js';
 import { ThreadQueryRunner } from './thread-query-runner.js';
 
 /** Writes as much of the log back to the file as it can beside others who read and write. */
@@ -35,6 +36,7 @@ const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
 export class SqliteWritePath extends WritePath {
   /** A second group would only wait for the first one's lock. */
   readonly concurrency = 1;
+  readonly makeStatements = makeSqliteStatements;
   readonly manager: EntityManager;
   private readonly logger = new Logger('Store');
   private readonly writer: SqliteThread;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { readConfig } from '../config/read-config.js';
+import { readConfig } from '../config/environment.js';
 import { openStore } from './open-store.js';
 
 let file: SqliteStore;

@@ -15,9 +15,7 @@ import { claimFile } from './sqlite-claim.js';
 import { reader } from './sqlite-reader.js';
 import type { OpenedFile, SqliteThreadOptions } from './sqlite-thread.js';
 import { SqliteWritePath } from './sqlite-write-path.js';
-
-/** Writes a number of the file's header again, which nothing of ours reads, and so commits a page. */
-export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
+import { COMMIT_A_PAGE } from './statements.js';
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); what

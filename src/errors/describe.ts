@@ -1,39 +1,39 @@
 import { getSystemErrorMessage } from 'node:util';
-import { ConfigError } from '../config/variable.js';
+import { ConfigError } from '../config/environment.js';
 import { StoreUnavailable } from './errors.js';
 
 /**
- * What an error says, in one line. Those of several addresses of a host have no common message, and what failed
- * in fetch() only its cause says.
+ * The message of an error, in one line. A host with several addresses has one for each; that of fetch() says nothing
+ * without its cause.
  */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describeError).join('; ');
   }
   if (error instanceof StoreUnavailable) return error.reason;
-  // TypeORM's error says what its driver's does, in other words; not by its class, which loads all of TypeORM.
+  // TypeORM rewords the driver's error. Its class is not imported, as that would load all of TypeORM.
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
   const text = (Error.isError(error) ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
   const isFetch = error instanceof TypeError && error.cause !== undefined;
   return isFetch ? `${text}: ${describeError(error.cause)}` : text;
 }
 
-/** The exit code of a start or a command that failed: EX_CONFIG of sysexits.h for an invalid configuration. */
-export function exitCodeOf(error: unknown): number {
+/** The exit code of a failed start or command: EX_CONFIG of sysexits.h for an invalid configuration, else 1. */
+export function toExitCode(error: unknown): number {
   return error instanceof ConfigError ? 78 : 1;
 }
 
-/** The stack of an error and of what caused it. Not util.inspect(), which shows a query's plants. */
-export function stackOf(error: unknown): string {
+/** The stack of an error and of its causes. util.inspect() would show the plants of a query. */
+export function formatStack(error: unknown): string {
   if (!Error.isError(error)) return String(error);
   const stack = error.stack ?? error.message;
-  return error.cause === undefined ? stack : `${stack}\ncaused by ${stackOf(error.cause)}`;
+  return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
 }
 
 /**
  * Why a start or a command failed, in words for the operator. Never a stack, never a secret.
  *
- * @param listener what stands before PORT and HOST in the names of the variables of the listener
+ * @param listener prefix of the variables PORT and HOST of the listener, such as `MANAGEMENT_`
  */
 export function toOperatorMessage(error: unknown, listener = ''): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;

@@ -1,26 +1,29 @@
-import type { ApiResponseOptions } from '@nestjs/swagger';
-import { Documented } from './documented.js';
+import { ApiProperty, ApiResponse, ApiSchema, type ApiResponseOptions } from '@nestjs/swagger';
 import { ERRORS } from './errors.js';
 
 /** The body of every answer other than 200 (interface, "Error"). */
-@Documented(({ ApiSchema }) =>
-  ApiSchema({ name: 'Error', description: 'What is wrong with a request, or with the service' }),
-)
+@ApiSchema({ name: 'Error', description: 'What is wrong with a request, or with the service' })
 export class ErrorDto {
   /** A number from the table of errors. */
-  @Documented(({ ApiProperty }) =>
-    ApiProperty({ type: 'integer', format: 'int32', description: 'Numeric error value' }),
-  )
+  @ApiProperty({ type: 'integer', format: 'int32', description: 'Numeric error value' })
   readonly error!: number;
 
   /** What is wrong, for a person to read. */
-  @Documented(({ ApiProperty }) =>
-    ApiProperty({ type: 'string', description: 'Error message text' }),
-  )
+  @ApiProperty({ type: 'string', description: 'Error message text' })
   readonly message!: string;
 }
 
 export type Headers = NonNullable<ApiResponseOptions['headers']>;
+
+/** Documents a header of an answer; its type is that of the example. */
+export function documentHeader(
+  description: string,
+  example: string | number,
+  required = true,
+): Headers[string] {
+  const type = typeof example === 'number' ? 'integer' : 'string';
+  return { description, required, schema: { type }, example };
+}
 
 /** The header that every answer carries. */
 export const REQUEST_ID: Headers = {
@@ -47,15 +50,13 @@ export function ApiError(
       .filter(([, kind]) => kind.status === status)
       .map(([name, { error, message }]) => [name, example(error, message)]),
   );
-  return Documented(({ ApiResponse }) =>
-    ApiResponse({
-      status,
-      description,
-      type: ErrorDto,
-      examples,
-      headers: { ...REQUEST_ID, ...headers },
-    }),
-  );
+  return ApiResponse({
+    status,
+    description,
+    type: ErrorDto,
+    examples,
+    headers: { ...REQUEST_ID, ...headers },
+  });
 }
 
 function example(error: number, message: string) {

@@ -4,7 +4,7 @@ export interface ErrorKind {
   readonly error: number;
   /** The HTTP status of the answer. */
   readonly status: number;
-  /** The `message` member, where the place that found the fault has nothing more exact to say. */
+  /** The `message` member, unless the fault has a more exact one. */
   readonly message: string;
   /** Headers that the answer carries besides those of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -73,7 +73,7 @@ export const ERRORS = {
   },
 } as const satisfies Record<string, ErrorKind>;
 
-/** A fault with a row in the table of errors; `message` is what the client is told. */
+/** A fault with a row in the table of errors. The client is told its `message`. */
 export class Fault extends Error {
   constructor(
     readonly kind: ErrorKind,
@@ -84,9 +84,9 @@ export class Fault extends Error {
   }
 }
 
-/** The store cannot be reached or written now; whether what was in flight is stored is not known. */
+/** The store cannot be reached or written now. Plants in flight may or may not be stored. */
 export class StoreUnavailable extends Fault {
-  /** @param reason for the operator; the client is not told */
+  /** @param reason for the operator, not for the client */
   constructor(
     readonly reason: string,
     options?: ErrorOptions,

@@ -1,12 +1,12 @@
 import type { Logger } from '@nestjs/common';
 import { describeError } from './describe.js';
 
-/** Whether something that the service needs is unavailable. The log says once that it is, and once that it is back. */
+/** Whether a part that the service needs is unavailable. Logs once when that begins, and once when it ends. */
 export class Outage {
   private since: number | undefined;
 
   /**
-   * @param what it is: `the store`
+   * @param what the part: `the store`
    * @param level of the line that says that it is unavailable
    */
   constructor(
@@ -19,14 +19,14 @@ export class Outage {
     return this.since !== undefined;
   }
 
-  /** It has just failed. */
+  /** To be called at each failure. */
   begin(error: unknown): void {
     if (this.since !== undefined) return;
     this.since = Date.now();
     this.logger[this.level](`${this.what} is unavailable: ${describeError(error)}`);
   }
 
-  /** It has just worked. */
+  /** To be called at each success. */
   end(): void {
     if (this.since === undefined) return;
     const seconds = (Date.now() - this.since) / 1_000;

@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { stackOf } from '../errors/describe.js';
+import { formatStack } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
 import { answerDueOn } from './connection.js';
@@ -67,7 +67,9 @@ export class ErrorFilter implements ExceptionFilter {
     if (error instanceof Fault || (error instanceof Error && this.logged.has(error))) return;
     if (error instanceof Error) this.logged.add(error);
     const { requestId } = exchangeOf(response);
-    this.logger.error(`${request.method} ${pathOf(request)} failed`, stackOf(error), { requestId });
+    this.logger.error(`${request.method} ${pathOf(request)} failed`, formatStack(error), {
+      requestId,
+    });
   }
 }
 

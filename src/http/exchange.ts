@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
-import type { Config } from '../config/config.js';
 import { connectionOf } from './connection.js';
 import { redactChosen } from './redact.js';
 
@@ -23,14 +22,10 @@ export class Exchange {
   headers: readonly string[] = NONE;
   private isOver = false;
 
-  /**
-   * @param config of the application that serves it: channels are process-wide
-   * @param onEnd is called at the end, once
-   */
+  /** @param onEnd is called at the end, once */
   constructor(
     readonly request: Request,
     readonly response: Response,
-    readonly config: Config,
     private readonly onEnd: (exchange: Exchange) => void,
   ) {
     this.requestId = requestIdOf(request.headers['x-request-id']);
@@ -68,11 +63,9 @@ export class Exchanges {
   /** Requests that have come in, and whose answer is not yet sent. */
   inFlight = 0;
 
-  constructor(private readonly config: Config) {}
-
   /** A request has come in. */
   begin(request: Request, response: Response): Exchange {
-    const exchange = new Exchange(request, response, this.config, this.onEnd);
+    const exchange = new Exchange(request, response, this.onEnd);
     this.inFlight += 1;
     (response as Response & Observed)[EXCHANGE] = exchange;
     connectionOf(request).begin(exchange);

@@ -1,14 +1,16 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { ConfigError, readFileOf } from '../config/variable.js';
+import { ConfigError, readNamedFile } from '../config/environment.js';
 import { toOperatorMessage } from '../errors/describe.js';
 
 /** A certificate with its chain, and its private key, both in PEM. */
 interface KeyPair {
   readonly cert: string;
   readonly key: string;
+  /** Without renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice. */
+  readonly secureOptions: number;
 }
 
 /** Whether the service speaks TLS itself. */
@@ -24,14 +26,14 @@ export function speaksTls({ tlsCertFile }: Config): boolean {
  */
 export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | undefined {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
-  const cert = readFileOf('TLS_CERT_FILE', tlsCertFile);
-  const key = readFileOf('TLS_KEY_FILE', tlsKeyFile);
+  const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
+  const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
   if (!isPair(cert, key)) {
     throw new ConfigError(
       'TLS_CERT_FILE and TLS_KEY_FILE must name a certificate and its key in PEM',
     );
   }
-  return { cert, key };
+  return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 }
 
 function isPair(cert: string, key: string): boolean {

@@ -71,7 +71,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
   /** The requests in flight. */
-  readonly exchanges: Exchanges;
+  readonly exchanges = new Exchanges();
   private readonly cors: Cors | undefined;
 
   constructor(private readonly config: Config) {
@@ -83,7 +83,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     app.enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy);
     super(app);
-    this.exchanges = new Exchanges(config);
     this.cors = createCors(config);
   }
 

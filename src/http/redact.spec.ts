@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { newSecret } from '../auth/secret.js';
+import { newSecret } from '../auth/token.entity.js';
 import { redact, redactChosen } from './redact.js';
 
 const SECRET = newSecret();

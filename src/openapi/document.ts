@@ -1,50 +1,50 @@
 import { isIPv6 } from 'node:net';
 import type { INestApplication } from '@nestjs/common';
-import type { OpenAPIObject } from '@nestjs/swagger';
+import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
-import { loadSwagger } from '../errors/documented.js';
 import { speaksTls } from '../http/key-pair.js';
 
-const DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
+const SERVICE_DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
 other operation. Every answer other than 200 has an Error body with a number that stays the same
 forever.`;
 
-const TOKENS = `A token, sent in the header \`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that
+const TOKEN_DESCRIPTION = `A token, sent in the header \`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that
 header alone, never from a query or a body. It is one of two kinds: a token that the operator of the
 service has issued, which stops working within 5 seconds when it is revoked; or, where the operator
 has set an identity provider, a JSON Web Token from there, which must have the scope that the operator
 demands: the answer is 403 if it has not, and never for the other kind.`;
 
 /** Builds the OpenAPI 3.1.0 document from the decorators: the interface, version 1.0.0. */
-export async function buildDocument(app: INestApplication, config: Config): Promise<OpenAPIObject> {
-  const { SwaggerModule } = await loadSwagger();
+export function buildDocument(app: INestApplication, config: Config): OpenAPIObject {
   return SwaggerModule.createDocument(app, {
     openapi: '3.1.0',
     info: {
       title: 'Plant Store',
       version: '1.0.0',
-      description: DESCRIPTION,
+      description: SERVICE_DESCRIPTION,
       contact: { name: 'The operator of the service' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
-    servers: serversOf(config),
+    servers: listServers(config),
     tags: [{ name: 'Plants', description: 'The plants in the store' }],
     components: {
-      securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer', description: TOKENS } },
+      securitySchemes: {
+        bearerAuth: { type: 'http', scheme: 'bearer', description: TOKEN_DESCRIPTION },
+      },
     },
   });
 }
 
 /**
- * Where clients reach the service. Without PUBLIC_URL it is the address that the service listens on: programs that
- * import the document, such as Postman, take the first server and can do nothing with a relative one. The second is
- * right wherever the document came from; the page at `/docs` uses it.
+ * Without PUBLIC_URL, the first server is the address that the service listens on: programs that import the document,
+ * such as Postman, use the first server and cannot resolve a relative one. The second works wherever the document came
+ * from; the page at `/docs` uses it.
  */
-function serversOf(config: Config): { url: string; description?: string }[] {
+function listServers(config: Config): { url: string; description?: string }[] {
   const { publicUrl, host, port } = config;
   if (publicUrl !== undefined) return [{ url: publicUrl }];
   const scheme = speaksTls(config) ? 'https' : 'http';
-  // Every address of the machine is none that a client can use.
+  // No client can connect to the address that stands for all addresses of the machine.
   const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
   const url = `${scheme}://${isIPv6(name) ? `[${name}]` : name}:${port}`;
   return [

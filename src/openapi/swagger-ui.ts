@@ -1,31 +1,26 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Page } from './page.js';
+
+/** A static resource held in memory. */
+export interface Page {
+  /** Value of `Content-Type`. */
+  readonly type: string;
+  /** Makes the content at the first request for it. */
+  readonly make: () => string | Buffer | Promise<string | Buffer>;
+  /** Whether the content of this address never changes; if not, browsers ask each time whether it has. */
+  readonly isImmutable?: boolean;
+}
 
 const require = createRequire(import.meta.url);
 const MANIFEST = require.resolve('swagger-ui-dist/package.json');
 const { version } = require(MANIFEST) as { readonly version: string };
 
-const TYPES = {
-  css: 'text/css; charset=utf-8',
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  png: 'image/png',
-} as const;
-/** What the page loads of swagger-ui-dist; nothing else of it is served. */
-const FILES = [
-  'swagger-ui.css',
-  'swagger-ui-bundle.js',
-  'favicon-16x16.png',
-  'favicon-32x32.png',
-] as const;
-
 /**
- * Starts Swagger UI on the document, which stands beside the script's own folder, whatever path a proxy
- * puts before both. The token outlives a reload of the tab, but never the tab: Swagger UI's own
- * `persistAuthorization` would keep it on disk. A token that was pasted with its scheme loses that. Swagger UI has a
- * dark mode, but no switch for it in this layout.
+ * Starts Swagger UI on the document, which is beside the script's own folder, whatever path a proxy puts before both.
+ * The token outlives a reload of the tab, but never the tab: Swagger UI's own `persistAuthorization` would keep it on
+ * disk. A token that was pasted with its scheme loses the scheme. Swagger UI has a dark mode, but no switch for it in
+ * this layout.
  */
 const INIT = `const url = new URL('../openapi.json', document.currentScript.src).href;
 const KEY = 'plant-store-token';
@@ -66,7 +61,7 @@ const ui = SwaggerUIBundle({
 });
 `;
 
-/** What Swagger UI lacks: tables that fit a phone, text that can be read in the dark; and no operation has links. */
+/** Makes tables fit a phone and text readable in the dark, and hides the column of links: no operation has any. */
 const STYLE = `
       body { margin: 0; background: #fafafa; }
       .swagger-ui .response-col_links { display: none; }
@@ -86,25 +81,9 @@ const STYLE = `
       }
     `;
 
-/** Swagger UI, by the paths that it is at. */
-export function swaggerUi(): Record<string, Page> {
-  return {
-    '/docs': { type: TYPES.html, make: () => html('docs/') },
-    '/docs/': { type: TYPES.html, make: () => html('') },
-    '/docs/swagger-ui-init.js': { type: TYPES.js, make: () => INIT },
-    ...Object.fromEntries(FILES.map((name) => [`/docs/${name}`, fileOf(name)])),
-  };
-}
-
-/** The page asks for them by version, so that a browser need never ask again for the same one. */
-function fileOf(name: (typeof FILES)[number]): Page {
-  const type = TYPES[name.split('.').at(-1) as keyof typeof TYPES];
-  return { type, make: () => readFile(join(dirname(MANIFEST), name)), isImmutable: true };
-}
-
-/** @param base where the files are, from the page */
-function html(base: string): string {
-  const at = (name: (typeof FILES)[number]) => `./${base}${name}?v=${version}`;
+/** @param base path from the page to the files */
+function renderPage(base: string): string {
+  const at = (name: string) => `./${base}${name}?v=${version}`;
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -124,3 +103,22 @@ function html(base: string): string {
 </html>
 `;
 }
+
+/** A file of swagger-ui-dist. The page asks for it by version, so browsers may keep it forever. */
+function readUi(name: string, type: string): Page {
+  return { type, make: () => readFile(join(dirname(MANIFEST), name)), isImmutable: true };
+}
+
+const HTML = 'text/html; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+
+/** Swagger UI by path: the page, and the files that it loads. Nothing else of swagger-ui-dist is served. */
+export const SWAGGER_UI: Readonly<Record<string, Page>> = {
+  '/docs': { type: HTML, make: () => renderPage('docs/') },
+  '/docs/': { type: HTML, make: () => renderPage('') },
+  '/docs/swagger-ui-init.js': { type: JAVASCRIPT, make: () => INIT },
+  '/docs/swagger-ui-bundle.js': readUi('swagger-ui-bundle.js', JAVASCRIPT),
+  '/docs/swagger-ui.css': readUi('swagger-ui.css', 'text/css; charset=utf-8'),
+  '/docs/favicon-16x16.png': readUi('favicon-16x16.png', 'image/png'),
+  '/docs/favicon-32x32.png': readUi('favicon-32x32.png', 'image/png'),
+};

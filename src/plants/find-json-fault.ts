@@ -4,16 +4,16 @@ const TOKEN =
 
 const STRING = '"';
 const SCALAR = '0';
-/** A plant has a dozen; a body of nothing but brackets would take 20 ms. */
+/** A plant has a dozen tokens. A body of brackets alone would take 20 ms. */
 const MAX_TOKENS = 1_000;
-/** The tokens that a value begins with. */
+/** Tokens that a value can begin with. */
 const VALUE = `${STRING}${SCALAR}{[`;
 
 /**
- * Finds the first token that JSON does not have at its place. Only for a text that JSON.parse() refuses: its own error
- * mostly has no position, but a piece of the text, which may be a secret.
+ * Finds the first token that JSON does not allow at its place, in a text that JSON.parse() refuses. V8's own message
+ * mostly has no position, and quotes the text, which may hold a secret.
  *
- * @returns its offset in UTF-16 code units; the length of a text that ends too early; undefined behind 1,000 tokens
+ * @returns its offset in UTF-16 code units; the length of a text that ends too early; undefined after 1,000 tokens
  */
 export function findJsonFault(text: string): number | undefined {
   const open: string[] = [];

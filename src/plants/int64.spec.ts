@@ -7,9 +7,9 @@ const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
 
 describe('isInt64', () => {
-  it.each([0n, -1n, MIN, MAX])('%s is one', (value) => expect(isInt64(value)).toBe(true));
+  it.each([0n, -1n, MIN, MAX])('accepts %s', (value) => expect(isInt64(value)).toBe(true));
 
-  it.each([MIN - 1n, MAX + 1n, 2n ** 64n, 7, '7', null, undefined, {}])('%s is none', (value) =>
+  it.each([MIN - 1n, MAX + 1n, 2n ** 64n, 7, '7', null, undefined, {}])('rejects %s', (value) =>
     expect(isInt64(value)).toBe(false),
   );
 });
@@ -32,7 +32,7 @@ describe('parseInt64', () => {
     [`${MAX}.${'0'.repeat(100)}`, MAX],
     [`0.${'0'.repeat(100)}1e101`, 1n],
     ['0e999999999999999999', 0n],
-  ])('%s', (literal, value) => expect(parseInt64(literal)).toBe(value));
+  ])('reads %s', (literal, value) => expect(parseInt64(literal)).toBe(value));
 
   it.each([
     '1.5',
@@ -60,10 +60,10 @@ describe('parseInt64', () => {
     'NaN',
     'Infinity',
     '7\n',
-  ])('%s: none', (literal) => expect(parseInt64(literal)).toBeUndefined());
+  ])('rejects %s', (literal) => expect(parseInt64(literal)).toBeUndefined());
 
-  it('a million digits: none, and at once', () => {
-    // A look at the run of zeros from each of its digits would take hours.
+  it('rejects a million digits in linear time', () => {
+    // Quadratic time would be hours.
     const zeros = '0'.repeat(1_000_000);
     expect(parseInt64(`1${zeros}1`)).toBeUndefined();
     expect(parseInt64(`1.${zeros}1`)).toBeUndefined();

@@ -1,5 +1,3 @@
-import { ValidateBy } from 'class-validator/cjs/decorator/common/ValidateBy.js';
-
 const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const MAX_DIGITS = 19;
 
@@ -12,14 +10,14 @@ export function isInt64(value: unknown): value is bigint {
  * Reads the text of a JSON number (RFC 8259, section 6) from its digits, never through a double.
  * As in JSON Schema, `7.0` and `7e2` are integers.
  *
- * @returns the int64, or undefined where the text is no integer or is out of range
+ * @returns the int64; undefined if the text is no integer or is out of range
  */
 export function parseInt64(literal: string): bigint | undefined {
   const match = LITERAL.exec(literal);
   if (!match) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
   const digits = (whole + fraction).replace(/^0+/, '');
-  // Not by /0+$/, which looks at every run of zeros from each of its digits.
+  // Not /0+$/, which scans each run of zeros once per zero.
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
   const significant = digits.slice(0, end);
@@ -30,18 +28,4 @@ export function parseInt64(literal: string): bigint | undefined {
   if (zeros < 0 || significant.length + zeros > MAX_DIGITS) return undefined;
   const id = BigInt(sign + significant + '0'.repeat(zeros));
   return isInt64(id) ? id : undefined;
-}
-
-/** class-validator's form of {@link isInt64}. */
-export function IsInt64(): PropertyDecorator {
-  return ValidateBy({
-    name: 'isInt64',
-    validator: {
-      validate: isInt64,
-      defaultMessage: (args) =>
-        args?.value === undefined
-          ? '$property is missing'
-          : '$property must be an integer from -2^63 to 2^63-1',
-    },
-  });
 }

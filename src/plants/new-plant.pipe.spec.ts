@@ -17,7 +17,7 @@ function faultOf(text: string): unknown {
   return undefined;
 }
 
-/** What V8 says of a text that is not JSON: a position, or the token, or only that the text ends. */
+/** What V8's message has for a text that is not JSON: a position, or the token, or only that the text ends. */
 function parseError(text: string): { position?: number; token?: string | undefined } | undefined {
   try {
     JSON.parse(text);
@@ -32,8 +32,8 @@ function parseError(text: string): { position?: number; token?: string | undefin
 }
 
 describe('NewPlantPipe', () => {
-  it('makes a NewPlant, without a tag where there is none', () => {
-    expect(pipe.transform('{"id":7,"name":"oak"}')).toStrictEqual({ id: 7n, name: 'oak' });
+  it('makes a NewPlant of the fields that the schema has', () => {
+    expect(pipe.transform('{"id":7,"name":"oak","other":1}')).toEqual({ id: 7n, name: 'oak' });
     const tagged = { id: 7n, name: 'oak', tag: '' };
     expect(pipe.transform('{"tag":"","id":7,"name":"oak"}')).toEqual(tagged);
   });
@@ -57,12 +57,12 @@ describe('NewPlantPipe', () => {
     expect(pipe.transform(text)).toMatchObject({ ...plant, id: 7n });
   });
 
-  it('throws INVALID_JSON for a text that is none', () => {
+  it('throws INVALID_JSON with the offset of the error', () => {
     const message = 'the body is not valid JSON at byte 8 of 8';
     expect(faultOf('{"id":7,')).toEqual(new Fault(ERRORS.INVALID_JSON, message));
   });
 
-  it('finds what is wrong where V8 does, or where the token begins that V8 has read some of', () => {
+  it('reports the offset that V8 reports, or the start of the token that V8 stopped in', () => {
     const change = fc.tuple(
       fc.nat(),
       fc.nat(2),
@@ -86,6 +86,13 @@ describe('NewPlantPipe', () => {
     );
   });
 
+  it.each(['7.0', '9007199254740993'])('refuses an id of %s under too deep a nesting', (id) => {
+    const deep = `${'['.repeat(2 ** 19)}${']'.repeat(2 ** 19)}`;
+    const fault = new Fault(ERRORS.INVALID_JSON, 'the body is nested too deeply');
+    expect(faultOf(`{"n":${deep},"id":${id},"name":"a"}`)).toEqual(fault);
+    expect(pipe.transform(`{"n":${deep},"id":7,"name":"a"}`).id).toBe(7n);
+  });
+
   it('throws INVALID_PLANT with every reason', () => {
     const fault = faultOf('{"id":1.5,"tag":"\\u0000"}') as Fault;
     expect(fault.kind).toBe(ERRORS.INVALID_PLANT);
@@ -96,7 +103,7 @@ describe('NewPlantPipe', () => {
     ]);
   });
 
-  it('throws nothing but these two, whatever the text', () => {
+  it('throws only INVALID_JSON and INVALID_PLANT, whatever the text', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json());
     fc.assert(
       fc.property(texts, (text) => {
@@ -107,14 +114,14 @@ describe('NewPlantPipe', () => {
     );
   });
 
-  it('finds what is wrong with 1 MB, the most that a body may be set to have', () => {
+  it('reports errors in 1 MB, the longest body that can be configured', () => {
     const texts = ['['.repeat(2 ** 20), `["${'\\n'.repeat(2 ** 19)}`];
     const faults = texts.map((text) => (faultOf(text) as Fault).message);
     const { message } = ERRORS.INVALID_JSON;
     expect(faults).toEqual([message, `${message} at byte 1 of 1048578`]);
   });
 
-  it('reads an id behind 1 MB of escapes, the most that a body may be set to have', () => {
+  it('reads an id after 1 MB of escapes, the longest body that can be configured', () => {
     const name = 'a\n'.repeat((2 ** 20 - 50) / 3);
     const text = JSON.stringify({ name, id: 7 }).replace(':7}', ':7.0}');
     expect(pipe.transform(text).id).toBe(7n);

@@ -1,41 +1,34 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
-import { Validator } from 'class-validator/cjs/validation/Validator.js';
+import { validateSync } from 'class-validator';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { findJsonFault } from './find-json-fault.js';
 import { parseInt64 } from './int64.js';
-import { isNewPlant, NewPlantDto } from './plant.dto.js';
+import { isNewPlant, NewPlantDto, pickFields, type Fields } from './plant.dto.js';
 
-const QUOTE_ESCAPE_OR_NUMBER = /"|\\.|-?\d[\d.eE+-]*/g;
 const FRACTION_OR_EXPONENT = /\d[.eE]/;
 
 /**
- * Turns the text of a request's body into a NewPlant: reads the JSON, the id from its digits, and
- * validates; fields beyond the schema are dropped.
+ * Turns the text of a request's body into a NewPlant: parses the JSON, keeps every digit of the id, and validates.
+ * Drops fields beyond the schema.
  *
- * @throws Fault INVALID_JSON with the offset of what is wrong, or INVALID_PLANT with a message that names every field at fault
+ * @throws Fault INVALID_JSON with the offset of the error, or INVALID_PLANT with a message that names every invalid field
  */
 @Injectable()
 export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
-  private readonly validator = new Validator();
-
   transform(text: string): NewPlantDto {
     const body = readObject(text);
-    const { name, tag } = body;
-    const id = typeof body.id === 'number' ? (exactId(body.id, text) ?? body.id) : body.id;
-    const fields = tag === undefined ? { id, name } : { id, name, tag };
-    if (isNewPlant(fields)) return fields;
-    const errors = this.validator.validateSync(Object.assign(new NewPlantDto(), fields));
-    const reasons = errors.flatMap((error) => Object.values(error.constraints ?? {}));
-    throw new Fault(ERRORS.INVALID_PLANT, reasons.join('; '));
+    const plant = pickFields(body, readId(body.id, text));
+    if (isNewPlant(plant)) return plant;
+    throw new Fault(ERRORS.INVALID_PLANT, describeErrors(plant));
   }
 }
 
-function readObject(text: string): Record<string, unknown> {
+function readObject(text: string): Readonly<Record<string, unknown>> {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    throw new Fault(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message}${placeOf(text)}`);
+    throw new Fault(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message}${describePlace(text)}`);
   }
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
     return body as Record<string, unknown>;
@@ -43,23 +36,37 @@ function readObject(text: string): Record<string, unknown> {
   throw new Fault(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
 }
 
-function placeOf(text: string): string {
+function describePlace(text: string): string {
   const fault = findJsonFault(text);
   if (fault === undefined) return '';
   return ` at byte ${Buffer.byteLength(text.slice(0, fault))} of ${Buffer.byteLength(text)}`;
 }
 
 /**
- * The id as its digits say it. JSON.parse has read it as a double, which is exact for an integer
- * literal whose value is a safe integer. Otherwise the text is read again with every number in
- * quotes, which leaves the id's digits as they stand; the first reading has shown it to be valid.
+ * Reads the id from its digits. JSON.parse has read it as a double, which is exact for a safe integer that is written
+ * without a fraction or an exponent. Otherwise the text is parsed again, with its source text for each id.
+ *
+ * @param id as JSON.parse has read it
  */
-function exactId(id: number, text: string): bigint | undefined {
+function readId(id: unknown, text: string): unknown {
+  if (typeof id !== 'number') return id;
   if (Number.isSafeInteger(id) && !FRACTION_OR_EXPONENT.test(text)) return BigInt(id);
-  let isString = false;
-  const quoted = text.replace(QUOTE_ESCAPE_OR_NUMBER, (token) => {
-    if (token === '"') isString = !isString;
-    return isString || token === '"' ? token : `"${token}"`;
-  });
-  return parseInt64((JSON.parse(quoted) as { id: string }).id);
+  try {
+    return (JSON.parse(text, reviveId) as { readonly id: unknown }).id;
+  } catch {
+    // JSON.parse calls a reviver recursively, up to the end of the stack.
+    throw new Fault(ERRORS.INVALID_JSON, 'the body is nested too deeply');
+  }
+}
+
+/** Ids of nested objects become exact too; they are dropped with their objects. */
+function reviveId(key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return key === 'id' && typeof value === 'number' && context?.source !== undefined
+    ? (parseInt64(context.source) ?? value)
+    : value;
+}
+
+function describeErrors(plant: Fields): string {
+  const errors = validateSync(Object.assign(new NewPlantDto(), plant));
+  return errors.flatMap(({ constraints }) => Object.values(constraints ?? {})).join('; ');
 }

@@ -1,10 +1,9 @@
 import { All, Controller, HttpCode, Post } from '@nestjs/common';
-import { Authenticated } from '../auth/authenticated.js';
-import type { AuthenticatedRequest } from '../auth/principal.js';
-import { Documented } from '../errors/documented.js';
+import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import { Authenticated, type AuthenticatedRequest } from '../auth/bearer.guard.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { Incoming, JsonBodyPipe } from '../http/json-body.pipe.js';
-import { ApiCreatePlant } from './api-create-plant.decorator.js';
+import { ApiCreatePlant } from './api-docs.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 import { PlantsService } from './plants.service.js';
@@ -27,7 +26,7 @@ export class PlantsController {
 
   /** The interface has no other method here (RFC 9110, section 15.5.6). */
   @All()
-  @Documented(({ ApiExcludeEndpoint }) => ApiExcludeEndpoint())
+  @ApiExcludeEndpoint()
   refuse(): never {
     throw new Fault(ERRORS.NO_SUCH_METHOD);
   }

@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module.js';
-import { WritePath } from '../database/engine.js';
-import { GroupCommitter } from './group-committer.js';
+import { GroupCommit } from './group-commit.js';
 import { Plant } from './plant.entity.js';
 import { PlantsController } from './plants.controller.js';
 import { PlantsRepository } from './plants.repository.js';
@@ -11,14 +10,6 @@ import { PlantsService } from './plants.service.js';
 @Module({
   imports: [AuthModule, TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
-  providers: [
-    GroupCommitter,
-    PlantsService,
-    {
-      provide: PlantsRepository,
-      inject: [WritePath],
-      useFactory: (writePath: WritePath) => PlantsRepository.of(writePath),
-    },
-  ],
+  providers: [GroupCommit, PlantsService, PlantsRepository],
 })
 export class PlantsModule {}

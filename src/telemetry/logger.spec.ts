@@ -1,11 +1,13 @@
 /** @engine sqlite */
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { Config } from '../config/config.js';
-import { ServiceLogger } from './logger.js';
+import { formatLine, MAX_WAITING_CHARACTERS, Output, ServiceLogger } from './logger.js';
 
-/** The lines that a logger writes in production, read. */
-function linesOf(
+/** Parses the lines that a logger writes in production. */
+function readLines(
   log: (logger: ServiceLogger) => void,
   logLevel: Config['logLevel'] = 'trace',
 ): Record<string, unknown>[] {
@@ -22,9 +24,9 @@ const caused = new Error('outer', { cause: failed });
 const cycle: Record<string, unknown> = {};
 cycle.self = cycle;
 
-describe('a line', () => {
+describe('a line in production', () => {
   it('has the level as a word, the time in ISO 8601, the process, the context and the message', () => {
-    const [line] = linesOf((logger) => logger.log('hello', 'Store'));
+    const [line] = readLines((logger) => logger.log('hello', 'Store'));
     const { time, ...rest } = line ?? {};
     expect(rest).toEqual({ level: 'info', pid: process.pid, context: 'Store', msg: 'hello' });
     expect(new Date(String(time)).toISOString()).toBe(time);
@@ -44,7 +46,7 @@ describe('a line', () => {
     ['percent signs', ['100 %s %d'], { msg: '100 %s %d' }],
     ['line breaks', ['a\nb'], { msg: 'a\nb' }],
   ])('of %s', (_name, args, expected) => {
-    expect(linesOf((logger) => logger.error(...args))[0]).toMatchObject(expected);
+    expect(readLines((logger) => logger.error(...args))[0]).toMatchObject(expected);
   });
 
   it.each([
@@ -53,7 +55,7 @@ describe('a line', () => {
   ] as [string, [unknown, ...unknown[]]][])(
     'of a query that failed, %s, shows no plants',
     (_name, args) => {
-      const text = JSON.stringify(linesOf((logger) => logger.error(...args)));
+      const text = JSON.stringify(readLines((logger) => logger.error(...args)));
       expect(text).toContain('it failed');
       expect(text).not.toContain('PLANT');
     },
@@ -64,18 +66,93 @@ describe('levels', () => {
   const METHODS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const;
   const ALL = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
   it.each(ALL)('LOG_LEVEL=%s', (level) => {
-    const lines = linesOf((logger) => {
+    const lines = readLines((logger) => {
       for (const method of METHODS) logger[method]('m', 'C');
     }, level);
     expect(lines.map((line) => line.level)).toEqual(ALL.slice(0, ALL.indexOf(level) + 1));
   });
 
-  it("of Nest's wiring, and of the stack that fails a start, is debug", () => {
-    const lines = linesOf((logger) => {
+  it("Nest's wiring, and the stack of a failed start, are logged at debug", () => {
+    const lines = readLines((logger) => {
       logger.log('Mapped', 'RouterExplorer');
       logger.error(new Error('x'), STACK, 'ExceptionHandler');
       logger.warn('odd', 'NestFactory');
     });
     expect(lines.map(({ level }) => level)).toEqual(['debug', 'debug', 'warn']);
+  });
+});
+
+const TIME = new Date(2026, 0, 2, 3, 4, 5, 67).toISOString();
+const format = (more: object) => formatLine(JSON.stringify({ level: 'info', time: TIME, ...more }));
+
+describe('a line in development', () => {
+  it.each<[string, object, string]>([
+    ['a message', { pid: 1, context: 'Store', msg: 'it is back' }, '[Store] it is back'],
+    ['no context', { msg: 'x' }, 'x'],
+    ['no message', { context: 'A', data: { b: [1] } }, '[A] data={"b":[1]}'],
+    [
+      'what the message says',
+      { msg: 'GET / 404', method: 'GET', path: '/', status: 404 },
+      'GET / 404',
+    ],
+    ['other members', { msg: 'x', error: 2000, client: '::1' }, 'x error=2000 client=::1'],
+    ['a stack', { msg: 'x', stack: 'Error: x\n    at y' }, 'x\n    Error: x\n        at y'],
+  ])('%s', (_name, more, text) => {
+    expect(format(more)).toBe(`03:04:05.067 INFO  ${text}\n`);
+  });
+
+  it.each([
+    ['colours', '\u001b[31m', '\\u001b[31m'],
+    ['an 8-bit control', '\u009b31m', '\\u009b31m'],
+    ['a line break', 'a\r\nb', 'a\\u000d\\u000ab'],
+    ["Unicode's line breaks", '\u0085\u2028\u2029', '\\u0085\\u2028\\u2029'],
+    ['another direction', '\u202egnp', '\\u202egnp'],
+    ['a delete', '\u007f', '\\u007f'],
+  ])('%s cannot change the terminal, in any part of the line', (_name, bad, shown) => {
+    const more = { context: bad, msg: bad, [bad]: bad, stack: `at ${bad.replace('\n', '')}` };
+    const text = format(more);
+    expect(text).not.toContain(bad);
+    expect(text.split('\n')).toHaveLength(3);
+    expect(text).toContain(`[${shown}] ${shown} ${shown}=${shown}\n`);
+  });
+
+  it('keeps letters of all languages', () => {
+    expect(format({ msg: 'Öak 栎 🌵' })).toContain('Öak 栎 🌵');
+  });
+});
+
+const LINE = 'x'.repeat(1_000);
+
+describe('the reader of the log', () => {
+  it('misses lines while it does not read, and is told how many once it has caught up', async () => {
+    const pipe = new PassThrough();
+    const config = Object.assign(new Config(), { production: true });
+    const logger = new ServiceLogger(config, new Output(pipe));
+    const count = Math.ceil((2 * MAX_WAITING_CHARACTERS) / LINE.length);
+    for (let i = 0; i < count; i++) logger.log(LINE, 'C');
+    // Some have gone on to the reading side.
+    expect(pipe.writableLength).toBeLessThan(1.1 * MAX_WAITING_CHARACTERS);
+
+    let text = '';
+    pipe.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await once(pipe, 'drain');
+    logger.log('next', 'C');
+    while (!text.includes('next')) await new Promise(setImmediate);
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    const told = lines.findIndex((line) => 'dropped' in line);
+    expect(lines[told]).toMatchObject({ level: 'warn', context: 'Log', dropped: count - told });
+    expect(lines.slice(told + 1)).toMatchObject([{ msg: 'next' }]);
+  });
+
+  it('may leave, and the service goes on', async () => {
+    const pipe = new PassThrough();
+    const output = new Output(pipe);
+    pipe.destroy(new Error('EPIPE'));
+    await new Promise((resolve) => pipe.on('close', resolve));
+    for (let i = 0; i < 3; i++) output.write('x\n');
+    await new Promise(setImmediate);
   });
 });

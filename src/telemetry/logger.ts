@@ -1,12 +1,11 @@
+import type { Writable } from 'node:stream';
 import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { stackOf } from '../errors/describe.js';
+import { formatStack } from '../errors/describe.js';
 import { redact } from '../http/redact.js';
-import { Output } from './output.js';
-import { readable } from './readable.js';
 
-/** Nest's parts that tell of each module and route at the start; of use to a developer alone. */
+/** Parts of Nest that log each module and route at the start, which only developers need. */
 const WIRING = new Set([
   'NestFactory',
   'InstanceLoader',
@@ -15,9 +14,9 @@ const WIRING = new Set([
   'NestApplication',
 ]);
 
-/** Nest's logger, and with it that of the whole service, over pino. */
+/** Nest's logger over pino: all lines of the service go through it. */
 export class ServiceLogger implements LoggerService {
-  /** The logger below, for lines that have no use for Nest's conventions. */
+  /** For lines that do not follow Nest's conventions. */
   readonly pino: Logger;
 
   /** @param output where the lines go: stdout if left out */
@@ -29,7 +28,7 @@ export class ServiceLogger implements LoggerService {
     this.write('fatal', message, rest);
   }
 
-  /** Nest logs what fails a start, with its stack or its code; main.ts says it in words for the operator. */
+  /** Nest logs what fails a start, with its stack or its code; start.ts says it in words for the operator. */
   error(message: unknown, ...rest: unknown[]): void {
     const isOfStart = /^(ExceptionHandler|NestApplication)$/.test(String(rest.at(-1)));
     this.write(isOfStart ? 'debug' : 'error', message, rest);
@@ -52,18 +51,38 @@ export class ServiceLogger implements LoggerService {
   }
 
   private write(level: Level, message: unknown, rest: readonly unknown[]): void {
-    if (!this.pino.isLevelEnabled(level)) return;
-    const { msg, fields } = nestLine(message, rest);
-    this.pino[level](fields, msg);
+    if (this.pino.isLevelEnabled(level)) this.pino[level](toMembers(message, rest));
   }
+}
+
+const STACK = /\n\s+at /;
+
+/**
+ * The members of a line by the arguments of Nest's Logger: a message, then stacks, errors and objects,
+ * and the context as the last one. Of an Error only its message and its stack are logged: its other
+ * members may hold the plants of a query. The members of an object become those of the line; an object
+ * in place of the message is its `data`.
+ */
+function toMembers(message: unknown, rest: readonly unknown[]): Record<string, unknown> {
+  const members: Record<string, unknown> = {};
+  if (message instanceof Error) members.stack = formatStack(message);
+  else if (typeof message !== 'string') members.data = message;
+  const last = rest.at(-1);
+  const hasContext = typeof last === 'string' && !STACK.test(last);
+  for (const one of hasContext ? rest.slice(0, -1) : rest) {
+    if (one instanceof Error) members.stack = formatStack(one);
+    else if (typeof one === 'string') members.stack = one;
+    else Object.assign(members, one);
+  }
+  if (hasContext) members.context = last;
+  if (message instanceof Error) members.msg = message.message;
+  else if (typeof message === 'string') members.msg = message;
+  return members;
 }
 
 let stdout: Output | undefined;
 
-/**
- * The service's log by pino: one JSON object a line in production, lines to read in development; with
- * all of it on stdout (docs/logging.md).
- */
+/** One JSON object a line in production, readable lines in development (docs/logging.md). */
 function createLogger(
   { logLevel, production }: Config,
   output: DestinationStream = (stdout ??= new Output(process.stdout)),
@@ -74,7 +93,7 @@ function createLogger(
       base: { pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
-      hooks: { streamWrite: production ? redact : (line) => readable(redact(line)) },
+      hooks: { streamWrite: production ? redact : (line) => formatLine(redact(line)) },
     },
     output,
   );
@@ -85,40 +104,78 @@ function createLogger(
   return logger;
 }
 
-/** What Nest passes to a logger, as pino takes it. */
-interface NestLine {
-  readonly msg: string | undefined;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-const STACK = /\n\s+at /;
+/** Characters that may wait for a slow reader; lines beyond them are dropped. */
+export const MAX_WAITING_CHARACTERS = 1024 * 1024;
 
 /**
- * Reads the arguments that Nest's Logger passes on: a message, then a stack (of errors), objects, and
- * a context as the last one. An Error gives its message and its stack, not its other members, which
- * may hold the plants of a query. Objects behind the message add their members to the line, one in
- * its place is its `data`.
+ * Writes lines to a stream that takes each at once where it can, as process.stdout does, so that no line
+ * is lost when the process ends or crashes. (A line to a pipe takes 2 µs; pino's own destination would
+ * stop the process at a pipe that nobody reads.)
+ *
+ * The reader cannot stop the service: while a pipe is full, lines wait up to a bound, and are then
+ * dropped and counted. If the reader has gone, or a disk is full, they are lost.
  */
-function nestLine(message: unknown, rest: readonly unknown[]): NestLine {
-  const fields: Record<string, unknown> = {};
-  const last = rest.at(-1);
-  const context = typeof last === 'string' && !STACK.test(last) ? last : undefined;
-  for (const one of context === undefined ? rest : rest.slice(0, -1)) {
-    if (one instanceof Error) fields.stack = stackOf(one);
-    else if (typeof one === 'string') fields.stack = one;
-    else Object.assign(fields, one);
+export class Output {
+  private dropped = 0;
+  /** Called with the number of dropped lines, once the reader has caught up. */
+  onCaughtUp: (dropped: number) => void = () => undefined;
+
+  constructor(private readonly stream: Writable) {
+    stream.on('error', () => undefined);
+    stream.on('drain', () => {
+      const { dropped } = this;
+      this.dropped = 0;
+      if (dropped > 0) this.onCaughtUp(dropped);
+    });
   }
-  if (context !== undefined) fields.context = context;
-  if (typeof message === 'string') return { msg: message, fields };
-  if (message instanceof Error) {
-    return { msg: message.message, fields: { stack: stackOf(message), ...fields } };
+
+  /** @param line with the line break at its end */
+  write(line: string): void {
+    if (this.stream.writableLength < MAX_WAITING_CHARACTERS) this.stream.write(line);
+    else this.dropped += 1;
   }
-  return { msg: undefined, fields: { data: message, ...fields } };
+}
+
+/** Members with a place of their own in a readable line, without one, or in the message. */
+const PLACED = new Set('level time pid context msg stack method path status'.split(' '));
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', hour12: false });
+
+/** Control characters of terminals and of the direction of writing, among them line breaks. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Formats a line of JSON for a person: time, level, context, message, other members as `name=value`; a
+ * stack on lines of its own. Text of a client cannot colour the terminal or look like another line:
+ * control characters are escaped as in JSON. (pino-pretty prints them.)
+ */
+export function formatLine(json: string): string {
+  const line = JSON.parse(json) as Readonly<Record<string, unknown>>;
+  const { level, time, context, msg, stack } = line;
+  const at = new Date(String(time));
+  const others = Object.entries(line).filter(([name]) => !PLACED.has(name));
+  const words = [
+    `${CLOCK.format(at)}.${String(at.getMilliseconds()).padStart(3, '0')}`,
+    String(level).toUpperCase().padEnd(5),
+    ...(context === undefined ? [] : [`[${formatValue(context)}]`]),
+    ...(msg === undefined ? [] : [formatValue(msg)]),
+    ...others.map(([name, value]) => `${formatValue(name)}=${formatValue(value)}`),
+  ];
+  const below = typeof stack === 'string' ? stack.split('\n') : [];
+  return `${[words.join(' '), ...below.map((one) => `    ${formatValue(one)}`)].join('\n')}\n`;
+}
+
+function formatValue(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.replace(CONTROLS, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\u${code.toString(16).padStart(4, '0')}`;
+  });
 }
 
 /**
- * Logs an uncaught exception, and ends the process with 1. Node itself would print all members
- * of the error, and with them the plants of a query.
+ * Logs an uncaught exception, and ends the process with 1. Node itself would print all members of the
+ * error, and with them the plants of a query.
  */
 export function logCrashes(): void {
   process.on('uncaughtException', (error: unknown) => {

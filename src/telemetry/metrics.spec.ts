@@ -1,9 +1,9 @@
 /** @engine sqlite */
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { parseMetrics, valueOf } from '../../test/support/monitor.js';
 import { read } from '../../test/support/published.js';
-import { tokenLookups } from '../auth/channels.js';
+import { tokenLookups } from '../auth/token-verifier.js';
 import { Config } from '../config/config.js';
 import { Metrics } from './metrics.js';
 
@@ -26,16 +26,15 @@ const dashboard = read('deploy/grafana/plant-store.json');
 
 const gauges = { queued: () => 0, isStoreUp: () => Promise.resolve(true) };
 const metrics = new Metrics(new Config(), gauges);
-afterAll(() => metrics.close());
 
-/** Those of ours, besides Node's own; `labelNames` are missing from the library's types. */
+/** The service's own metrics, without Node's. The library's types lack `labelNames`. */
 const OURS = metrics.registry
   .getMetricsAsArray()
   .map((metric) => metric as typeof metric & { readonly labelNames: string[] })
   .filter(({ name }) => name.startsWith('plant_store_'));
 
-/** What a process exposes of which nothing has happened yet. */
-function exposed() {
+/** The metrics of a process that has just started. */
+function scrape() {
   return metrics.registry.metrics().then(parseMetrics);
 }
 
@@ -52,23 +51,19 @@ it('docs/monitoring.md has every metric, its type, labels and help', () => {
   expect(rows.sort(byName)).toEqual(exposedRows.sort(byName));
 });
 
-it('every one is exposed from the start', async () => {
-  const all = [...(await exposed()).keys()].filter((name) => name.startsWith('plant_store_'));
+it('every metric is exposed from the start', async () => {
+  const all = [...(await scrape()).keys()].filter((name) => name.startsWith('plant_store_'));
   expect(all.sort()).toEqual(OURS.map(({ name }) => name).sort());
 });
 
-it('counts what its own application publishes, until it is closed', async () => {
-  const config = new Config();
-  const counting = new Metrics(config, gauges);
-  tokenLookups.publish({ config, result: 'hit' });
-  tokenLookups.publish({ config: new Config(), result: 'hit' });
-  counting.close();
-  tokenLookups.publish({ config, result: 'hit' });
+it('counts what is published', async () => {
+  const counting = new Metrics(new Config(), gauges);
+  tokenLookups.publish({ result: 'hit' });
   const counted = parseMetrics(await counting.registry.metrics());
   expect(valueOf(counted, 'plant_store_token_cache_lookups_total{result="hit"}')).toBe(1);
 });
 
-it('names are as Prometheus has them', () => {
+it("names follow Prometheus's conventions", () => {
   for (const { name, type } of OURS) {
     expect(name).toMatch(/^plant_store_[a-z_]+$/);
     expect(name.endsWith('_total')).toBe(String(type) === 'counter');
@@ -79,8 +74,8 @@ describe.each([
   ['the alerts', rules.map(({ expr }) => expr).join('\n')],
   ['the dashboard', dashboard],
 ])('%s', (_name, text) => {
-  it('ask for metrics that there are', async () => {
-    const known = [...(await exposed())].flatMap(([name, { type }]) =>
+  it('use only metrics that exist', async () => {
+    const known = [...(await scrape())].flatMap(([name, { type }]) =>
       type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],
     );
     const used = new Set(text.match(NAME));
@@ -95,7 +90,7 @@ it('the dashboard shows every metric of a process', () => {
 });
 
 describe('each alert', () => {
-  it('is explained in docs/monitoring.md, and no other is', () => {
+  it('is explained in docs/monitoring.md, and no other alert is', () => {
     const explained = [...page.matchAll(/^### (PlantStore\w+)$/gm)].map(([, name]) => name);
     expect(rules.map(({ alert }) => alert)).toEqual(explained);
   });

@@ -1,33 +1,30 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { tokenLookups, type TokenLookupEvent } from '../auth/channels.js';
+import { tokenLookups, type TokenLookupEvent } from '../auth/token-verifier.js';
 import { VERSION, type Config } from '../config/config.js';
 import { engineOf } from '../database/open-store.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, type Exchange } from '../http/exchange.js';
-import { commits, type Commit } from '../plants/channels.js';
-import { MAX_QUEUED } from '../plants/plant-queue.js';
-import { subscribe } from './subscribe.js';
+import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 
 /** Plants; a group has at most 512. */
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Node's gauges whose names are those of counters: sums of others that are there. */
+/** Gauges of Node that are named like counters. Each sums up another metric, which stays. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
 
-/** What is looked at only when it is asked for. */
+/** Values that are read at each scrape. */
 interface Gauges {
-  /** How many plants wait for a commit. */
+  /** Plants that wait for a commit. */
   queued(): number;
   /** Whether the store takes writes. */
   isStoreUp(): Promise<boolean>;
 }
 
 /**
- * What a process counts of the work of an application, for Prometheus. `docs/monitoring.md` shows the table of its
- * metrics to users, and a test holds the two together. Names are as Prometheus has them
- * (prometheus.io/docs/practices/naming).
+ * The metrics of the process, for Prometheus, named by its conventions
+ * (prometheus.io/docs/practices/naming). A test compares them with the table in docs/monitoring.md.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -73,26 +70,15 @@ export class Metrics {
     help: "The service's own tokens looked for in the cache: hit, or miss, for which the store is asked.",
     registers: this.registers,
   });
-  private readonly subscriptions: readonly (() => void)[];
 
-  /** @param config that of the application */
   constructor(config: Config, gauges: Gauges) {
     collectDefaultMetrics({ register: this.registry });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     this.addGauges(config, gauges);
     this.beginAtZero();
-    this.subscriptions = [
-      subscribe(exchangeEnd, config, this.onExchangeEnd),
-      subscribe(tokenLookups, config, this.onTokenLookup),
-      // A commit that fails is told of twice: as an error, and at its end.
-      subscribe(commits.error, config, () => this.commitFailures.inc()),
-      subscribe(commits.asyncEnd, config, this.onCommitEnd),
-    ];
-  }
-
-  /** Counts no more. */
-  close(): void {
-    for (const unsubscribe of this.subscriptions) unsubscribe();
+    exchangeEnd.subscribe(this.onExchangeEnd);
+    tokenLookups.subscribe(this.onTokenLookup);
+    commits.asyncEnd.subscribe(this.onCommitEnd);
   }
 
   private addGauges(config: Config, gauges: Gauges): void {
@@ -127,28 +113,33 @@ export class Metrics {
     }).set({ version: VERSION, node: process.version, engine }, 1);
   }
 
-  /** One whose client has left has no status, and what is no Error has no number. */
-  private readonly onExchangeEnd = ({ status, error, startedAt }: Exchange): void => {
-    const labels = labelsOf(status, error);
+  private readonly onExchangeEnd = (exchange: unknown): void => {
+    const { status, error, startedAt } = exchange as Exchange;
+    const labels = toLabels(status, error);
     this.requests.inc(labels);
-    this.durations.observe({ status: labels.status }, secondsSince(startedAt));
+    this.durations.observe({ status: labels.status }, measureSeconds(startedAt));
   };
 
-  private readonly onCommitEnd = ({ plants, startedAt, inserted, error }: Commit): void => {
+  private readonly onCommitEnd = (commit: unknown): void => {
+    const { plants, startedAt, inserted, error } = commit as Commit;
     this.stored.inc(inserted);
-    if (error !== undefined) return;
+    if (error !== undefined) {
+      this.commitFailures.inc();
+      return;
+    }
     this.groups.observe(plants.length);
-    this.commits.observe(secondsSince(startedAt));
+    this.commits.observe(measureSeconds(startedAt));
   };
 
-  private readonly onTokenLookup = ({ result }: TokenLookupEvent): void => {
+  private readonly onTokenLookup = (lookup: unknown): void => {
+    const { result } = lookup as TokenLookupEvent;
     this.tokens.inc({ result });
   };
 
-  /** rate() does not see the value that a series begins with. */
+  /** Prometheus's rate() ignores the first value of a series. */
   private beginAtZero(): void {
-    const errors = Object.values(ERRORS).map(({ status, error }) => labelsOf(status, error));
-    for (const labels of [labelsOf(200), ...errors, labelsOf()]) {
+    const errors = Object.values(ERRORS).map(({ status, error }) => toLabels(status, error));
+    for (const labels of [toLabels(200), ...errors, toLabels()]) {
       this.requests.inc(labels, 0);
       this.durations.zero({ status: labels.status });
     }
@@ -156,12 +147,12 @@ export class Metrics {
   }
 }
 
-/** The table of errors and its statuses bound how many there are. */
-function labelsOf(status?: number, error?: number) {
+/** `none` where the client left before its answer, or the answer is no Error. */
+function toLabels(status?: number, error?: number) {
   return { status: String(status ?? 'none'), error: String(error ?? 'none') };
 }
 
-/** @param time by performance.now() */
-function secondsSince(time: number): number {
-  return (performance.now() - time) / 1_000;
+/** @param startedAt by performance.now() */
+function measureSeconds(startedAt: number): number {
+  return (performance.now() - startedAt) / 1_000;
 }

@@ -5,15 +5,15 @@ import { FailureLimit, MAX_LINES_PER_SECOND } from './request-log.js';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 
-/** A limit, and the lines that it writes. */
-function limited() {
+/** Creates a limit and the list of the lines that it writes. */
+function createLimit() {
   const written: object[] = [];
   const write = (line: string) => void written.push(JSON.parse(line) as object);
   return { written, limit: new FailureLimit(pino({ base: null, timestamp: false }, { write })) };
 }
 
-it('each error number has so many lines a second; the others are summed up', async () => {
-  const { limit, written } = limited();
+it('each error number has at most ten lines a second, and one for the sum of the others', async () => {
+  const { limit, written } = createLimit();
   for (const error of [2000, 5002, undefined]) {
     const level = error === 5002 ? 'error' : 'info';
     const admitted = range(MAX_LINES_PER_SECOND + 3).filter(() => limit.admits(level, error));

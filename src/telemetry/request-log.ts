@@ -1,52 +1,51 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
-import type { Request } from 'express';
 import type { Logger } from 'pino';
-import type { Principal } from '../auth/principal.js';
+import type { Principal } from '../auth/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
-import { subscribe } from './subscribe.js';
 
-/** Characters of what an identity provider or an operator has chosen. */
-const MAX_VALUE_LENGTH = 256;
+/** Characters of a token's id or name, which an identity provider or an operator has chosen. */
+const MAX_TOKEN_LENGTH = 256;
 
-/** Writes lines for requests: for each, or only for those that were not answered with success. */
+/** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
   private readonly failures: FailureLimit;
-  private readonly unsubscribe: (() => void) | undefined;
 
+  /** @param config whether each request has a line, or only those that failed */
   constructor(
     private readonly logger: Logger,
-    config: Config,
+    private readonly config: Config,
   ) {
     this.failures = new FailureLimit(logger);
-    if (config.logRequests === 'none') return;
-    this.unsubscribe = subscribe(exchangeEnd, config, (exchange) => this.onEnd(exchange));
+    if (config.logRequests !== 'none') exchangeEnd.subscribe(this.onEnd);
   }
 
   onApplicationShutdown(): void {
-    this.unsubscribe?.();
+    exchangeEnd.unsubscribe(this.onEnd);
   }
 
-  private onEnd(exchange: Exchange): void {
-    const { config, status, error } = exchange;
+  private readonly onEnd = (message: unknown): void => {
+    const exchange = message as Exchange;
+    const { status, error } = exchange;
     const hasFailed = status === undefined || status >= 400;
-    if (!hasFailed && config.logRequests !== 'all') return;
-    // Not by the status: a client alone can cause 501.
+    if (!hasFailed && this.config.logRequests !== 'all') return;
+    // Not by the status: a client can cause 501.
     const level = error !== undefined && error >= ERRORS.INTERNAL.error ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
-    // A fault of the service's own always has its line.
+    // A fault of the service itself always has its line.
     const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
     if (isBounded && !this.failures.admits(level, error)) return;
-    const line = requestLine(exchange);
+    const line = describeRequest(exchange);
     this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
-  }
+  };
 }
 
-/** The members of a request's line, as docs/logging.md has them; those that are undefined are left out. */
-function requestLine({ request, requestId, status, error, startedAt }: Exchange) {
+/** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
+function describeRequest({ request, requestId, status, error, startedAt }: Exchange) {
   const principal = request.user as Principal | undefined;
+  const { ip } = request;
   return {
     context: 'Request',
     requestId,
@@ -55,52 +54,40 @@ function requestLine({ request, requestId, status, error, startedAt }: Exchange)
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-    tokenId: principal?.id.slice(0, MAX_VALUE_LENGTH),
-    tokenName: principal?.name.slice(0, MAX_VALUE_LENGTH),
-    client: clientOf(request),
+    tokenId: principal?.id.slice(0, MAX_TOKEN_LENGTH),
+    tokenName: principal?.name.slice(0, MAX_TOKEN_LENGTH),
+    // As trusted proxies have it.
+    client: ip && redactChosen(ip),
   };
 }
 
-/** The client's address, as the proxies that are trusted tell it. */
-function clientOf({ ip }: Request): string | undefined {
-  return ip && redactChosen(ip);
-}
+type FailureLevel = 'info' | 'error';
 
-/** Lines for each error number. */
+/** For each error number. */
 export const MAX_LINES_PER_SECOND = 10;
-const SECOND = 1_000;
-
-type Level = 'info' | 'error';
-
-/** The failures of one error number in the second that runs. */
-interface Failures {
-  readonly level: Level;
-  count: number;
-}
 
 /**
- * Bounds the lines of requests that failed, which unauthenticated clients cause too: they could fill the disk, and
- * a line costs more than to refuse an overload. What is beyond is summed up, for each error number.
+ * Bounds the lines of requests that failed. Unauthenticated clients could fill the disk with them, and a
+ * line costs more than to refuse an overload. The others are summed up for each error number.
  */
 export class FailureLimit {
-  private readonly failures = new Map<number | undefined, Failures>();
+  /** The failures of the current second by their error number. */
+  private readonly failures = new Map<number | undefined, { level: FailureLevel; count: number }>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly logger: Logger) {}
 
-  /** Whether a request that failed has a line of its own; if not, it is in the sum of this second. */
-  admits(level: Level, error: number | undefined): boolean {
+  /** Whether a request that failed has a line of its own; otherwise it is part of this second's sum. */
+  admits(level: FailureLevel, error: number | undefined): boolean {
     let failures = this.failures.get(error);
     if (!failures) this.failures.set(error, (failures = { level, count: 0 }));
     failures.count += 1;
-    if (!this.timer) this.begin();
+    if (!this.timer) {
+      this.timer = setTimeout(this.end, 1_000).unref();
+      // The sums of the last second are not lost.
+      process.once('exit', this.end);
+    }
     return failures.count <= MAX_LINES_PER_SECOND;
-  }
-
-  private begin(): void {
-    this.timer = setTimeout(this.end, SECOND).unref();
-    // The sums of the last second are not lost.
-    process.once('exit', this.end);
   }
 
   private readonly end = (): void => {

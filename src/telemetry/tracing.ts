@@ -1,160 +1,220 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { IncomingMessage } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import type { OnApplicationShutdown } from '@nestjs/common';
+import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import {
   defaultTextMapGetter,
+  diag,
+  DiagLogLevel,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   type Span,
+  type Tracer,
 } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import {
+  ExportResultCode,
+  setGlobalErrorHandler,
+  W3CTraceContextPropagator,
+} from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import type { Request } from 'express';
-import type { Config } from '../config/config.js';
+import { VERSION, type Config } from '../config/config.js';
 import { engineOf } from '../database/open-store.js';
+import { Outage } from '../errors/outage.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
-import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/channels.js';
+import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
-import { subscribe } from './subscribe.js';
-import { Tracers } from './tracers.js';
+import { MAX_GROUP_SIZE } from '../plants/group-commit.js';
 
-/**
- * What the service tells of its work in traces (docs/tracing.md): a span for each request, and one for each commit
- * that is linked with those of the requests whose plants are in it.
- */
+/** Milliseconds that the last spans have to reach the collector. */
+const LAST_EXPORT_TIMEOUT_MS = 2_000;
+
+const logger = new Logger('Tracing');
+
+/** Sends spans of requests and commits to a collector (docs/tracing.md). The SDK reads `OTEL_*` itself. */
 export class Tracing implements OnApplicationShutdown {
-  private readonly tracers: Tracers;
+  private readonly processor: BatchSpanProcessor;
+  /** Samples as the client does, or as `OTEL_TRACES_SAMPLER` says. */
+  private readonly requests: Tracer;
+  /** Samples all: commits with a recorded request have a span, and no others. */
+  private readonly commits: Tracer;
   private readonly propagator = new W3CTraceContextPropagator();
   private readonly database: Readonly<Record<string, string>>;
-  /** The span of the request in whose context this is; undefined where it is not recorded. */
+  /** The recorded span of the current request. */
   private readonly current = new AsyncLocalStorage<Span | undefined>();
   private readonly byExchange = new WeakMap<Exchange, Span>();
   private readonly byPlant = new WeakMap<Plant, Span>();
   private readonly byCommit = new WeakMap<Commit, Span>();
-  private readonly subscriptions: readonly (() => void)[];
 
-  constructor(
-    private readonly config: Config,
-    endpoint: string,
-  ) {
-    this.tracers = new Tracers(config, endpoint);
+  constructor(config: Config) {
+    logDiagnostics();
+    this.processor = new BatchSpanProcessor(new Exporter({ headers: config.otlpHeaders }));
+    const options = {
+      resource: describeResource(config),
+      spanProcessors: [this.processor],
+      // A commit has a link for each of its plants.
+      spanLimits: { linkCountLimit: MAX_GROUP_SIZE },
+    };
+    this.requests = new BasicTracerProvider(options).getTracer('plant-store');
+    const sampler = new AlwaysOnSampler();
+    this.commits = new BasicTracerProvider({ ...options, sampler }).getTracer('plant-store');
     this.database = {
       'db.system.name': engineOf(config.databaseUrl).system,
       'db.operation.name': 'INSERT',
       'db.collection.name': 'plants',
     };
     exchangeStart.bindStore(this.current, this.onStart);
-    this.subscriptions = [
-      subscribe(exchangeEnd, config, this.onEnd),
-      subscribe(plantQueued, config, this.onQueued),
-      subscribe(commits.start, config, this.onCommit),
-      subscribe(commits.error, config, this.onCommitFailure),
-      subscribe(commits.asyncEnd, config, (commit) => this.byCommit.get(commit)?.end()),
-    ];
+    exchangeEnd.subscribe(this.onEnd);
+    plantQueued.subscribe(this.onQueued);
+    commits.start.subscribe(this.onCommitStart);
+    commits.asyncEnd.subscribe(this.onCommitEnd);
   }
 
-  /** Every commit has come to its end: Nest shuts global modules down after those that serve. */
+  /** Sends the last spans. All commits have ended: Nest shuts global modules down last. */
   async onApplicationShutdown(): Promise<void> {
-    exchangeStart.unbindStore(this.current);
-    for (const unsubscribe of this.subscriptions) unsubscribe();
-    await this.tracers.close();
+    // The exporter has logged its own failure.
+    const sent = this.processor.shutdown().catch(() => undefined);
+    const isLate = await Promise.race([sent, sleep(LAST_EXPORT_TIMEOUT_MS, true, { ref: false })]);
+    if (isLate) logger.warn('The last traces are lost: the collector does not take them.');
   }
 
   private readonly onStart = (exchange: Exchange): Span | undefined => {
-    const { config, request } = exchange;
-    if (config !== this.config) return undefined;
+    const { request } = exchange;
     const parent = this.propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
-    const method = methodOf(request);
-    const attributes = { 'http.request.method': method, 'url.scheme': schemeOf(request) };
-    const options = { kind: SpanKind.SERVER, attributes };
-    const span = this.tracers.requests.startSpan(method, options, parent);
+    const method = nameMethod(request);
+    const scheme = (request.socket as Partial<TLSSocket>).encrypted ? 'https' : 'http';
+    const attributes = { 'http.request.method': method, 'url.scheme': scheme };
+    const span = this.requests.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
     if (!span.isRecording()) return undefined;
     this.byExchange.set(exchange, span);
     return span;
   };
 
-  private readonly onEnd = (exchange: Exchange): void => {
+  /** Only the path of a known route is recorded: others may hold a token. */
+  private readonly onEnd = (message: unknown): void => {
+    const exchange = message as Exchange;
+    const { request, status, error, requestId } = exchange;
     const span = this.byExchange.get(exchange);
-    if (span) endRequestSpan(span, exchange);
+    if (!span) return;
+    const { path: route } = (request.route ?? {}) as { path?: string };
+    const method = nameMethod(request).replace('_OTHER', 'HTTP');
+    span.updateName(route === undefined ? method : `${method} ${route}`);
+    if (route !== undefined) span.setAttributes({ 'http.route': route, 'url.path': request.path });
+    span.setAttributes({
+      'http.response.status_code': status,
+      'plant_store.error': error,
+      'plant_store.request_id': requestId,
+    });
+    if (status !== undefined && status >= 500) {
+      span.setAttribute('error.type', String(status)).setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.end();
   };
 
-  private readonly onQueued = ({ plant }: PlantQueued): void => {
+  private readonly onQueued = (message: unknown): void => {
     const span = this.current.getStore();
-    if (span) this.byPlant.set(plant, span);
+    if (span) this.byPlant.set((message as PlantQueued).plant, span);
   };
 
-  private readonly onCommitFailure = (commit: Commit): void => {
-    this.byCommit
-      .get(commit)
-      ?.setAttribute('error.type', typeOf(commit.error))
-      .setStatus({ code: SpanStatusCode.ERROR });
-  };
-
-  private readonly onCommit = (commit: Commit): void => {
+  private readonly onCommitStart = (message: unknown): void => {
+    const commit = message as Commit;
     const { plants } = commit;
-    const spans = plants
+    const requests = plants
       .map((plant) => this.byPlant.get(plant))
       .filter((span) => span !== undefined);
-    if (spans.length === 0) return;
-    const links = spans.map((span) => ({ context: span.spanContext() }));
+    if (requests.length === 0) return;
+    const links = requests.map((request) => ({ context: request.spanContext() }));
     const attributes = { ...this.database, 'plant_store.plants': plants.length };
     const options = { kind: SpanKind.CLIENT, links, attributes };
-    const span = this.tracers.commits.startSpan('commit plants', options, ROOT_CONTEXT);
+    const span = this.commits.startSpan('commit plants', options, ROOT_CONTEXT);
     const link = { context: span.spanContext() };
-    // The client of one that has ended is gone; its plant is committed all the same.
-    for (const request of spans) if (request.isRecording()) request.addLink(link);
+    // The span of a request whose client has left has ended, and takes no link.
+    for (const request of requests) if (request.isRecording()) request.addLink(link);
     this.byCommit.set(commit, span);
+  };
+
+  private readonly onCommitEnd = (message: unknown): void => {
+    const commit = message as Commit;
+    const span = this.byCommit.get(commit);
+    if (commit.error !== undefined) {
+      span?.setAttribute('error.type', nameError(commit.error));
+      span?.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span?.end();
   };
 }
 
-/** An error's code, or that of what is behind it, or its class. Not its message: a store repeats in it what it could not store. */
-function typeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '_OTHER';
-  const {
-    code,
-    cause,
-    driverError = cause,
-  } = error as { code?: unknown; driverError?: unknown } & Error;
-  if (typeof code === 'string') return code;
-  return driverError instanceof Error ? typeOf(driverError) : error.constructor.name;
+/** Logs once that the collector is unavailable, and once that it is back. */
+class Exporter extends OTLPTraceExporter {
+  private readonly outage = new Outage(logger, 'the collector of traces');
+
+  override export(...[spans, done]: Parameters<OTLPTraceExporter['export']>): void {
+    super.export(spans, (result) => {
+      if (result.code === ExportResultCode.SUCCESS) this.outage.end();
+      else this.outage.begin(result.error);
+      done(result);
+    });
+  }
 }
 
-/** Methods that name a span; each other is `_OTHER`, since a client may send what it likes. */
-const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));
-
-/** A request's `http.request.method` (opentelemetry.io/docs/specs/semconv/http/http-spans). */
-function methodOf({ method = '' }: IncomingMessage): string {
-  return METHODS.has(method) ? method : '_OTHER';
-}
-
-/** A request's `url.scheme`. */
-function schemeOf({ socket }: IncomingMessage): string {
-  return (socket as Partial<TLSSocket>).encrypted ? 'https' : 'http';
+/** The resource of all spans. `OTEL_RESOURCE_ATTRIBUTES` adds to it, and wins. */
+function describeResource({ otelServiceName }: Config) {
+  const attributes = {
+    'service.name': otelServiceName,
+    'service.version': VERSION,
+    'service.instance.id': randomUUID(),
+    'host.name': hostname(),
+    'process.pid': process.pid,
+  };
+  return defaultResource()
+    .merge(resourceFromAttributes(attributes))
+    .merge(detectResources({ detectors: [envDetector] }));
 }
 
 /**
- * Ends the span of a request with what came of it. A path is told where it is a route of ours: any
- * other may hold anything, a token that was pasted into the wrong place too.
+ * Logs warnings of OpenTelemetry, such as a variable that it cannot read, or dropped spans: each once,
+ * whatever numbers are in it, and 100 at most. Failed exports are logged by {@link Exporter}.
  */
-function endRequestSpan(span: Span, exchange: Exchange): void {
-  const { request, status, error, requestId } = exchange;
-  const route = routeOf(request);
-  const method = methodOf(request);
-  span.updateName([method === '_OTHER' ? 'HTTP' : method, route].filter(Boolean).join(' '));
-  if (route !== undefined) span.setAttributes({ 'http.route': route, 'url.path': request.path });
-  span.setAttributes({
-    'http.response.status_code': status,
-    'plant_store.error': error,
-    'plant_store.request_id': requestId,
-  });
-  if (status !== undefined && status >= 500) {
-    span.setAttribute('error.type', String(status)).setStatus({ code: SpanStatusCode.ERROR });
-  }
-  span.end();
+function logDiagnostics(): void {
+  const logged = new Set<string>();
+  const ignore = (): void => undefined;
+  const log = (...parts: unknown[]): void => {
+    const text = parts.filter((part) => typeof part === 'string').join(' ');
+    const pattern = text.replace(/\d+/g, '0');
+    if (logged.has(pattern) || logged.size >= 100) return;
+    logged.add(pattern);
+    logger.warn(`OpenTelemetry: ${text}`);
+  };
+  const sink = { error: log, warn: log, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(sink, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  setGlobalErrorHandler(ignore);
 }
 
-function routeOf(request: Request): string | undefined {
-  const { path } = (request.route ?? {}) as { path?: unknown };
-  return typeof path === 'string' ? path : undefined;
+/** The code of an error or of its cause, else its class. Its message may hold a plant. */
+function nameError(error: unknown): string {
+  if (!(error instanceof Error)) return '_OTHER';
+  const { code, driverError = error.cause } = error as { code?: unknown; driverError?: unknown };
+  if (typeof code === 'string') return code;
+  return driverError instanceof Error ? nameError(driverError) : error.constructor.name;
+}
+
+const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));
+
+/** A client may send any method: unknown ones are `_OTHER` (opentelemetry.io/docs/specs/semconv/http/http-spans). */
+function nameMethod({ method }: Request): string {
+  return METHODS.has(method) ? method : '_OTHER';
 }

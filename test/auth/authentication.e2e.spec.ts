@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TokensService } from '../../src/auth/tokens.service.js';
-import { newSecret } from '../../src/auth/secret.js';
+import { newSecret } from '../../src/auth/token.entity.js';
 import { Service } from '../support/service.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

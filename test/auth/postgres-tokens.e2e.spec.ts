@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { Token } from '../../src/auth/token.entity.js';
 import { TokensService } from '../../src/auth/tokens.service.js';
-import { readConfig } from '../../src/config/read-config.js';
+import { readConfig } from '../../src/config/environment.js';
 import { openStore } from '../../src/database/open-store.js';
 import { createStore } from '../support/engine.js';
 import type { TemporaryStore } from '../support/temporary-store.js';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { parseDuration } from '../../src/config/env-parsers.js';
+import { parseDuration } from '../../src/config/parsers.js';
 import { deployedConfig, IMAGE_ENV, longestStop } from '../support/deployment.js';
 import { read } from '../support/published.js';
 

@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { parseDuration } from '../../src/config/env-parsers.js';
+import { parseDuration } from '../../src/config/parsers.js';
 import { deployedConfig, longestStop, variablesOf } from '../support/deployment.js';
 import { read } from '../support/published.js';
 

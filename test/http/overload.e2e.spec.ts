@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_UNANSWERED } from '../../src/http/connection.js';
-import { MAX_QUEUED } from '../../src/plants/plant-queue.js';
+import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { tally, type Received } from '../support/received.js';
 import { Service } from '../support/service.js';

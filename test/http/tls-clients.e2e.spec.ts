@@ -20,11 +20,17 @@ beforeAll(async () => {
 afterAll(() => service.remove());
 
 /** A TLS connection whose client may half-close it. */
-async function open(): Promise<TLSSocket> {
+async function open(maxVersion: 'TLSv1.2' | 'TLSv1.3' = 'TLSv1.3'): Promise<TLSSocket> {
   const { port } = service;
   // Missing in Node's types.
   const halfOpen = { allowHalfOpen: true };
-  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...halfOpen });
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+    maxVersion,
+    ...halfOpen,
+  });
   socket.on('error', () => undefined);
   await once(socket, 'secureConnect');
   return socket;
@@ -34,6 +40,16 @@ it('answers a client that closes its side after its request, and ends the connec
   const socket = await open();
   socket.end(requestText(service.client().headers, '{"id":1,"name":"oak"}'));
   expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*{"name":"oak"}$/);
+});
+
+it('refuses renegotiation of TLS 1.2', async () => {
+  const socket = await open('TLSv1.2');
+  const outcome = new Promise((resolve) => {
+    socket.on('error', resolve).on('secure', () => resolve('renegotiated'));
+  });
+  socket.renegotiate({}, () => undefined);
+  expect(await outcome).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
+  socket.destroy();
 });
 
 it('does not read a long body in TLS records of one byte to its end', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { newSecret } from '../../src/auth/secret.js';
+import { newSecret } from '../../src/auth/token.entity.js';
 import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 

@@ -1,9 +1,10 @@
 /** @engine sqlite */
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readConfig } from '../../src/config/read-config.js';
-import { startManagement } from '../../src/management/start-management.js';
-import { Lifecycle, ThisProcess } from '../../src/management/this-process.js';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { readConfig } from '../../src/config/environment.js';
+import { Management, type Lifecycle } from '../../src/management/management.js';
 import { Monitor, valueOf } from '../support/monitor.js';
 import { RawConnection } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
@@ -49,6 +50,7 @@ describe('the management port', () => {
     ['GET', '/'],
     ['GET', '/%zz'],
     ['GET', '/docs'],
+    ['GET', '/livez/'],
     ['GET', 'http://a:99999/livez'],
     ['POST', '/plants'],
   ])('has nothing else: %s %s is 404, with an Error body', async (method, path) => {
@@ -72,15 +74,15 @@ describe('the management port', () => {
 
 it('a service is ready from its start until it stops', async () => {
   const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
-  const lifecycle = new Lifecycle();
-  const thisProcess = new ThisProcess(config, lifecycle);
-  const management = await startManagement(config, thisProcess);
-  const { port } = management.getHttpServer().address() as AddressInfo;
+  const lifecycle: Lifecycle = { phase: 'starting' };
+  const management = new Management(config, lifecycle);
+  await management.listen(config);
+  const { port } = management.server.address() as AddressInfo;
   const other = new Monitor(port);
   expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle', 'store'] });
   expect(valueOf(await other.metrics(), 'plant_store_store_up')).toBe(0);
   const serving = await Service.start();
-  thisProcess.attach(serving.app);
+  management.app = serving.app;
   expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle'] });
   lifecycle.phase = 'serving';
   expect(await other.ready()).toMatchObject({ status: 200, failed: [] });
@@ -97,7 +99,23 @@ it('a service is ready from its start until it stops', async () => {
     all: ['lifecycle', 'store'],
     store: { status: 'down', message: 'closed' },
   });
-  await management.close();
+  management.server.close();
+});
+
+it('a check that throws is 500, and the next request is answered', async () => {
+  @Module({})
+  class WithoutPlants {}
+  const config = readConfig({ MANAGEMENT_PORT: '0' });
+  const management = new Management(config, { phase: 'serving' });
+  await management.listen(config);
+  management.app = await NestFactory.createApplicationContext(WithoutPlants, { logger: false });
+  const other = new Monitor((management.server.address() as AddressInfo).port);
+  expect(await other.send('GET', '/readyz')).toMatchObject({
+    status: 500,
+    text: '{"error":5000,"message":"internal error"}',
+  });
+  expect(await other.live()).toBe(200);
+  management.server.close();
 });
 
 it('answers one request for each connection, however many are pipelined', async () => {
@@ -112,8 +130,9 @@ it(
   'closes slow connections at its limit in time, and lets a monitor in',
   async () => {
     const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
-    const management = await startManagement(config, new ThisProcess(config, new Lifecycle()));
-    const server = management.getHttpServer();
+    const management = new Management(config, { phase: 'serving' });
+    await management.listen(config);
+    const { server } = management;
     // The usual limit is ten seconds.
     server.headersTimeout = server.requestTimeout = 1_000;
     const { port } = server.address() as AddressInfo;
@@ -122,7 +141,7 @@ it(
     for (const connection of slow) connection.write('GET /livez HTTP/1.1\r\n');
     await Promise.all(slow.map((connection) => connection.closed()));
     expect(await new Monitor(port).live()).toBe(200);
-    await management.close();
+    server.close();
   },
   // Node's own check for slow connections runs every 30 seconds.
   20_000,

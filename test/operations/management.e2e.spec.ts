@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MAX_UNTRUSTED } from '../../src/http/connection.js';
-import { MAX_QUEUED } from '../../src/plants/plant-queue.js';
+import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { Monitor, valueOf } from '../support/monitor.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { newSecret } from '../../src/auth/secret.js';
+import { newSecret } from '../../src/auth/token.entity.js';
 import { ERRORS } from '../../src/errors/errors.js';
 import { Monitor, parseMetrics, valueOf, type Metrics } from '../support/monitor.js';
 import { ENGINE } from '../support/engine.js';

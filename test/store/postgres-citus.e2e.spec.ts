@@ -1,7 +1,7 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { readConfig } from '../../src/config/read-config.js';
+import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/open-store.js';
 import { Snapshot } from '../../src/database/snapshot.js';
 import { runHere } from '../support/cli.js';

@@ -58,6 +58,20 @@ describe('a start', () => {
     });
   });
 
+  it('is refused with a table that a crash empties', async () => {
+    await operator.query('CREATE DATABASE unlogged');
+    const unlogged = new PostgresStore(server.url(), 'unlogged');
+    await unlogged.rows('CREATE UNLOGGED TABLE plants (id bigint)');
+    const { code, stderr } = await runMain(unlogged, {});
+    await unlogged.remove();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'DATABASE_URL: the store cannot be opened: a crash would empty its table: ' +
+        'run `ALTER TABLE plants SET LOGGED`\n',
+    });
+  });
+
   it('is refused with another encoding, and creates nothing', async () => {
     await operator.query(
       "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0",

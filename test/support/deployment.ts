@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../../src/config/config.js';
-import { readConfig } from '../../src/config/read-config.js';
-import { VARIABLES } from '../../src/config/variable.js';
+import { VARIABLES, type Config } from '../../src/config/config.js';
+import { readConfig } from '../../src/config/environment.js';
 import { read } from './published.js';
 
-const KNOWN = VARIABLES.flatMap(({ name, mask }) => (mask ? [name, `${name}_FILE`] : [name]));
+const KNOWN = VARIABLES.flatMap(({ name, parser }) =>
+  parser.isSecret ? [name, `${name}_FILE`] : [name],
+);
 
 /** The database URL that the deployments keep in a file. */
 const ADDRESS = 'postgres://plants:secret@postgres:5432/plants';

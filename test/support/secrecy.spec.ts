@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { newSecret } from '../../src/auth/secret.js';
+import { newSecret } from '../../src/auth/token.entity.js';
 import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
 /** The finding of the check in a log with these pieces. The log is emptied, as every test is checked too. */

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app.js';
 import { TokensService } from '../../src/auth/tokens.service.js';
-import { readConfig } from '../../src/config/read-config.js';
+import { readConfig } from '../../src/config/environment.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';

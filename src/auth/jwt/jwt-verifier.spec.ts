@@ -3,13 +3,13 @@ import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
-import { readConfig } from '../../config/read-config.js';
+import { readConfig } from '../../config/environment.js';
 import { Fault } from '../../errors/errors.js';
 import { JwtVerifier, MAX_CHECKS } from './jwt-verifier.js';
 
 const AUDIENCE = 'https://plants.example';
 const key = await SigningKey.create('one');
-/** Somebody else's, under the id of the provider's. */
+/** Not the provider's, under the id of the provider's key. */
 const stranger = await SigningKey.create('one');
 const OVERLOADED = 5002;
 
@@ -32,14 +32,13 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** A token that is valid where the provider's key has signed it. */
+/** A token that is valid if the provider's key signed it. */
 function sign(by: SigningKey, sub: string, kid = 'one'): Promise<string> {
   const exp = Math.floor(Date.now() / 1000) + 600;
   const claims = { iss: server.url, aud: AUDIENCE, sub, scope: 'plants:create', exp };
   return by.sign(claims, { kid });
 }
 
-/** So many different tokens. */
 function signMany(by: SigningKey, count: number, kid = 'one'): Promise<string[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => sign(by, `n${i}`, kid)));
 }
@@ -54,15 +53,15 @@ async function verify(token: string): Promise<string | number | undefined> {
   }
 }
 
-/** From now on the keys are known: a check waits for nothing else. */
+/** Makes the keys known: a check no longer waits for the provider. */
 async function learnKeys(): Promise<void> {
   expect(await verify(await sign(key, 'first'))).toBe('first');
 }
 
 const verifyAll = (tokens: string[]) => Promise.all(tokens.map(verify));
 
-describe('forged tokens past the bound', () => {
-  it('are refused, those of the bound are checked, and then there is room again', async () => {
+describe('forged tokens beyond the limit', () => {
+  it('are refused until others are checked', async () => {
     const forged = await signMany(stranger, 2 * MAX_CHECKS);
     await learnKeys();
     for (let time = 0; time < 2; time++) {
@@ -72,7 +71,7 @@ describe('forged tokens past the bound', () => {
     expect(await verify(await sign(key, 'second'))).toBe('second');
   });
 
-  it('do not touch tokens that are known', async () => {
+  it('do not affect tokens that are known', async () => {
     await learnKeys();
     const known = await sign(key, 'known');
     const unknown = await sign(key, 'unknown');
@@ -82,7 +81,7 @@ describe('forged tokens past the bound', () => {
     expect(answers.slice(MAX_CHECKS)).toEqual(['known', OVERLOADED]);
   });
 
-  it('do not count while they wait for the provider, nor without a key', async () => {
+  it('do not count while they wait for the provider, or without a key', async () => {
     const forged = await signMany(stranger, 2 * MAX_CHECKS, 'unknown');
     const good = await sign(key, 'good');
     const answers = await verifyAll([...forged, good]);
@@ -99,7 +98,7 @@ describe('forged tokens past the bound', () => {
   });
 });
 
-describe('one new token many times at once is checked once', () => {
+describe('a new token that comes many times at once is checked once', () => {
   it.each<[string, SigningKey, string | undefined]>([
     ['a good one', key, 'burst'],
     ['a forged one', stranger, undefined],

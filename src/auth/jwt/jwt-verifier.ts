@@ -3,29 +3,29 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
 import { ERRORS, type ErrorKind, Fault } from '../../errors/errors.js';
-import type { Principal } from '../principal.js';
-import { hashOf } from '../secret.js';
+import { hashToken } from '../token.entity.js';
+import type { Principal } from '../token-verifier.js';
 import { ProviderKeys } from './provider-keys.js';
 
 /** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
-const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
-const ALGORITHMS = [...RSA, 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
-/** Seconds by which the provider's clock may be off ours. */
+const RSA_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const ALGORITHMS = [...RSA_ALGORITHMS, 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+/** Seconds by which the provider's clock may differ from ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Printable ASCII, as OpenID Connect Core 1.0 bounds it (section 2): it goes to logs and the store. */
 const SUBJECT = /^[\x20-\x7E]{1,255}$/;
 /**
- * Types of access tokens (RFC 9068, section 4). Many providers call theirs just JWT, or nothing; what
- * calls itself something else, such as `logout+jwt`, is something else (RFC 8725, section 3.11).
+ * Types of access tokens (RFC 9068, section 4). Many providers call theirs just JWT, or nothing. Other types,
+ * such as `logout+jwt`, are no access tokens (RFC 8725, section 3.11).
  */
-const TYPES = /^(application\/)?(at\+)?jwt$/i;
+const TOKEN_TYPES = /^(application\/)?(at\+)?jwt$/i;
 
-const MAX_CACHED = 10_000;
+const MAX_CACHED_JWTS = 10_000;
 
 /**
  * Signatures that are checked at once. They run in libuv's pool of 4 threads: 16 for each keep it
- * busy from one turn of the event loop to the next, and behind so many of the slowest (ES512, 1.2 ms)
- * a new token waits some 20 ms. Unauthenticated clients, who need no key to have one checked, can queue no more.
+ * busy from one turn of the event loop to the next, and behind 64 of the slowest (ES512, 1.2 ms) a new
+ * token waits some 20 ms. Unauthenticated clients, who need no key to have a token checked, can queue no more.
  */
 export const MAX_CHECKS = 64;
 
@@ -33,17 +33,15 @@ export const MAX_CHECKS = 64;
 interface Verified {
   readonly principal: Principal;
   readonly hasScope: boolean;
-  /** Milliseconds since 1970 at which it is no longer active, the tolerance included. */
+  /** Milliseconds since 1970 at which it expires, the tolerance included. */
   readonly endsAt: number;
-  /** {@link ProviderKeys.version} that it was verified with. */
-  readonly keys: number;
 }
 
 /** Verifies the access tokens of the operator's identity provider: JSON Web Tokens (RFC 7519). */
 export class JwtVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
-  /** Good tokens are verified once, and again when they expire or the keys change. */
-  private readonly cache = new LRUCache<string, Verified>({ max: MAX_CACHED });
+  /** Good tokens are verified once, and again when they expire or the keys change: a new cache then. */
+  private cache = createCache();
   /** Not in the cache, by its fetch(): there each forged token would push out a good one. */
   private readonly pending = new Map<string, Promise<Verified | undefined>>();
   private readonly keys: ProviderKeys;
@@ -51,7 +49,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   private checks = 0;
 
   constructor(private readonly config: Config) {
-    this.keys = new ProviderKeys(config);
+    this.keys = new ProviderKeys(config, () => (this.cache = createCache()));
     const challenge = ERRORS.INSUFFICIENT_SCOPE.headers['www-authenticate'];
     this.lacksScope = {
       ...ERRORS.INSUFFICIENT_SCOPE,
@@ -65,25 +63,20 @@ export class JwtVerifier implements OnApplicationShutdown {
   }
 
   /**
-   * Who a token speaks for, or undefined where it is invalid or expired.
+   * The holder of a token, or undefined if the token is invalid or expired.
    *
    * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
    */
   async verify(token: string): Promise<Principal | undefined> {
-    const hash = hashOf(token);
-    const verified = this.cached(hash) ?? (await this.checkOnce(token, hash));
+    const hash = hashToken(token);
+    let verified = this.cache.get(hash);
+    if (!verified || Date.now() >= verified.endsAt) verified = await this.checkOnce(token, hash);
     if (verified && !verified.hasScope) throw new Fault(this.lacksScope);
     return verified?.principal;
   }
 
   onApplicationShutdown(): void {
     this.keys.stop();
-  }
-
-  private cached(hash: string): Verified | undefined {
-    const verified = this.cache.get(hash);
-    const isCurrent = verified?.keys === this.keys.version && Date.now() < verified.endsAt;
-    return isCurrent ? verified : undefined;
   }
 
   /** Requests that bring one new token at once share one check of it. */
@@ -98,7 +91,7 @@ export class JwtVerifier implements OnApplicationShutdown {
 
   private async check(token: string, hash: string): Promise<Verified | undefined> {
     let counted = 0;
-    // Counted from when its key is found: a token that waits for the provider is no work.
+    // Counted once its key is found: a token that waits for the provider is no work.
     const find: JWTVerifyGetKey = async (header, jws) => {
       const key = await this.keys.find(header, jws);
       if (this.checks >= MAX_CHECKS) throw new Fault(ERRORS.OVERLOADED);
@@ -106,16 +99,16 @@ export class JwtVerifier implements OnApplicationShutdown {
       this.checks += 1;
       return key;
     };
-    // Taken first: should the keys change meanwhile, the token is verified again.
-    const keys = this.keys.version;
+    // Taken before the check: if the keys change meanwhile, the token is verified again.
+    const { cache } = this;
     try {
-      const verified = { ...(await verifyAccessToken(token, find, this.config)), keys };
+      const verified = await verifyAccessToken(token, find, this.config);
       // Only good ones: forged tokens push none out.
-      this.cache.set(hash, verified);
+      cache.set(hash, verified);
       return verified;
     } catch (error) {
       if (error instanceof Fault) throw error;
-      this.logger.debug(`a JSON Web Token is invalid: ${flawOf(error)}`);
+      this.logger.debug(`a JSON Web Token is invalid: ${describeFlaw(error)}`);
       return undefined;
     } finally {
       this.checks -= counted;
@@ -123,12 +116,16 @@ export class JwtVerifier implements OnApplicationShutdown {
   }
 }
 
-/** @throws jose's errors where the token is invalid or expired, and those of `find` */
+function createCache() {
+  return new LRUCache<string, Verified>({ max: MAX_CACHED_JWTS });
+}
+
+/** @throws jose's errors if the token is invalid or expired, and those of `find` */
 async function verifyAccessToken(
   token: string,
   find: JWTVerifyGetKey,
   { authIssuer = '', authAudience = '', authScope }: Config,
-): Promise<Omit<Verified, 'keys'>> {
+): Promise<Verified> {
   const { payload, protectedHeader } = await jwtVerify(token, find, {
     algorithms: ALGORITHMS,
     issuer: authIssuer,
@@ -138,14 +135,14 @@ async function verifyAccessToken(
   });
   const { sub = '', cnf, exp = 0, scope, scp } = payload;
   const { typ = 'JWT' } = protectedHeader;
-  assertClaim(typeof typ === 'string' && TYPES.test(typ), payload, 'typ');
+  assertClaim(typeof typ === 'string' && TOKEN_TYPES.test(typ), payload, 'typ');
   assertClaim(typeof sub === 'string' && SUBJECT.test(sub), payload, 'sub');
-  // It is for one who holds a key besides (RFC 7800), which a bearer need not.
+  // Such a token is valid only with proof of a key (RFC 7800), which a bearer does not send.
   assertClaim(cnf === undefined, payload, 'cnf');
   return {
     principal: { id: `jwt:${sub}`, name: sub },
     // In `scope` (RFC 8693, section 4.2), or in `scp`, as some providers call it.
-    hasScope: [scope, scp].some((claim) => wordsOf(claim).includes(authScope)),
+    hasScope: [scope, scp].some((claim) => splitWords(claim).includes(authScope)),
     endsAt: (exp + CLOCK_TOLERANCE_SECONDS) * 1000,
   };
 }
@@ -154,17 +151,14 @@ function assertClaim(isRight: boolean, payload: JWTPayload, claim: string): void
   if (!isRight) throw new errors.JWTClaimValidationFailed('unexpected value', payload, claim);
 }
 
-/** The words of a claim: a text with blanks between them, or a list. */
-function wordsOf(claim: unknown): readonly unknown[] {
+/** The words of a claim: a text that separates them by blanks, or a list. */
+function splitWords(claim: unknown): readonly unknown[] {
   if (typeof claim === 'string') return claim.split(' ');
   return Array.isArray(claim) ? claim : [];
 }
 
-/** What is wrong with a token, for the operator; nothing of what it says. */
-function flawOf(error: unknown): string {
-  const { JOSEError, JWTClaimValidationFailed, JWTExpired } = errors;
-  if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
-    return `${error.code}, ${error.claim}`;
-  }
-  return error instanceof JOSEError ? error.code : 'its key cannot be used';
+/** What is wrong with a token, for the operator; nothing of the token's content. */
+function describeFlaw(error: unknown): string {
+  if (!(error instanceof errors.JOSEError)) return 'its key cannot be used';
+  return 'claim' in error ? `${error.code}, ${String(error.claim)}` : error.code;
 }

@@ -13,9 +13,11 @@ const two = await SigningKey.create('two');
 
 let server: KeyServer;
 let keys: ProviderKeys | undefined;
+let changes: number;
 let lines: string[];
 beforeEach(async () => {
   lines = [];
+  changes = 0;
   const add = (line: string): void => void lines.push(line);
   Logger.overrideLogger({ log: add, warn: add, error: add });
   server = await KeyServer.start();
@@ -25,7 +27,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** What the provider shows from now on. */
+/** Sets the keys that the provider answers. */
 function show(...shown: SigningKey[]): void {
   server.answers = { '/jwks': { body: { keys: shown.map(({ publicJwk }) => publicJwk) } } };
 }
@@ -35,15 +37,16 @@ const NEVER_ALL = { refresh: NEVER, cooldown: NEVER, retry: NEVER, timeout: NEVE
 /**
  * Keys of a provider that shows the first one.
  *
- * @param times what a test does not name never comes
+ * @param times those left out never elapse
  */
 function start(times: Partial<typeof NEVER_ALL> = {}): ProviderKeys {
   show(one);
-  keys = new ProviderKeys({ authJwksUrl: `${server.url}/jwks` }, { ...NEVER_ALL, ...times });
+  const source = { authJwksUrl: `${server.url}/jwks` };
+  keys = new ProviderKeys(source, () => changes++, { ...NEVER_ALL, ...times });
   return keys;
 }
 
-/** Looks for a key; its id, or the code of the error. */
+/** Looks for a key, and returns its id, or the code of the error. */
 async function find(kid: string): Promise<string> {
   try {
     await keys?.find({ alg: 'ES256', kid }, { payload: '', signature: '' });
@@ -58,7 +61,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** What {@link find} gives of `times` keys that nobody has. */
+/** The different results of {@link find} for as many unknown keys. */
 async function findUnknown(times: number): Promise<Set<string>> {
   return new Set(await Promise.all(Array.from({ length: times }, (_, i) => find(`x${i}`))));
 }
@@ -100,13 +103,13 @@ describe('the provider is asked', () => {
     await until(async () => (await find('two')) === 'two');
   });
 
-  it('no more once the service stops', async () => {
+  it('no longer once the service stops', async () => {
     const own = start({ refresh: 1, cooldown: 1, retry: 1 });
     await own.reload();
     await until(() => server.asked.length > 3);
     own.stop();
     await own.reload();
-    // What was on its way then still arrives.
+    // A request in flight may still arrive.
     await new Promise((resolve) => setTimeout(resolve, 50));
     const { length } = server.asked;
     expect(await find('two')).toBe(UNKNOWN);
@@ -115,7 +118,7 @@ describe('the provider is asked', () => {
   });
 });
 
-describe('nobody waits for a provider that was unavailable the last time, nor makes us ask', () => {
+describe('during an outage of the provider no token waits for it or causes a request, while', () => {
   it.each([
     ['no key is known', false, UNAVAILABLE],
     ['keys are known', true, UNKNOWN],
@@ -124,7 +127,7 @@ describe('nobody waits for a provider that was unavailable the last time, nor ma
     if (isKnown) expect(await find('one')).toBe('one');
     server.answers = { '/jwks': { status: 500 } };
     await until(async () => (await find('two')) === answer && lines.length > 0);
-    // From now on an answer never comes.
+    // The provider hangs.
     server.answers = {};
     const { length } = server.asked;
     await until(() => server.asked.length > length);
@@ -133,7 +136,7 @@ describe('nobody waits for a provider that was unavailable the last time, nor ma
   });
 });
 
-it('an answer is not waited for forever', async () => {
+it('a request for the keys times out', async () => {
   start({ timeout: 50, retry: 1 });
   server.answers = {};
   expect(await find('one')).toBe(UNAVAILABLE);
@@ -141,8 +144,18 @@ it('an answer is not waited for forever', async () => {
   expect(lines).toEqual([expect.stringMatching(/ is unavailable: .* aborted due to timeout$/)]);
 });
 
+it.each<[string, unknown]>([
+  ['no key set', {}],
+  ['a key set with a member that is no key', { keys: [1] }],
+])('an answer that is %s is not used', async (_what, body) => {
+  start();
+  server.answers = { '/jwks': { body } };
+  expect(await find('one')).toBe(UNAVAILABLE);
+  expect(lines).toEqual(['the identity provider is unavailable: JSON Web Key Set malformed']);
+});
+
 describe('known keys', () => {
-  it('go on working while the provider fails, and it is asked on', async () => {
+  it('keep working while the provider fails, and it is asked again', async () => {
     start({ refresh: 1, cooldown: 1 });
     expect(await find('one')).toBe('one');
     server.answers = { '/jwks': { status: 500 } };
@@ -153,7 +166,7 @@ describe('known keys', () => {
     await until(async () => (await find('two')) === 'two');
   });
 
-  it('are not held up by those that are unknown while the provider hangs', async () => {
+  it('do not wait for unknown keys while the provider hangs', async () => {
     start({ cooldown: 0 });
     expect(await find('one')).toBe('one');
     server.answers = {};
@@ -165,24 +178,24 @@ describe('known keys', () => {
     server = await KeyServer.start();
   });
 
-  it('stop when the provider has removed them, without any token that asks', async () => {
-    const own = start({ refresh: 1 });
+  it('stop working once the provider has removed them, without a token that asks', async () => {
+    start({ refresh: 1 });
     expect(await find('one')).toBe('one');
-    expect(own.version).toBe(1);
+    expect(changes).toBe(1);
     show(two);
-    await until(() => own.version === 2);
+    await until(() => changes === 2);
     expect(await find('one')).toBe(UNKNOWN);
   });
 
-  it('have the same version as long as they are the same keys', async () => {
-    const own = start({ refresh: 1 });
+  it('do not count as changed as long as they are the same keys', async () => {
+    start({ refresh: 1 });
     expect(await find('one')).toBe('one');
     await until(() => server.asked.length > 5);
-    expect(own.version).toBe(1);
+    expect(changes).toBe(1);
   });
 });
 
-it('the log tells once that the provider is unavailable, and once that it is available', async () => {
+it('an outage is logged once, and its end once', async () => {
   const own = start({ refresh: 1, cooldown: 1, retry: 1 });
   server.answers = { '/jwks': { status: 500 } };
   await own.reload();

@@ -1,0 +1,153 @@
+import { createReadStream, statSync } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { isCredential, PlantStoreClient } from '../client/plant-store-client.js';
+import { JSON_OPTION, toHttpUrl, toWholeNumber } from './arguments.js';
+import { PlantsImport } from './import-plants.js';
+import { createRejectReporter } from './ndjson.js';
+import { isSameFile } from './new-file.js';
+import { ServicePool } from './service-pool.js';
+import { drawBar, onEndingSignal, Progress } from './terminal.js';
+
+interface ImportOptions {
+  readonly url: URL;
+  readonly token?: string;
+  readonly rejects?: string;
+  readonly concurrency: number;
+  readonly tries: number;
+  readonly json?: true;
+}
+
+type Tally = PlantsImport['tally'];
+
+const STDIN_DESCRIPTOR = 0;
+
+/** `import`: a client of the service, which needs neither its store nor its configuration. */
+export function addImportCommand(program: Command): void {
+  program
+    .command('import')
+    .summary('send the plants of a file to a running plant store')
+    .description(
+      'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line. Each line is ' +
+        'sent unchanged, many at a time. A plant is sent again, with growing delays, when the ' +
+        'connection breaks or the service answers 429 or 5xx; any other answer but 200 and 400 stops ' +
+        'the import, and so does Ctrl-C once what is in flight is answered. Importing again is safe: what ' +
+        'is already stored is acknowledged, and counts as stored, but is not stored twice.',
+    )
+    .argument('<file>', 'the file; - is the standard input')
+    .addOption(
+      new Option('--url <url>', 'base address of the service')
+        .env('PLANT_STORE_URL')
+        .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000')
+        .argParser(toHttpUrl),
+    )
+    .addOption(
+      new Option('--token <token>', 'bearer token; the variable keeps it out of ps').env(
+        'PLANT_STORE_TOKEN',
+      ),
+    )
+    .option('--rejects <file>', 'where refused plants go; overwritten')
+    .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', toWholeNumber(1_024), 64)
+    .option(
+      '--tries <n>',
+      'tries per plant before the import stops, 1 to 99',
+      toWholeNumber(99),
+      10,
+    )
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      `
+Refused plants are listed on stderr with their line numbers. With --rejects they
+go to a file too, as NDJSON of line, error, message and plant, the text sent:
+  $ jq -r .plant rejects.ndjson > again.ndjson
+
+Examples:
+  $ export PLANT_STORE_TOKEN=$(npx plant-store token create importer)
+  $ npx plant-store import plants.ndjson --rejects rejects.ndjson
+  $ zcat plants.ndjson.gz | npx plant-store import - --url https://plants.example`,
+    )
+    .action(async (file: string, options: ImportOptions, command: Command) => {
+      const { token = '', rejects } = options;
+      // A parser of the option would show the token in its message.
+      if (!isCredential(token)) {
+        command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
+      }
+      if (rejects !== undefined && isSameFile(file === '-' ? STDIN_DESCRIPTOR : file, rejects)) {
+        command.error('error: --rejects would overwrite the file to import');
+      }
+      const { refused } = await runImport(file, token, options);
+      if (refused > 0) process.exitCode = 1;
+    });
+}
+
+/**
+ * Imports with progress and refused plants on stderr, and a summary on stdout, also if the import stops early.
+ *
+ * @throws Error if the import stops early, or a file cannot be opened
+ */
+async function runImport(file: string, token: string, options: ImportOptions): Promise<Tally> {
+  const { url, concurrency, tries, rejects, json } = options;
+  const size = file === '-' ? 0 : measureFile(file);
+  const report = createRejectReporter(rejects, (line) => progress.say(line));
+  const source = file === '-' ? process.stdin : createReadStream(file);
+  const pool = new ServicePool(url, concurrency);
+  const client = new PlantStoreClient({ baseUrl: url, token, tries, fetch: pool.fetch });
+  const plants = new PlantsImport(client, concurrency, report);
+  const progress = new Progress((seconds) =>
+    formatProgress(plants.tally, size, seconds, plants.lastError),
+  );
+  let received: NodeJS.Signals | undefined;
+  const unlisten = onEndingSignal((signal) => {
+    received = signal;
+    plants.halt(new Error(`interrupted by ${signal}`));
+  });
+  try {
+    await plants.run(source);
+  } finally {
+    progress.end();
+    await pool.close();
+    process.stdout.write(`${json ? formatJson(plants) : formatSummary(plants)}\n`);
+    unlisten();
+    // Ends by the signal, so that a loop in a shell ends too.
+    if (received) process.kill(process.pid, received);
+  }
+  return plants.tally;
+}
+
+function measureFile(file: string): number {
+  const found = statSync(file);
+  if (found.isDirectory()) throw new Error(`${file} is a folder`);
+  return found.size;
+}
+
+function formatJson({ tally, isStopped, answeredLines }: PlantsImport): string {
+  const { stored, refused } = tally;
+  return JSON.stringify({ complete: !isStopped, answeredLines, stored, refused });
+}
+
+function formatSummary({ tally, isStopped, answeredLines }: PlantsImport): string {
+  const { stored, refused } = tally;
+  const areStored = stored === 1 ? '1 plant is stored' : `${stored} plants are stored`;
+  const advice = isStopped
+    ? `; interrupted after line ${answeredLines}; importing again is safe`
+    : '';
+  return `${areStored} (sent ${stored + refused}, refused ${refused})${advice}`;
+}
+
+/**
+ * Formats the state of an import after some seconds, in a line of 80 columns.
+ *
+ * @param size bytes of the whole source, for a bar; 0 if unknown, as for a pipe
+ * @param lastError why the client waits, if it does; replaces the bar, which stands still then
+ */
+export function formatProgress(
+  { stored, refused, bytes }: Tally,
+  size: number,
+  seconds: number,
+  lastError: string | undefined,
+): string {
+  if (lastError !== undefined) return `${stored} stored, retrying: ${lastError}`;
+  const bar = size === 0 ? '' : `${drawBar(bytes, size)} `;
+  const rate = Math.round((stored + refused) / seconds);
+  return `${bar}${stored} stored, ${refused} refused, ${rate}/s`;
+}

@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Logger, type INestApplicationContext } from '@nestjs/common';
+import type { Config } from '../config/config.js';
+import { StoreHealth } from '../database/store-health.js';
+import { describeError, toOperatorMessage } from '../errors/describe.js';
+import { ERRORS, type ErrorKind } from '../errors/errors.js';
+import { survive } from '../http/server.js';
+import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
+import { PlantsRepository } from '../plants/plants.repository.js';
+import { Metrics } from '../telemetry/metrics.js';
+
+/** In milliseconds. Node looks for slow clients every 30 s by default. */
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+};
+/** Connections at once: a few monitors, not a crowd. */
+const MAX_MONITORS = 128;
+
+/** Where the process is on its way from its start to its end. */
+export type Lifecycle = { phase: 'starting' | 'serving' | 'stopping' };
+
+/** What a check found, with its details. */
+type Check = { readonly status: 'up' | 'down' } & Readonly<Record<string, string | number>>;
+
+/** Serves health and metrics on a port of their own, also before the store and the app exist. */
+export class Management {
+  readonly server = createServer(TIMEOUTS, (request, response) => {
+    this.answer(request, response).catch((error: unknown) => {
+      new Logger('Management').error(error);
+      sendError(response, ERRORS.INTERNAL);
+    });
+  });
+  /** The app to report on, once there is one. */
+  app: INestApplicationContext | undefined;
+  private readonly metrics: Metrics;
+
+  constructor(
+    config: Config,
+    private readonly lifecycle: Lifecycle,
+  ) {
+    this.metrics = new Metrics(config, {
+      queued: () => this.app?.get(GroupCommit).queued ?? 0,
+      isStoreUp: async () => (await this.checkStore()).status === 'up',
+    });
+    this.server.maxConnections = MAX_MONITORS;
+    // Pipelined scrapes would hold up everything else.
+    this.server.maxRequestsPerSocket = 1;
+    survive(this.server);
+  }
+
+  /** @throws Error that names MANAGEMENT_PORT or MANAGEMENT_HOST where it cannot listen */
+  async listen({ managementPort, managementHost }: Config): Promise<void> {
+    try {
+      await once(this.server.listen({ port: managementPort, host: managementHost }), 'listening');
+    } catch (error) {
+      throw new Error(toOperatorMessage(error, 'MANAGEMENT_'), { cause: error });
+    }
+  }
+
+  private async answer({ method = '', url = '' }: IncomingMessage, response: ServerResponse) {
+    const path = URL.parse(url, 'http://localhost')?.pathname ?? '';
+    if (!/^\/(livez|readyz|metrics)$/.test(path)) sendError(response, ERRORS.NO_SUCH_PATH);
+    else if (!/^(GET|HEAD)$/.test(method)) sendError(response, ERRORS.NO_SUCH_METHOD);
+    // A restart would not bring the store back, so it is not checked.
+    else if (path === '/livez') sendHealth(response, {});
+    else if (path === '/readyz') sendHealth(response, await this.check());
+    else {
+      const { registry } = this.metrics;
+      const text = await registry.metrics();
+      response.setHeader('Content-Type', registry.contentType).end(text);
+    }
+  }
+
+  private async check(): Promise<Record<string, Check>> {
+    const { phase } = this.lifecycle;
+    const { queued: plants = 0, isFull = false } = this.app?.get(GroupCommit) ?? {};
+    return {
+      lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
+      store: await this.checkStore(),
+      queue: { plants, bound: MAX_QUEUED, status: isFull ? 'down' : 'up' },
+    };
+  }
+
+  /** What its error says may name the store's host, which monitors may know. */
+  private async checkStore(): Promise<Check> {
+    const { app } = this;
+    if (!app) return { message: 'not open yet', status: 'down' };
+    try {
+      await app.get(StoreHealth).assertAvailable(() => app.get(PlantsRepository).probe());
+      return { status: 'up' };
+    } catch (error) {
+      return { message: describeError(error), status: 'down' };
+    }
+  }
+}
+
+/** Answers in the form of @nestjs/terminus, which monitors know. */
+function sendHealth(response: ServerResponse, checks: Record<string, Check>): void {
+  const { up, down } = Object.groupBy(Object.entries(checks), ([, { status }]) => status);
+  const [info, error] = [Object.fromEntries(up ?? []), Object.fromEntries(down ?? [])];
+  const [code, status] = down ? [503, 'error'] : [200, 'ok'];
+  response.setHeader('Cache-Control', 'no-cache, no-store, must-revalidate');
+  sendBody(response, code, { status, info, error, details: { ...info, ...error } });
+}
+
+function sendError(response: ServerResponse, { status, error, message }: ErrorKind): void {
+  if (status === 405) response.setHeader('Allow', 'GET, HEAD');
+  sendBody(response, status, { error, message });
+}
+
+function sendBody(response: ServerResponse, status: number, body: object): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8').end(JSON.stringify(body));
+}

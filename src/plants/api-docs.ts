@@ -1,0 +1,62 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { rateLimitHeaders } from '../auth/rate-limiter.js';
+import { ApiError, REQUEST_ID } from '../errors/error.dto.js';
+import { NewPlantDto, PlantDto } from './plant.dto.js';
+
+const CREATE_DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
+
+A 200 means that the plant is on stable storage; it is never sent earlier. Sending the same plant
+again is safe: it answers 200 and writes nothing twice, so a client whose connection broke learns
+that its plant is stored. The same id with other content answers 400, and the stored plant stays as
+it is. A request that was refused has stored nothing.
+
+Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53
+loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
+such an id into the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. \`name\` and \`tag\` are kept exactly; text with U+0000
+or an unpaired surrogate is refused. Fields beyond the schema are dropped.`;
+
+const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
+const UNTAGGED = { name: 'Black alder' };
+
+/** Documents `POST /plants`; `@Authenticated()` documents the token and the answers without one. */
+export function ApiCreatePlant(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'createPlant',
+      summary: 'Creates a new plant in the store',
+      description: CREATE_DESCRIPTION,
+    }),
+    ApiBody({
+      type: NewPlantDto,
+      required: true,
+      examples: {
+        tagged: { summary: 'A plant with a tag', value: { id: 3, ...TAGGED } },
+        untagged: { summary: 'A plant without a tag', value: { id: 1001, ...UNTAGGED } },
+      },
+    }),
+    ApiOkResponse({
+      type: PlantDto,
+      description: 'plant response',
+      headers: { ...REQUEST_ID, ...rateLimitHeaders(150, false) },
+      examples: {
+        tagged: { summary: 'A plant with a tag', value: TAGGED },
+        untagged: { summary: 'A plant without a tag', value: UNTAGGED },
+      },
+    }),
+    ApiError(400, 'unexpected error'),
+    ApiError(500, 'a fault of the service'),
+    ApiError(
+      503,
+      'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
+      {
+        'Retry-After': {
+          description: 'Seconds to wait before the request is sent again',
+          required: true,
+          schema: { type: 'integer' },
+          example: 1,
+        },
+      },
+    ),
+  );
+}

@@ -1,0 +1,210 @@
+import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { Config } from '../config/config.js';
+import { lookupTimeoutMs, WritePath } from '../database/engine.js';
+import { StoreHealth } from '../database/store-health.js';
+import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
+import type { PlantStoreAdapter } from '../http/plant-store.adapter.js';
+import { countCharacters, hasSameContent, type Plant, type PlantContent } from './plant.entity.js';
+import { PlantsRepository } from './plants.repository.js';
+
+/** Plants that may wait at once, and their characters; past either the service is overloaded. */
+export const MAX_QUEUED = 2048;
+const MAX_QUEUED_LENGTH = 2 ** 24;
+/** Plants in one commit at most. */
+export const MAX_GROUP_SIZE = 512;
+
+/** A plant waits for its commit. Published in the context of its request. */
+export interface PlantQueued {
+  readonly plant: Plant;
+}
+
+/** A group of plants is committed. */
+export interface Commit {
+  readonly plants: readonly Plant[];
+  /** By performance.now(). */
+  readonly startedAt: number;
+  /** How many were written that were not there before. */
+  inserted: number;
+  /** What the commit failed with. */
+  readonly error?: unknown;
+}
+
+/** Publishes each {@link PlantQueued}. */
+export const plantQueued = channel<PlantQueued>('plant-store.plants.queued');
+
+/** Traces the promise of each {@link Commit}. */
+export const commits = tracingChannel<Commit>('plant-store.plants.commit');
+
+/** A plant that waits for its commit, and the promise that is settled once. */
+interface QueuedPlant {
+  readonly plant: Plant;
+  /** Characters of its texts. */
+  readonly length: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  /** Rejects when the plant has waited too long. */
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * Commits plants in groups: plants that arrive during a commit share the next one, so the service waits for stable
+ * storage once per group, not once per plant (see docs/performance.md).
+ */
+@Injectable()
+export class GroupCommit implements OnApplicationShutdown {
+  /** Plants that wait for a commit, the oldest first. */
+  private queue: QueuedPlant[] = [];
+  private queuedLength = 0;
+  /** Plants in the groups that are being committed. */
+  private inFlight = 0;
+  /** Committers at work. `running` has them one turn longer: a plant that came in between would wait forever. */
+  private committers = 0;
+  /** Ends the wait of the newest committer; undefined unless it still gathers its first group. */
+  private endGathering: (() => void) | undefined;
+  private readonly running = new Set<Promise<void>>();
+
+  constructor(
+    private readonly plants: PlantsRepository,
+    private readonly health: StoreHealth,
+    private readonly config: Config,
+    private readonly writePath: WritePath,
+    { httpAdapter }: HttpAdapterHost<PlantStoreAdapter>,
+  ) {
+    httpAdapter.refuseWhile(() => this.isFull);
+  }
+
+  /** How many plants wait for their commit. */
+  get queued(): number {
+    return this.queue.length;
+  }
+
+  /** How many plants wait for a commit, or are in one. */
+  get unsettled(): number {
+    return this.queue.length + this.inFlight;
+  }
+
+  /** Whether the service is overloaded: no more plants may wait. */
+  get isFull(): boolean {
+    return this.queue.length >= MAX_QUEUED || this.queuedLength >= MAX_QUEUED_LENGTH;
+  }
+
+  /**
+   * Queues a plant. Resolves once it is durable: written now, or earlier with the same content.
+   *
+   * @throws Fault OVERLOADED if the queue is full; rejects with Fault ID_TAKEN, with StoreUnavailable if the plant may
+   *   not be stored, or with the store's error
+   */
+  store(plant: Plant): Promise<void> {
+    if (this.isFull) throw new Fault(ERRORS.OVERLOADED);
+    const stored = new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => this.giveUp(queued), lookupTimeoutMs(this.config));
+      const length = countCharacters(plant);
+      const queued: QueuedPlant = { plant, length, resolve, reject, timer };
+      this.queue.push(queued);
+      this.queuedLength += length;
+    });
+    if (plantQueued.hasSubscribers) plantQueued.publish({ plant });
+    this.startCommitter();
+    if (this.queue.length >= MAX_GROUP_SIZE) this.endGathering?.();
+    return stored;
+  }
+
+  /** The HTTP server is closed, but a client that has left may have left a plant in the queue. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.running);
+  }
+
+  /** A plant whose group is being committed may be stored all the same; a plant that still waits is not. */
+  private giveUp(queued: QueuedPlant): void {
+    const at = this.queue.indexOf(queued);
+    if (at >= 0) {
+      this.queue.splice(at, 1);
+      this.queuedLength -= queued.length;
+    }
+    queued.reject(this.health.failed(new StoreUnavailable('the store took too long')));
+  }
+
+  private startCommitter(): void {
+    if (this.endGathering || this.committers >= this.writePath.concurrency) return;
+    const committer = this.commitGroups();
+    this.running.add(committer);
+    void committer.then(() => this.running.delete(committer));
+  }
+
+  /** Commits one group after the other, until no plant waits. */
+  private async commitGroups(): Promise<void> {
+    this.committers += 1;
+    await this.gather();
+    while (this.queue.length > 0) {
+      const group = this.queue.splice(0, MAX_GROUP_SIZE);
+      for (const { length } of group) this.queuedLength -= length;
+      this.inFlight += group.length;
+      await this.commit(group);
+      this.inFlight -= group.length;
+    }
+    this.committers -= 1;
+  }
+
+  /**
+   * Waits for the end of this turn of the event loop: every request that it brings in joins the group. But a turn lasts
+   * as long as requests come in, so an overloaded service would never commit: a full group ends the wait too.
+   */
+  private async gather(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.endGathering = resolve;
+      setImmediate(resolve);
+    });
+    this.endGathering = undefined;
+  }
+
+  /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
+  private async commit(group: QueuedPlant[]): Promise<void> {
+    const plants = group.map(({ plant }) => plant);
+    const commit = { plants, startedAt: performance.now(), inserted: 0 };
+    try {
+      const contents = await commits.tracePromise(() => this.insertAbsent(commit), commit);
+      this.health.markAvailable();
+      for (const queued of group) {
+        const isSame = hasSameContent(contents.get(queued.plant.id), queued.plant);
+        settle(queued, isSame ? undefined : new Fault(ERRORS.ID_TAKEN));
+      }
+    } catch (cause) {
+      const error = this.health.failed(cause);
+      if (group.length === 1 || error instanceof StoreUnavailable) {
+        for (const queued of group) settle(queued, error);
+        return;
+      }
+      const half = Math.ceil(group.length / 2);
+      await this.commit(group.slice(0, half));
+      await this.commit(group.slice(half));
+    }
+  }
+
+  /** Inserts the plants whose id is free. @returns the content that each id has now */
+  private async insertAbsent(commit: Commit): Promise<Map<string, PlantContent>> {
+    const contents = new Map<string, PlantContent>();
+    const first: Plant[] = [];
+    const createdAt = String(Date.now());
+    for (const plant of commit.plants) {
+      if (contents.has(plant.id)) continue;
+      plant.createdAt = createdAt;
+      contents.set(plant.id, plant);
+      first.push(plant);
+    }
+    const inserted = await this.plants.insertAbsent(first);
+    commit.inserted = inserted.length;
+    if (inserted.length === first.length) return contents;
+    const taken = new Set(contents.keys());
+    for (const id of inserted) taken.delete(id);
+    for (const plant of await this.plants.findContents([...taken])) contents.set(plant.id, plant);
+    return contents;
+  }
+}
+
+function settle({ resolve, reject, timer }: QueuedPlant, error: unknown): void {
+  clearTimeout(timer);
+  if (error === undefined) resolve();
+  else reject(error);
+}
