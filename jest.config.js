@@ -7,7 +7,7 @@ const project = {
   // The others need what not every machine has: package.json has a script for each of these folders.
   testMatch: ['**/*.spec.ts', '!**/test/{browser,cc,clients,promtool,systemd}/**'],
   extensionsToTreatAsEsm: ['.ts'],
-  setupFilesAfterEnv: ['<rootDir>/test/support/demand-secrecy.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/assert-secrecy.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': [

@@ -10,10 +10,10 @@ import { options } from './options.js';
 /** A server to be measured. */
 type Contestant = ReturnType<typeof service>;
 
-/** A server that listens. */
+/** A running server. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Those that do less than the service. */
+/** Servers that do less than the service. */
 const OTHERS = {
   SQLite: [
     { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false },
@@ -26,7 +26,7 @@ const OTHERS = {
   ],
 };
 
-/** The service first, the others, and the service of another tree; each has a store of its own. */
+/** The service, the others, and the service of another tree; each has its own store. */
 export async function contestantsOn(
   engine: keyof typeof OTHERS,
   newStore: () => Promise<TemporaryStore>,
@@ -47,9 +47,9 @@ export async function contestantsOn(
 }
 
 /**
- * The service over a store, as `npm start` runs it in a built tree; its commands make the store.
+ * The service as `npm start` runs it in a built tree. Creates the store and a token by its commands.
  *
- * @returns arguments for Node, the environment, a bearer token; and that all plants are to be in the store
+ * @returns Node's arguments, the environment, a bearer token, and that accepted plants must be stored
  */
 export function service(name: string, store: TemporaryStore, tree = '.') {
   const built = (file: string) => resolve(tree, 'dist/src', file);
@@ -66,14 +66,14 @@ export function service(name: string, store: TemporaryStore, tree = '.') {
 }
 
 /**
- * Starts a server on its core, and waits until it has printed its address.
+ * Starts a server on its core. Resolves once it has printed its address.
  *
- * @throws Error where it ends before that
+ * @throws Error if it ends before
  */
 export async function startServer(contestant: Contestant) {
   const { name, args, env, store } = contestant;
   const began = performance.now();
-  // Nothing of our own environment and no `.env`, so a BODY_LIMIT of the shell, say, changes nothing.
+  // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
   const child = start(SERVER_CORE, [options.node, ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
@@ -81,7 +81,7 @@ export async function startServer(contestant: Contestant) {
   const output = child.stdout as Readable;
   let url: string | undefined;
   for await (const line of createInterface(output)) {
-    // The service tells where its management is, too.
+    // The service prints the address of its management too.
     if (!line.includes('Management')) [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
     if (url !== undefined) break;
   }

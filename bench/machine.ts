@@ -12,7 +12,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1));
 }
 
-/** A new folder that is removed when this process ends. */
+/** Creates a folder that is removed when this process ends. */
 export function temporaryFolder(parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'plant-store-run-'));
   chmodSync(folder, 0o711);
@@ -21,12 +21,12 @@ export function temporaryFolder(parent = tmpdir()): string {
 }
 
 /**
- * Has all stores of this run made in one folder, which is removed when the run ends.
+ * Makes all stores of this run go into one folder, which is removed when the run ends.
  *
- * @throws Error where it is in memory: commits would cost nothing and prove nothing
+ * @throws Error if it is in memory, where commits cost nothing and prove nothing
  */
 export function useDisk(): void {
-  // /var/tmp outlives a restart (Filesystem Hierarchy Standard), and PostgreSQL's user can reach it.
+  // /var/tmp is on a disk (Filesystem Hierarchy Standard), and PostgreSQL's user can reach it.
   const folder = temporaryFolder(process.env.TMPDIR ?? '/var/tmp');
   if (statfsSync(folder).type === TMPFS) {
     throw new Error(`${folder} is in memory: set TMPDIR to a folder on a disk`);
@@ -37,7 +37,7 @@ export function useDisk(): void {
 const status = readFileSync('/proc/self/status', 'utf8');
 const [, allowed = ''] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status) ?? [];
 
-/** The first and the last core that we may use: on machines with SMT these are not siblings. */
+/** The first and the last core available to us. With SMT these are not siblings. */
 export const SERVER_CORE = Number.parseInt(allowed);
 export const LOAD_CORE = Number(/\d+$/.exec(allowed)?.[0]);
 
@@ -53,7 +53,7 @@ export function startFlags(tree = '.'): string[] {
   return scripts.start.split(' ').filter((word) => word.startsWith('--'));
 }
 
-/** Starts a program on a core; it ends at the latest when this process does. */
+/** Starts a program on a core. It ends with this process at the latest. */
 export function start(core: number, command: readonly string[], options: SpawnOptions = {}) {
   return spawn('taskset', ['-c', String(core), ...command], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -63,21 +63,21 @@ export function start(core: number, command: readonly string[], options: SpawnOp
   });
 }
 
-/** Seconds of CPU time that a process has used. */
+/** CPU time of a process in seconds. */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // Fields 14 and 15 of proc(5)'s stat, in hundredths of a second; the second may hold spaces, in brackets.
+  // Fields 14 and 15 of proc(5)'s stat, in hundredths of a second. Field 2 is in brackets, and may have spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Resident memory of a process, in MB: now, or the most since {@link restartPeak}. */
+/** Resident memory of a process in MB: now, or the peak since {@link restartPeak}. */
 export function residentMb(pid: number, which: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`^${which}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
 }
 
-/** Has the kernel look for the most of a process's resident memory from now on (proc(5), clear_refs). */
+/** Restarts the kernel's peak of a process's resident memory (proc(5), clear_refs). */
 export function restartPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 
-/** The middle of some values, and how far they lie apart. */
+/** Median and range of some values. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** @throws RangeError where there are no values */
+/** @throws RangeError without values */
 export function spreadOf(values: readonly number[]): Spread {
   if (values.length === 0) throw new RangeError('no values');
   const sorted = values.toSorted((a, b) => a - b);
@@ -17,29 +17,29 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: (at(Math.floor(half)) + at(Math.ceil(half))) / 2, min: at(0), max: at(-1) };
 }
 
-/** A figure with its spread in brackets. */
+/** A median with its range in brackets. */
 export function format({ median, min, max }: Spread, digits: number): string {
   return `${number(median, digits)} (${number(min, digits)}–${number(max, digits)})`;
 }
 
-/** A number with commas between its thousands. */
+/** A number with commas between thousands. */
 export function number(value: number, digits = 0): string {
   const [minimumFractionDigits, maximumFractionDigits] = [digits, digits];
   return value.toLocaleString('en', { minimumFractionDigits, maximumFractionDigits });
 }
 
-/** A share of 1 in whole percent. */
+/** A share in whole percent. */
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-/** A table of some columns; all but the first hold figures. */
+/** A table. All columns but the first hold figures. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = head.map((_, i) => (i === 0 ? ':--' : '--:'));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** What a reader must know to repeat a run, as a list. @param items further items of it */
+/** Describes a run for its repetition, as a list. @param items further items */
 export function describeRun(node: string, ...items: string[]): string {
   const { npm_lifecycle_event: script = '' } = process.env;
   const args = process.argv.slice(2);
@@ -53,7 +53,7 @@ export function describeRun(node: string, ...items: string[]): string {
 }
 
 /**
- * Ends a run: prints its report and what is wrong. Where nothing is, the report goes between its two
+ * Ends the process. Prints the report and what is wrong; if nothing is, writes the report between its
  * markers on a page.
  *
  * @param place undefined for a quick run, which writes nothing
@@ -71,7 +71,7 @@ export function publish(
   process.exit(wrong.length > 0 ? 1 : 0);
 }
 
-/** @throws Error where the page does not have the markers */
+/** @throws Error if the page lacks the markers */
 function writeBlock(file: string, name: string, markdown: string): void {
   const text = readFileSync(file, 'utf8');
   const [before, rest] = text.split(`<!-- begin ${name} -->`);

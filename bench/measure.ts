@@ -17,21 +17,21 @@ export interface Row<C = unknown> {
   readonly samples: Sample[];
 }
 
-/** What a load does otherwise than by default. */
+/** Options of a load. */
 export interface Load {
   readonly connections?: number;
-  /** Ids from a random start upwards, below 2^53; or random ones from the whole of int64. */
+  /** Ids upwards from a random start below 2^53, or random int64s. */
   readonly ids?: 'sequential' | 'wide';
-  /** Seconds of load before the one that counts. */
+  /** Seconds of load before the measured one. */
   readonly warmUp?: number;
-  /** Whether answers but 200, and connections that break, are counted and no error. */
+  /** Whether other answers than 200 and broken connections are counted instead of an error. */
   readonly isOverload?: boolean;
 }
 
 /**
- * Puts a server under load: first a warm-up, then the load that counts.
+ * Puts a server under load: a warm-up, then the measured load.
  *
- * @throws Error where any answer is not 200, or any connection breaks
+ * @throws Error for an answer other than 200 or a broken connection
  */
 export async function measure(server: Server, load: Load = {}) {
   const { pid, startMs, idleMb } = server;
@@ -42,23 +42,23 @@ export async function measure(server: Server, load: Load = {}) {
   const { requests, seconds, refused, wrong, p99, cpu } = await run(server, options.seconds, load);
   const used = cpuSeconds(pid) - before;
   return {
-    /** Answers a second, and those of them that were a 503. */
+    /** Answers a second, and the 503s among them. */
     rate: requests / seconds,
     refused: refused / seconds,
     /** Other answers, and connections that broke. */
     wrong,
-    /** Milliseconds within which 99 of 100 answers came. */
+    /** 99th percentile of the answer times in milliseconds. */
     p99,
     /** Microseconds of CPU time for each create. */
     cpuPerCreate: (used / requests) * 1e6,
     /** In cores. */
     serverCpu: used / seconds,
     loadCpu: cpu / seconds,
-    /** The most that was resident. */
+    /** Peak of the resident memory. */
     memoryMb: residentMb(pid, 'VmHWM'),
     idleMb,
     startMs,
-    /** Plants that were answered with 200, in the warm-up too. */
+    /** Plants answered with 200, with those of the warm-up. */
     accepted: (warm?.requests ?? 0) + requests - refused,
   };
 }
@@ -85,8 +85,7 @@ async function run(server: Server, seconds: number, load: Load) {
 /**
  * Takes a sample of every contestant in each round.
  *
- * @param arrange the order in a round: by chance, where what one leaves undone, such as the disk's writes, would else
- *   always slow down the same next one
+ * @param arrange the order in a round; by default random, as leftover work of one, such as disk writes, slows the next
  */
 export async function inRounds<C extends { readonly name: string }>(
   contestants: readonly C[],

@@ -7,7 +7,7 @@ const { values } = parseArgs({
   options: {
     ...{ rounds: text, seconds: text, 'warm-up': text, plants: text },
     connections: { ...text, default: '64' },
-    // The path of the Node to measure; the folder of another built tree.
+    // The path of the Node to measure, and the folder of another built tree.
     node: { ...text, default: process.execPath },
     beside: text,
     // Measures little, and leaves docs as they are.
@@ -17,10 +17,10 @@ const { values } = parseArgs({
 const { quick, beside } = values;
 const node = resolve(values.node);
 
-/** What a run of the benchmark is asked for on its command line. */
+/** The options of the command line. */
 export const options = {
   rounds: Number(values.rounds ?? (quick ? 2 : 15)),
-  /** Of measured load in each round, and of load before it that does not count. */
+  /** Of the measured load in each round, and of the warm-up before it. */
   seconds: Number(values.seconds ?? (quick ? 2 : 4)),
   warmUp: Number(values['warm-up'] ?? 1),
   /** Plants of a large store. */

@@ -1,52 +1,52 @@
 import type { StoredPlant, TemporaryStore } from '../test/support/temporary-store.js';
 
-/** Milliseconds without trouble after which the service counts as back. */
+/** Milliseconds of 200s only after which the service counts as recovered. */
 const QUIET_MS = 700;
-/** DATABASE_TIMEOUT, and what a busy machine may add, in milliseconds. */
+/** The limit of a request in milliseconds: DATABASE_TIMEOUT, and the delay of a busy machine. */
 export const LONGEST_MS = 5_000 + 500;
-/** One of so many plants has a name of some 9 kB, which lies on pages of its own in SQLite. */
+/** One of 64 plants has a name of some 9 kB, which takes its own pages in SQLite. */
 export const LONG = 64n;
 const LONG_NAME = 700;
 
-/** What came of a request: acknowledged, refused since the store is unavailable, broken off, never connected, or what must never come. */
+/** The result of a request: 200, 503 as the store is unavailable, a broken connection, none, or an answer that must never come. */
 export interface Answer {
   readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
   readonly text?: string;
 }
 
-/** The plant of an id. All of it follows from the id, so that no more than the id need be kept. */
+/** The plant of an id, computed from it, so that only the id need be kept. */
 export function plantOf(id: bigint): StoredPlant {
   const digits = BigInt.asUintN(64, id).toString(36);
   const name = id % LONG === 0n ? digits.repeat(LONG_NAME) : `n ${digits} 🌵`;
   return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
 }
 
-/** What is done to the service or its store, time and again, and what came of it. */
+/** A repeated disturbance of the service or its store, and its results. */
 export class Scenario {
-  /** Of each time: the milliseconds until what it struck was back, and the longest without a 200. */
+  /** For each time, in milliseconds: until the disturbed part was back, and the longest gap without a 200. */
   readonly rounds: { repair: number; without200: number }[] = [];
   readonly answers = { acknowledged: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
-  /** Plants that were told 200 and are not there, or are not what was sent. */
+  /** Plants answered with 200 that are missing or different. */
   lost = 0;
-  /** The longest that a request took, in milliseconds. */
+  /** The longest request in milliseconds. */
   longest = 0;
 
   constructor(readonly name: string) {}
 }
 
-/** What the clients of one store were told, and how long they went without a 200. */
+/** The answers to the clients of one store, and the gaps without a 200. */
 export class Ledger {
-  /** Every plant that was told 200, and when first: nanoseconds of CLOCK_MONOTONIC. */
+  /** Every plant answered with 200, and the time of its first: nanoseconds of CLOCK_MONOTONIC. */
   readonly acknowledged = new Map<bigint, { scenario: Scenario; at: bigint }>();
-  /** Plants that must be sent again. */
+  /** Plants to send again. */
   readonly open = new Set<bigint>();
   readonly wrong: string[] = [];
-  /** Of `performance.now()`, since the last disturbance began. */
+  /** By `performance.now()`, since the last disturbance began. */
   private last200 = 0;
   private lastOther = 0;
   private gap = 0;
 
-  /** @param scenario what the answers count for, until another takes its place */
+  /** @param scenario the one that the answers count for, until `begin` */
   constructor(private scenario: Scenario) {}
 
   /** A disturbance begins. */
@@ -55,13 +55,13 @@ export class Ledger {
     [this.last200, this.lastOther, this.gap] = [performance.now(), 0, 0];
   }
 
-  /** The disturbance is over. @param repair milliseconds until what it struck was back */
+  /** The disturbance is over. @param repair milliseconds until the disturbed part was back */
   end(repair: number): void {
     this.scenario.rounds.push({ repair, without200: this.gap });
   }
 
-  /** @param took milliseconds */
-  note(id: bigint, { kind, text }: Answer, took: number): void {
+  /** Records an answer. @param took milliseconds */
+  record(id: bigint, { kind, text }: Answer, took: number): void {
     const now = performance.now();
     const { scenario } = this;
     scenario.answers[kind] += 1;
@@ -85,7 +85,7 @@ export class Ledger {
     return this.last200 > since && quiet > QUIET_MS;
   }
 
-  /** Looks for every plant that was told 200, with all it consists of; and whether there are others. */
+  /** Checks that exactly the acknowledged plants are stored, unchanged. Returns what is wrong. */
   async check(store: TemporaryStore): Promise<string[]> {
     const wrong = [...this.wrong];
     const stored = new Map((await store.plants()).map((plant) => [plant.id, plant]));
@@ -100,7 +100,7 @@ export class Ledger {
     for (const { name, longest } of scenarios) {
       if (longest > LONGEST_MS) wrong.push(`${name}: a request took ${Math.round(longest)} ms`);
     }
-    // What the last clients were not told may be there as well.
+    // Plants without an answer may be stored as well.
     const isSent = (id: bigint) => this.acknowledged.has(id) || this.open.has(id);
     const others = [...stored.keys()].filter((id) => !isSent(id));
     return others.length > 0 ? [...wrong, `${others.length} plants that nobody sent`] : wrong;

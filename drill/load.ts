@@ -6,10 +6,9 @@ import type { Client } from '../test/support/client.js';
 import { LONG, plantOf, type Answer, type Ledger } from './ledger.js';
 
 export const CLIENTS = 24;
-/** Milliseconds after anything but a 200: sooner than Retry-After asks, to see when the service is back. */
-const PAUSE_AFTER_TROUBLE = 50;
-/** Milliseconds after which a request has hung. */
-const HUNG_MS = 20_000;
+/** Milliseconds of pause after other answers than 200: less than Retry-After, to notice the recovery. */
+const RETRY_PAUSE_MS = 50;
+const REQUEST_TIMEOUT_MS = 20_000;
 /** An odd factor: no two multiples of it are the same modulo 2^64. */
 export const STEP = 2_862_933_555_777_941_757n;
 
@@ -18,7 +17,9 @@ export async function send(client: Client, id: bigint): Promise<Answer> {
   const { name, tag } = plantOf(id);
   const content = { name, ...(tag !== null && { tag }) };
   try {
-    const received = await Promise.race([client.create({ id, ...content }), hang(HUNG_MS)]);
+    const timeout = sleep(REQUEST_TIMEOUT_MS, undefined, { ref: false });
+    const received = await Promise.race([client.create({ id, ...content }), timeout]);
+    if (!received) return { kind: 'wrong', text: `no answer in ${REQUEST_TIMEOUT_MS} ms` };
     const { status, body, text, headers } = received;
     if (status === 200 && isDeepStrictEqual(body, content)) return { kind: 'acknowledged' };
     const { error } = (body ?? {}) as { error?: number };
@@ -26,32 +27,27 @@ export async function send(client: Client, id: bigint): Promise<Answer> {
     return isRefused ? { kind: 'refused' } : { kind: 'wrong', text: `${status} ${text}` };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) return { kind: 'wrong', text: String(error) };
-    return { kind: code === 'ECONNREFUSED' ? 'unreachable' : 'unknown' };
+    const text = String(error);
+    if (code === undefined) return { kind: 'wrong', text };
+    return { kind: code === 'ECONNREFUSED' ? 'unreachable' : 'unknown', text };
   }
 }
 
-/** @throws Error after so many milliseconds, which a request must not take */
-export async function hang(ms: number): Promise<never> {
-  await sleep(ms, undefined, { ref: false });
-  throw new Error(`no answer in ${ms} ms`);
-}
-
-/** What the clients of a load do otherwise than by default. */
+/** Options of a load. */
 export interface LoadOptions {
   readonly clients?: number;
-  /** Milliseconds that a client waits at most after a 200: the machine is not to be the limit. */
+  /** Maximum pause of a client after a 200 in milliseconds, so that the machine is not the limit. */
   readonly pause?: number;
-  /** How often a client sends its last plant once more, whatever the answer was: it must do no harm. */
+  /** The share of plants that are sent again after any answer, which must do no harm. */
   readonly repeats?: number;
-  /** Whether all plants have long names. */
+  /** All plants have long names. */
   readonly areLong?: boolean;
 }
 
-/** Clients that send one plant after the other, each on a connection of its own. */
+/** Clients that send one plant after another, each on its own connection. */
 export class Load {
   private isRunning = true;
-  /** Ids are from the whole of int64 and look random, each once. */
+  /** Ids are all over int64, each once. */
   private last = randomFillSync(new BigInt64Array(1))[0] ?? 0n;
   private readonly clients: Promise<unknown>;
 
@@ -68,13 +64,13 @@ export class Load {
       while (this.isRunning) {
         const isAcknowledged = await this.send(id);
         if (Math.random() > repeats) id = next();
-        await sleep(isAcknowledged ? Math.random() * pause : PAUSE_AFTER_TROUBLE);
+        await sleep(isAcknowledged ? Math.random() * pause : RETRY_PAUSE_MS);
       }
     };
     this.clients = Promise.all(Array.from({ length: clients }, run));
   }
 
-  /** Sends the plants once more that have no 200 yet; there is no reason left for another answer. */
+  /** Sends the plants without a 200 again. Another answer than 200 is wrong now. */
   async repeat(): Promise<void> {
     const again = async (id: bigint): Promise<void> => {
       if (!(await this.send(id))) this.ledger.wrong.push(`plant ${id}, sent again: no 200`);
@@ -82,7 +78,7 @@ export class Load {
     await Promise.all([...this.ledger.open].map(again));
   }
 
-  /** Ends the clients, each when it has its answer. */
+  /** Stops the clients, each after its last answer. */
   async stop(): Promise<void> {
     this.isRunning = false;
     await this.clients;
@@ -92,7 +88,7 @@ export class Load {
   private async send(id: bigint): Promise<boolean> {
     const sent = performance.now();
     const answer = await send(this.client, id);
-    this.ledger.note(id, answer, performance.now() - sent);
+    this.ledger.record(id, answer, performance.now() - sent);
     return answer.kind === 'acknowledged';
   }
 }

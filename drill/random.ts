@@ -1,8 +1,8 @@
-/** A seeded source of random choices: the same seed gives the same ones everywhere. */
+/** A seeded source of random choices. */
 export class Random {
   private state: number;
 
-  /** @param seed of a whole run; @param index of what is made in it: each has numbers of its own */
+  /** @param seed of a whole run @param index of one item in it, which gets its own numbers */
   constructor(seed: number, index = 0) {
     this.state = seed ^ Math.imul(index + 1, 0x9e3779b1);
   }
@@ -15,12 +15,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from 0 up to a bound, which it never is. */
+  /** An integer from 0 to below the bound. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
 
-  /** True once in so many times, on average. */
+  /** True once in `times`, on average. */
   once(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -29,16 +29,13 @@ export class Random {
     return items[this.below(items.length)] as Item;
   }
 
-  /** Some of the items, each with the same chance, in a random order. */
+  /** `count` of the items in random order. */
   sample<Item>(items: readonly Item[], count: number): Item[] {
-    const keyed = items.map((item) => ({ item, key: this.next() }));
-    return keyed
-      .sort((a, b) => a.key - b.key)
-      .slice(0, count)
-      .map(({ item }) => item);
+    const keyed = items.map((item) => ({ item, key: this.next() })).sort((a, b) => a.key - b.key);
+    return keyed.slice(0, count).map(({ item }) => item);
   }
 
-  /** So many random bytes, as a text of Latin-1. */
+  /** Random bytes as a text of Latin-1. */
   bytes(length: number): string {
     return Array.from({ length }, () => String.fromCharCode(this.below(256))).join('');
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startFlags } from '../bench/machine.js';
+import { describeRun, format, number, spreadOf, table } from '../bench/markdown.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
 import { ServiceProcess } from '../test/support/service-process.js';
@@ -9,27 +10,27 @@ import { CLIENTS, Load, type LoadOptions } from './load.js';
 
 const RECOVERY_MS = 60_000;
 
-/** What came of scenarios over one store, and what went wrong in them. */
+/** Scenarios on one store, and what is wrong. */
 export interface Played {
   readonly scenarios: readonly Scenario[];
   readonly wrong: readonly string[];
 }
 
-/** The service as it was built, on one port for all its lives. */
+/** The built service. It keeps its port through restarts. */
 export class Service {
   port = 0;
-  /** The exit code of the process that was started last; undefined while it lives, null after a signal. */
+  /** The exit code of the last process; undefined while it runs, null after a signal. */
   exitCode: number | null | undefined;
   private process: ServiceProcess | undefined;
 
-  /** @param token one that the store has */
+  /** @param token an active one of the store */
   constructor(
     readonly store: TemporaryStore,
     readonly token: string,
     private readonly env: Readonly<Record<string, string>> = {},
   ) {}
 
-  /** @param env further variables for the service, not for the commands that make the store and a token */
+  /** Creates the store and a token. @param env further variables of the service only */
   static async over(store: TemporaryStore, env: Readonly<Record<string, string>> = {}) {
     const surroundings = { cwd: store.folder, env: { DATABASE_URL: store.url } };
     await runCli(['migrate'], surroundings);
@@ -38,7 +39,7 @@ export class Service {
     return new Service(store, stdout.trim(), env);
   }
 
-  /** Starts it, for the first time or again; resolves once it listens. */
+  /** Starts it, again too. Resolves once it listens. */
   async start(): Promise<void> {
     const log = { LOG_LEVEL: 'info', LOG_REQUESTS: 'none', NODE_OPTIONS: startFlags().join(' ') };
     const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.env };
@@ -54,7 +55,7 @@ export class Service {
     return this.process !== undefined && this.exitCode === undefined;
   }
 
-  /** Ends it, and resolves when it is gone. */
+  /** Ends it. Resolves once the process has exited. */
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.process?.signal(signal);
     await this.process?.exited;
@@ -65,13 +66,13 @@ export class Service {
     await this.start();
   }
 
-  /** A client, which the caller closes. */
+  /** A client. The caller closes it. */
   client(): Client {
     return new Client(this.port, this.token, CLIENTS);
   }
 }
 
-/** A service under load, over a store that is struck again and again. */
+/** A service under load during repeated disturbances. */
 export class Stage {
   private constructor(
     readonly service: Service,
@@ -86,10 +87,9 @@ export class Stage {
   }
 
   /**
-   * Strikes at a random moment, waits until all is well again, and then has every plant sent once
-   * more that got no 200.
+   * Strikes at a random moment, waits for the recovery, and sends all plants without a 200 again.
    *
-   * @param strike resolves when what it struck is back
+   * @param strike resolves when the disturbed part is back
    */
   async round(scenario: Scenario, strike: () => Promise<void>): Promise<void> {
     await sleep(300 + Math.random() * 700);
@@ -103,7 +103,7 @@ export class Stage {
     console.log(`${scenario.name}: ${scenario.rounds.length}`);
   }
 
-  /** @throws Error where it takes too long, or the service ends */
+  /** @throws Error if it takes too long or the service ends */
   async until(what: string, isSo: () => boolean): Promise<void> {
     const since = performance.now();
     while (!isSo()) {
@@ -113,7 +113,7 @@ export class Stage {
     }
   }
 
-  /** Ends the load, and checks every plant; returns what is wrong. */
+  /** Ends the load and checks every plant. Returns what is wrong. */
   async finish(store = this.service.store): Promise<string[]> {
     await this.load.stop();
     const { lives } = this.service;
@@ -124,9 +124,9 @@ export class Stage {
 }
 
 /**
- * `kill -9` of the service, which is started again at once; its store is left alone.
+ * Kills the service by `kill -9` and restarts it at once.
  *
- * @param inspect looks into the store after each time, and in the end; returns what is wrong
+ * @param inspect checks the store after each kill and at the end; returns what is wrong
  */
 export async function killService(
   times: number,
@@ -142,4 +142,31 @@ export async function killService(
     wrong.push(...inspect());
   }
   return [...wrong, ...(await stage.finish()), ...inspect()];
+}
+
+/** Describes a run for its repetition. @param items further items of the list */
+export function describeDrill(...items: string[]): string {
+  const service = `- ${CLIENTS} clients; the service with ${startFlags().join(' ')}, DATABASE_TIMEOUT 5s`;
+  return describeRun(process.versions.node, service, ...items);
+}
+
+/** Reports the answers of each scenario, and the times until recovery. */
+export function reportOn(scenarios: readonly Scenario[]): string[] {
+  const rows = scenarios.map(({ name, rounds, answers, lost, longest }) => {
+    const seconds = (figure: 'repair' | 'without200') =>
+      format(spreadOf(rounds.map((round) => round[figure] / 1_000)), 2);
+    const { acknowledged, refused, unknown, unreachable } = answers;
+    const counts = [rounds.length, acknowledged, refused, unknown, unreachable, lost];
+    const times = [seconds('repair'), seconds('without200'), number(longest / 1_000, 2)];
+    return [name, ...counts.map((count) => number(count)), ...times];
+  });
+  const head = [
+    ...['', 'times', 'acknowledged', 'refused', 'unknown', 'not connected', 'lost'],
+    ...['until repaired, s', 'without a 200, s', 'longest request, s'],
+  ];
+  return [
+    table(head, rows),
+    'Every refusal was a 503 with Retry-After and the error 5001; no other answer came. Each was ' +
+      'sent again and told 200. Times are medians (least–most).',
+  ];
 }

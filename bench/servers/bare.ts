@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The least that Node can do for the request: read the JSON body, answer JSON. */
+/** The minimum in Node: parse the JSON body, answer JSON. */
 const server = createServer((request, response) => {
   let text = '';
   request.setEncoding('utf8');

@@ -12,9 +12,8 @@ interface Plant {
 }
 
 /**
- * The service in the most direct way: Fastify, a schema, a token looked up by its SHA-256, and a commit
- * of its own for each plant, as durable as the service's. Environment: DATABASE_URL, an empty store as
- * the service takes it; TOKEN, the bearer token that it accepts.
+ * The service in the most direct way: Fastify, a schema, a token by its SHA-256, and one commit for each
+ * plant, as durable as the service's. Environment: DATABASE_URL, an empty store; TOKEN, the valid token.
  */
 const { DATABASE_URL = '', TOKEN = '' } = process.env;
 const tokens = new Set([hash('sha256', TOKEN)]);

@@ -35,7 +35,7 @@ class PlantsController {
       type: 'postgres',
       url: process.env.DATABASE_URL ?? '',
       entities: [Plant],
-      // The database is new: so Nest's documentation makes its tables, and no request pays for it.
+      // As in Nest's documentation. The database is new, and requests do not pay for it.
       synchronize: true,
     }),
     TypeOrmModule.forFeature([Plant]),
@@ -44,7 +44,7 @@ class PlantsController {
 })
 class AppModule {}
 
-/** Nest as its documentation has it, with TypeORM. Environment: DATABASE_URL, an empty database. */
+/** Nest with TypeORM as in its documentation. Environment: DATABASE_URL, an empty database. */
 const app = await NestFactory.create(AppModule, { logger: false });
 app.useGlobalPipes(new ValidationPipe());
 await app.listen(0, '127.0.0.1');

@@ -13,7 +13,7 @@ class PlantsController {
 @Module({ controllers: [PlantsController] })
 class AppModule {}
 
-/** Nest on Express as it comes: the body is parsed, and the handler does nothing with it. */
+/** Nest on Express with its defaults: parses the body, and the handler ignores it. */
 const app = await NestFactory.create(AppModule, { logger: false });
 await app.listen(0, '127.0.0.1');
 console.log(await app.getUrl());

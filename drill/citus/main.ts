@@ -8,22 +8,21 @@ import { publish } from '../../bench/markdown.js';
 import { runCli } from '../../test/support/cli.js';
 import { Client } from '../../test/support/client.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
-import { tally } from '../../test/support/tally.js';
+import { tally } from '../../test/support/received.js';
 import { plantOf, Scenario } from '../ledger.js';
 import { STEP } from '../load.js';
-import { describeDrill, reportOn } from '../report.js';
-import { Service, Stage } from '../stage.js';
+import { describeDrill, reportOn, Service, Stage } from '../stage.js';
 
 const RACERS = 50;
 const RACES = 100;
 const IMPORTED = 100_000;
-/** Milliseconds for which a node is away. */
+/** Milliseconds of a stopped node. */
 const AWAY_MS = 4_000;
 const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
 
 /**
- * `npm run drill:citus`: a store on Citus as docs/clusters.md makes it, empty, by DATABASE_URL; of NODES, names with
- * spaces between, the shell commands NODE_STOP and NODE_START end and start the one that they find in $NODE.
+ * `npm run drill:citus`: drills the empty store on Citus (docs/clusters.md) of DATABASE_URL. NODES are names separated
+ * by spaces; the shell commands NODE_STOP and NODE_START stop and start the one in $NODE.
  */
 const { quick } = parseArgs({ options: { quick: { type: 'boolean', default: false } } }).values;
 const { DATABASE_URL: url = '', NODES = '', NODE_STOP = '', NODE_START = '' } = process.env;
@@ -82,7 +81,7 @@ async function playIds(): Promise<void> {
   await empty();
 }
 
-/** One content of many wins an id; where all have the same, all win. */
+/** Of different contents for an id one wins; with equal contents all get 200. */
 async function playRaces(): Promise<void> {
   const client = new Client(service.port, service.token, RACERS);
   const race = (id: bigint, nameOf: (i: number) => string) =>
@@ -118,7 +117,7 @@ async function playImport(): Promise<void> {
   await empty();
 }
 
-/** Under load. Exports the store when a node is back: it must have every plant acknowledged before. */
+/** Stops nodes under load. An export after each must have every plant acknowledged before. */
 async function killNodes(times: number): Promise<void> {
   const [first = new Scenario('')] = scenarios;
   const stage = await Stage.start(service, first);
@@ -139,7 +138,7 @@ async function killNodes(times: number): Promise<void> {
 }
 
 async function shell(command: string, NODE: string | undefined): Promise<void> {
-  // What it starts may live on, and would keep a pipe open.
+  // Its child processes may live on, and would keep a pipe open.
   const child = spawn(command, { shell: true, env: { ...process.env, NODE }, stdio: 'ignore' });
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`${command}: exit ${code}, NODE=${NODE}`);

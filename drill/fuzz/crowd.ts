@@ -4,69 +4,53 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { newSecret } from '../../src/auth/token.entity.js';
 import { Random } from '../random.js';
 
-/** What a client without a token does with its connection. Texts are Latin-1: a character is a byte. */
+/** The acts of a client without a token. Texts are Latin-1: a character is a byte. */
 export interface Kind {
   readonly name: string;
-  /** What it sends at once. */
+  /** Sent at once. */
   readonly sent: string;
-  /** What it then sends twice a second; one that reads nothing learns by this that its connection is closed. */
+  /** Sent twice a second after that. It also shows a client that does not read that its connection is closed. */
   readonly drip?: string;
   readonly isUnread?: boolean;
-  /** Whether it speaks no TLS, though the service does. */
+  /** Without TLS, even if the service uses it. */
   readonly isBare?: boolean;
 }
 
 const BUNDLE = '/docs/swagger-ui-bundle.js';
 const POST = 'POST /plants HTTP/1.1\r\nhost: a\r\n';
 const WITH_BODY = 'content-type: application/json\r\ncontent-length: 65536\r\n';
-const BODY = 'x'.repeat(65_000);
-/** Three bytes by Node's count, which allows a request 16 KiB of them. */
+/** Three bytes by Node's count, which limits a request's head to 16 KiB of them. */
 const SHORT = 'ab:c\r\n';
 
 const get = (path: string, headers = ''): string =>
   `GET ${path} HTTP/1.1\r\nhost: a\r\n${headers}\r\n`;
 
-/** The same request many times on each connection; the answers are not read. */
+/** Sends something at once, and then more of it slowly. */
+const slow = (name: string, sent: string, drip: string): Kind => ({ name, sent, drip });
+
+/** Sends a request many times, and does not read the answers. */
 function pipeline(name: string, request: string, times = 16): Kind {
   return { name: `${name}, unread`, sent: request.repeat(times), drip: '\r\n', isUnread: true };
 }
 
+const FORGED = `authorization: Bearer ${newSecret()}\r\n`;
+const CHUNK = '1\r\nx\r\n';
 const REQUESTS: readonly Kind[] = [
-  {
-    name: '5,400 headers, then no body',
-    sent: `${POST}${WITH_BODY}${SHORT.repeat(5_380)}\r\n`,
-    drip: 'x',
-  },
-  { name: '2,600 headers without an end', sent: `${POST}${SHORT.repeat(2_600)}`, drip: SHORT },
-  {
-    name: '16,000 empty headers without an end',
-    sent: `${POST}${'a:\r\n'.repeat(16_000)}`,
-    drip: 'a:\r\n',
-  },
+  slow('5,400 headers, then no body', `${POST}${WITH_BODY}${SHORT.repeat(5_380)}\r\n`, 'x'),
+  slow('2,600 headers without an end', `${POST}${SHORT.repeat(2_600)}`, SHORT),
+  slow('16,000 empty headers without an end', `${POST}${'a:\r\n'.repeat(16_000)}`, 'a:\r\n'),
   pipeline('16 docs pages, 2,600 headers each', get(BUNDLE, SHORT.repeat(2_600))),
   pipeline('16 docs pages', get(BUNDLE)),
   pipeline('16 404s, 100 long headers each', get('/', `a: ${'b'.repeat(155)}\r\n`.repeat(100))),
   pipeline('16 404s of long paths', get(`/${'a'.repeat(16_000)}`)),
   pipeline('2,000 401s', `${POST}\r\n`, 2_000),
-  {
-    name: 'slow body, forged token',
-    sent: `${POST}authorization: Bearer ${newSecret()}\r\n${WITH_BODY}\r\n${BODY}`,
-    drip: 'x',
-  },
-  {
-    name: 'Expect: 100-continue',
-    sent: `${POST}expect: 100-continue\r\n${WITH_BODY}\r\n`,
-    drip: 'x',
-  },
-  {
-    name: 'chunks of a byte',
-    sent: `${POST}transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(250)}`,
-    drip: '1\r\nx\r\n',
-  },
-  { name: 'slow request line', sent: `GET /${'a'.repeat(16_000)}`, drip: 'a' },
+  slow('slow body, forged token', `${POST}${FORGED}${WITH_BODY}\r\n${'x'.repeat(65_000)}`, 'x'),
+  slow('Expect: 100-continue', `${POST}expect: 100-continue\r\n${WITH_BODY}\r\n`, 'x'),
+  slow('chunks of a byte', `${POST}transfer-encoding: chunked\r\n\r\n${CHUNK.repeat(250)}`, CHUNK),
+  slow('slow request line', `GET /${'a'.repeat(16_000)}`, 'a'),
 ];
 
-/** The start of a ClientHello as long as a record of TLS may be. */
+/** The start of a ClientHello of the length of a TLS record. */
 const CLIENT_HELLO = `\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb\x03\x03${'\0'.repeat(16_000)}`;
 const HANDSHAKES: readonly Kind[] = [
   { name: 'nothing, not even TLS', sent: '', isBare: true },
@@ -74,12 +58,12 @@ const HANDSHAKES: readonly Kind[] = [
   { name: 'a handshake alone', sent: '' },
 ];
 
-/** @param isTls whether the service speaks TLS */
+/** @param isTls whether the service uses TLS */
 export function crowdKinds(isTls: boolean): readonly Kind[] {
   return isTls ? [...REQUESTS, ...HANDSHAKES] : REQUESTS;
 }
 
-/** What a crowd does, and to whom. */
+/** The target, size and acts of a crowd. */
 export interface Attack {
   readonly port: number;
   readonly isTls: boolean;
@@ -88,24 +72,24 @@ export interface Attack {
   readonly seed: number;
 }
 
-/** Connections that are opened each TICK milliseconds: the first ones, and those in the place of closed ones. */
-const [TICK, PER_TICK, AGAIN_PER_TICK] = [20, 40, 4];
-/** All connections that are opened, closed ones included, are so many times those at once. */
+/** Connections opened every TICK_MS: the first ones, and replacements of closed ones. */
+const [TICK_MS, PER_TICK, REPLACED_PER_TICK] = [20, 40, 4];
+/** The limit of all connections, closed ones included, as a multiple of those at once. */
 const MAX_TIMES = 2;
-const DRIP_INTERVAL = 500;
+const DRIP_INTERVAL_MS = 500;
 
-/** Many clients without a token, each of one of some kinds. */
+/** Many clients without a token, of some kinds. */
 export class Crowd {
   /** Connections so far. */
   opened = 0;
-  /** The most of them at once. */
+  /** The highest number at once. */
   most = 0;
   private readonly sockets = new Map<Socket, Buffer>();
   private readonly timers: readonly NodeJS.Timeout[];
 
   constructor({ port, isTls, kinds, connections, seed }: Attack) {
     const random = new Random(seed);
-    // All of a kind send the same bytes.
+    // All clients of a kind send the same bytes.
     const choices = kinds.map(({ sent, drip = '', isUnread, isBare }) => {
       const [first, further] = [Buffer.from(sent, 'latin1'), Buffer.from(drip, 'latin1')];
       return { first, further, isUnread, speaksTls: isTls && !isBare };
@@ -124,7 +108,7 @@ export class Crowd {
     };
     const fill = (): void => {
       const isFirst = this.opened < connections;
-      for (let left = isFirst ? PER_TICK : AGAIN_PER_TICK; left > 0; left--) {
+      for (let left = isFirst ? PER_TICK : REPLACED_PER_TICK; left > 0; left--) {
         const isFull = this.sockets.size >= connections || this.opened >= MAX_TIMES * connections;
         if (!isFull) open();
       }
@@ -134,7 +118,7 @@ export class Crowd {
         if (socket.writableLength === 0) socket.write(bytes);
       }
     };
-    this.timers = [setInterval(fill, TICK), setInterval(drip, DRIP_INTERVAL)];
+    this.timers = [setInterval(fill, TICK_MS), setInterval(drip, DRIP_INTERVAL_MS)];
   }
 
   stop(): void {
@@ -143,8 +127,8 @@ export class Crowd {
   }
 }
 
-// In a thread of its own it does not keep honest clients waiting.
+// A separate thread does not slow down honest clients.
 if (!isMainThread) {
   const crowd = new Crowd(workerData as Attack);
-  setInterval(() => parentPort?.postMessage([crowd.most, crowd.opened]), TICK);
+  setInterval(() => parentPort?.postMessage([crowd.most, crowd.opened]), TICK_MS);
 }

@@ -1,31 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { duplexPair } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { residentMb } from '../../bench/machine.js';
 import { number } from '../../bench/markdown.js';
+import type { ServiceProcess } from '../../test/support/service-process.js';
 import { LONGEST_MS } from '../ledger.js';
 import { Random } from '../random.js';
-import { judge } from './judge.js';
-import { play } from './play.js';
-import { scriptOf, type Script } from './script.js';
-import { Subject } from './subject.js';
+import { judge, play } from './play.js';
+import { writeScript, type Script } from './script.js';
+import { createBeside, startService, type Outcome } from './target.js';
 
-/** Connections at once. */
-const AT_ONCE = 64;
-/** Findings after which a round is over. */
-const ENOUGH = 10;
-/** Milliseconds until it is seen that the service has ended. */
-const SEEN = 50;
-/** Characters of a script, and of the log, that are shown. */
-const SHOWN = 2_000;
-
-/** Rounds of equal load: what is loaded and compiled on demand is there after the first. */
-const ROUNDS = 5;
-/** MiB that the service may have more after the last round than after the second. */
-const GROWTH_MB = 32;
-
-/** What came of a part of the run: a row of the report, and what is wrong. */
-export interface Outcome {
-  readonly row: readonly string[];
-  readonly wrong: readonly string[];
-}
+const CONCURRENT_CONNECTIONS = 64;
+/** A round ends after so many findings. */
+const MAX_FINDINGS = 10;
+/** Milliseconds until the end of the service is noticed. */
+const EXIT_NOTICE_MS = 50;
+/** Characters of a script, and of the log, in a finding. */
+const MAX_SHOWN = 2_000;
+/** Milliseconds for the service to release what its clients left behind. */
+const SETTLE_TIMEOUT_MS = 30_000;
+/** Milliseconds for a collection of garbage that returns its pages. */
+const COLLECTION_MS = 1_000;
+/** File descriptors of SQLite's checkpointing thread, which starts with the first checkpoint and stays. */
+const CHECKPOINT_FILES = 7;
+/** The ids of honest creates start here. No script uses them. */
+const FIRST_ID = 10n ** 15n;
+/** Lines that the log must not have. Clients may fill the queue (5002), though. */
+const FAULT = /^\S+ (?:ERROR|FATAL) (?!.*error=5002\b).*$/gm;
+/** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
+const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
 
 /** The head of a table of {@link fuzzBytes}. */
 export const BYTES_HEAD = [
@@ -34,108 +40,159 @@ export const BYTES_HEAD = [
 ];
 
 /** Fuzzes the service with raw bytes, in rounds. */
-export async function fuzzBytes(seed: number, connections: number, isTls: boolean) {
+export async function fuzzBytes(seed: number, total: number, isTls: boolean): Promise<Outcome> {
   const fuzzer = await Fuzzer.start(seed, isTls);
-  const { findings, creates, subject } = fuzzer;
+  const { findings, creates } = fuzzer;
   const memory: number[] = [];
   let seconds = 0;
   for (let round = 0; round < ROUNDS && findings.length === 0; round++) {
-    seconds += (await fuzzer.round(connections / ROUNDS)) / 1_000;
-    memory.push(Math.round(await subject.memory()));
+    seconds += (await fuzzer.round(total / ROUNDS)) / 1_000;
+    memory.push(Math.round(await fuzzer.measureMemory()));
   }
-  await subject.service.remove();
-  const grown = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
-  if (grown > GROWTH_MB) findings.push(`memory grows: ${memory.join(', ')} MiB`);
+  await fuzzer.service.remove();
+  const growth = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
+  if (growth > MAX_GROWTH_MB) findings.push(`memory grows: ${memory.join(', ')} MiB`);
   if (creates.longest > LONGEST_MS) findings.push(`a create took ${creates.longest} ms`);
-  const { connections: played, answers } = fuzzer;
-  const numbers = [played, played / seconds, answers, creates.answered, creates.longest];
+  const { connections, answers } = fuzzer;
+  const numbers = [connections, connections / seconds, answers, creates.answered, creates.longest];
   const row = [isTls ? 'TLS' : 'TCP', ...numbers.map((n) => number(n)), memory.join(', ')];
   return { row, wrong: findings };
 }
 
-/** Does to a service what no client should do, and sees that it bears it. */
+/** Plays faulty connections to a service in its own process, and collects what is wrong. */
 export class Fuzzer {
   readonly findings: string[] = [];
-  /** Whole answers so far. */
+  /** Complete answers so far. */
   answers = 0;
-  /** Creates beside, and the longest that one took, in milliseconds. */
+  /** Honest creates at the same time, and the longest in milliseconds. */
   readonly creates = { answered: 0, longest: 0 };
   /** Connections so far. */
   connections = 0;
+  /** Open files without clients, and the sockets among them. */
+  private idle = { files: Infinity, sockets: Infinity };
+  private hasEnded = false;
 
   private constructor(
-    /** What a connection does depends on this and on its number. */
+    /** It determines, with a connection's number, what the connection does. */
     private readonly seed: number,
-    readonly subject: Subject,
-  ) {}
+    readonly service: ServiceProcess,
+    /** The first bytes of a TLS client, if the service uses TLS. */
+    private readonly clientHello: string | undefined,
+  ) {
+    void service.exited.then(() => (this.hasEnded = true));
+  }
 
   static async start(seed: number, isTls: boolean): Promise<Fuzzer> {
-    return new Fuzzer(seed, await Subject.start(isTls));
+    const collector = resolve('drill/fuzz/collect-garbage.js');
+    const service = await startService(isTls, `--import file://${collector}`);
+    const fuzzer = new Fuzzer(seed, service, isTls ? await recordClientHello() : undefined);
+    const { files, sockets } = fuzzer.countOpen();
+    fuzzer.idle = { files: files + CHECKPOINT_FILES, sockets };
+    const { problem } = await createBeside(service, FIRST_ID - 1n, isTls);
+    if (problem !== undefined) throw new Error(problem);
+    return fuzzer;
   }
 
   /**
-   * Plays the next connections, with an honest client beside them, until all are gone again.
+   * Plays further connections beside an honest client, until all are closed.
    *
-   * @returns how long they took, in milliseconds
+   * @returns the duration of the connections in milliseconds
    */
   async round(connections: number): Promise<number> {
     const began = performance.now();
     const end = this.connections + connections;
     const isOver = (): boolean =>
-      this.connections >= end || this.subject.hasEnded || this.findings.length >= ENOUGH;
-    const one = async (): Promise<void> => {
-      while (!isOver()) await this.play(this.connections++);
+      this.connections >= end || this.hasEnded || this.findings.length >= MAX_FINDINGS;
+    const repeat = async (act: () => Promise<void>): Promise<void> => {
+      while (!isOver()) await act();
     };
-    const beside = async (): Promise<void> => {
-      while (!isOver()) await this.create();
-    };
-    await Promise.all([beside(), ...Array.from({ length: AT_ONCE }, one)]);
+    const playNext = () => this.play(this.connections++);
+    const players = Array.from({ length: CONCURRENT_CONNECTIONS }, () => repeat(playNext));
+    await Promise.all([repeat(() => this.attempt(() => this.create())), ...players]);
     const took = performance.now() - began;
-    await this.attempt(() => this.subject.settle());
-    if (this.subject.hasEnded) {
-      const log = this.subject.service.output.slice(-SHOWN);
-      this.findings.push(`the service ended before connection ${this.connections}:\n${log}`);
+    await this.attempt(() => this.settle());
+    const log = this.service.output;
+    if (this.hasEnded) {
+      const shown = log.slice(-MAX_SHOWN);
+      this.findings.push(`the service ended before connection ${this.connections}:\n${shown}`);
     }
-    this.findings.push(...this.subject.faults());
+    this.findings.push(...(log.match(FAULT) ?? []));
     return took;
   }
 
-  /** Plays one connection, and notes what is wrong with it. */
+  /** Plays one connection, and records what is wrong with it. */
   async play(index: number): Promise<void> {
-    const script = this.scriptOf(index);
+    const { port, token } = this.service;
+    const target = { token, clientHello: this.clientHello };
+    const script = writeScript(new Random(this.seed, index), target, index);
     await this.attempt(async () => {
-      const received = await play(script, this.subject.service.port);
+      const received = await play(script, port);
       this.answers += judge(script, received).length;
-    }, index);
+    }, [index, script]);
   }
 
-  private async create(): Promise<void> {
-    const began = performance.now();
-    await this.attempt(() => this.subject.create());
-    this.creates.answered += 1;
-    this.creates.longest = Math.max(this.creates.longest, performance.now() - began);
-  }
-
-  /** @param index the connection that it is about, if it is one alone */
-  private async attempt(act: () => Promise<void>, index?: number): Promise<void> {
-    try {
-      await act();
-    } catch (error) {
-      // Where the service has ended, one finding says so.
-      await sleep(SEEN);
-      if (this.subject.hasEnded) return;
-      this.findings.push(`${String(error)}${index === undefined ? '' : this.describe(index)}`);
+  /**
+   * Resolves once all connections are closed, and no more files are open than before.
+   *
+   * @throws Error if that takes too long
+   */
+  async settle(): Promise<void> {
+    const until = performance.now() + SETTLE_TIMEOUT_MS;
+    for (;;) {
+      const { files, sockets } = this.countOpen();
+      if (files <= this.idle.files && sockets <= this.idle.sockets) return;
+      if (performance.now() > until)
+        throw new Error(`${sockets} sockets and ${files} files stay open`);
+      await sleep(50);
     }
   }
 
-  private scriptOf(index: number): Script {
-    const { service, clientHello } = this.subject;
-    const target = { token: service.token, clientHello };
-    return scriptOf(new Random(this.seed, index), target, index);
+  /** Resident memory without garbage, in MiB. */
+  async measureMemory(): Promise<number> {
+    for (let times = 0; times < 2; times++) {
+      this.service.signal('SIGUSR2');
+      await sleep(COLLECTION_MS);
+    }
+    return residentMb(this.service.pid);
   }
 
-  private describe(index: number): string {
-    const script = JSON.stringify({ ...this.scriptOf(index), expected: undefined });
-    return `\nseed ${this.seed}, connection ${index}: ${script.slice(0, SHOWN)}`;
+  /** Creates a plant as an honest client, on a new connection. */
+  private async create(): Promise<void> {
+    const id = FIRST_ID + BigInt(this.creates.answered++);
+    const { ms, problem } = await createBeside(this.service, id, this.clientHello !== undefined);
+    this.creates.longest = Math.max(this.creates.longest, ms);
+    if (problem !== undefined) throw new Error(problem);
   }
+
+  /** @param played the connection of the act, if it is a single one */
+  private async attempt(act: () => Promise<void>, played?: [number, Script]): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      await sleep(EXIT_NOTICE_MS);
+      // One finding reports the end of the service.
+      if (this.hasEnded) return;
+      const [index, script] = played ?? [];
+      const shown = JSON.stringify({ ...script, expected: undefined }).slice(0, MAX_SHOWN);
+      const where = `\nseed ${this.seed}, connection ${index}: ${shown}`;
+      this.findings.push(`${String(error)}${played ? where : ''}`);
+    }
+  }
+
+  private countOpen(): { files: number; sockets: number } {
+    if (this.hasEnded) return { files: 0, sockets: 0 };
+    // Its exit status is 1 if a file is closed meanwhile.
+    const { stdout } = spawnSync('ls', ['-l', `/proc/${this.service.pid}/fd`], {
+      encoding: 'utf8',
+    });
+    return { files: stdout.split('\n').length, sockets: stdout.split(' -> socket:').length };
+  }
+}
+
+async function recordClientHello(): Promise<string> {
+  const [inside, outside] = duplexPair();
+  const client = connectTls({ socket: inside });
+  const [hello] = (await once(outside, 'data')) as [Buffer];
+  client.destroy();
+  return hello.toString('latin1');
 }

@@ -6,17 +6,18 @@ import { PostgresStore } from '../../test/support/postgres-store.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { BYTES_HEAD, fuzzBytes, Fuzzer } from './fuzzer.js';
 import { fuzzDocument, installSchemathesis, VERSION } from './schemathesis.js';
+import type { Outcome } from './target.js';
 import { CROWD_HEAD, withstandCrowds } from './withstand.js';
 
-/** `npm run fuzz`: sends the service what nobody should, by a seed that is printed. */
+/** `npm run fuzz`: sends the service invalid requests, by a printed seed. */
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-    // Plays a single connection of a run once more.
+    // Repeats a single connection of a run.
     connection: { type: 'string' },
     tls: { type: 'boolean', default: false },
-    // `--only crowd` has crowds of clients attack, and nothing else; `--crowd` is how many each has.
+    // `--only crowd` attacks with crowds, and does nothing else; `--crowd` is the size of each.
     only: { type: 'string' },
     crowd: { type: 'string' },
   },
@@ -27,17 +28,11 @@ if (values.connection !== undefined) await replay(Number(values.connection));
 
 const clients = Number(values.crowd ?? (values.quick ? 1_000 : 4_000));
 const crowds = await withstandCrowds(seed, clients);
-const crowdReport = table(
-  CROWD_HEAD,
-  crowds.map(({ row }) => row),
-);
-if (values.only === 'crowd') {
-  const wrong = crowds.flatMap((each) => each.wrong);
-  publish([crowdReport], wrong);
-}
+const crowdReport = tabulate(CROWD_HEAD, crowds);
+if (values.only === 'crowd') publish([crowdReport], wrongOf(crowds));
 
 installSchemathesis();
-/** For each of TCP and TLS, and for each engine: 100,000 of either in a whole run. */
+/** For each of TCP and TLS, and for each engine. */
 const [connections, cases] = values.quick ? [5_000, 1_000] : [50_000, 50_000];
 const bytes = [await fuzzBytes(seed, connections, false), await fuzzBytes(seed, connections, true)];
 const server = await PostgresServer.start();
@@ -48,24 +43,29 @@ const documents = await Promise.all([
 await server.remove();
 const report = [
   describeRun(process.versions.node, `- seed ${seed}, Schemathesis ${VERSION}`),
-  table(
-    BYTES_HEAD,
-    bytes.map(({ row }) => row),
-  ),
-  table(
-    ['Schemathesis', 'cases', 'a second', 'failures'],
-    documents.map(({ row }) => row),
-  ),
+  tabulate(BYTES_HEAD, bytes),
+  tabulate(['Schemathesis', 'cases', 'a second', 'failures'], documents),
   crowdReport,
 ];
-const wrong = [...bytes, ...documents, ...crowds].flatMap((each) => each.wrong);
-publish(report, wrong, values.quick ? undefined : ['drill/RESULTS.md', 'fuzz']);
+const place = values.quick ? undefined : (['drill/RESULTS.md', 'fuzz'] as const);
+publish(report, wrongOf([...bytes, ...documents, ...crowds]), place);
+
+function tabulate(head: readonly string[], outcomes: readonly Outcome[]): string {
+  return table(
+    head,
+    outcomes.map(({ row }) => row),
+  );
+}
+
+function wrongOf(outcomes: readonly Outcome[]): string[] {
+  return outcomes.flatMap(({ wrong }) => wrong);
+}
 
 async function replay(connection: number): Promise<never> {
   const fuzzer = await Fuzzer.start(seed, values.tls);
   await fuzzer.play(connection);
-  await fuzzer.subject.settle();
-  console.log(fuzzer.subject.service.output, fuzzer.findings.join('\n'));
-  await fuzzer.subject.service.remove();
+  await fuzzer.settle();
+  console.log(fuzzer.service.output, fuzzer.findings.join('\n'));
+  await fuzzer.service.remove();
   process.exit();
 }

@@ -1,35 +1,66 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { duplexPair, type Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { duplexPair, type Duplex } from 'node:stream';
+import { ERRORS } from '../../src/errors/errors.js';
+import { parseHead } from '../../test/support/raw-connection.js';
+import { conforms } from '../../test/support/received.js';
 import type { Script } from './script.js';
 
-/** Milliseconds after which a connection that does not end has hung. */
-const HUNG = 60_000;
+/** Milliseconds after which an open connection hangs. */
+const CONNECTION_TIMEOUT_MS = 60_000;
+const { error: OVERLOADED, status: OVERLOADED_STATUS }: { error: number; status: number } =
+  ERRORS.OVERLOADED;
+/** Errors that a client can cause, and the overload. */
+const EXPECTED = new Set(
+  Object.values(ERRORS)
+    .filter(
+      ({ status, error }) => [400, 401, 404, 405, 501].includes(status) || error === OVERLOADED,
+    )
+    .map(({ status, error }) => `${status} ${error}`),
+);
+/** Other statuses of the document and its page. */
+const STATIC = new Set([200, 206, 301, 304]);
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body; undefined in an answer to HEAD. */
+  readonly text: string | undefined;
+}
 
 const ignore = (): void => undefined;
 
 /**
- * Plays a script on a connection of its own.
+ * Plays a script on its own connection.
  *
- * @returns what the service sent, as far as it was read
- * @throws Error where there was no connection, or no end of it
+ * @returns the bytes that were read
+ * @throws Error if the connection hangs
  */
 export async function play(script: Script, port: number): Promise<Buffer> {
   const tcp = connect({ port, host: '127.0.0.1', noDelay: true }).on('error', ignore);
   const hang = new Error('the connection hung');
-  const hung = setTimeout(() => tcp.destroy(hang), HUNG);
+  const hung = setTimeout(() => tcp.destroy(hang), CONNECTION_TIMEOUT_MS);
   const closed = new Promise((resolve) => tcp.once('close', resolve));
-  const { tls } = script;
-  const socket = tls ? connectTls({ socket: over(tcp), rejectUnauthorized: false, ...tls }) : tcp;
+  const { tls, steps, end, idle } = script;
+  const socket = tls
+    ? connectTls({ socket: wrap(tcp), rejectUnauthorized: false, ...tls }).on('error', ignore)
+    : tcp;
   const received: Buffer[] = [];
   if (script.isRead) socket.on('data', (chunk: Buffer) => received.push(chunk));
-  const secured = tls && once(socket.on('error', ignore), 'secureConnect').catch(ignore);
+  const secured = tls && once(socket, 'secureConnect').catch(ignore);
   await once(tcp, 'connect');
   if (!script.isHasty) await Promise.race([secured, closed]);
-  await send(script, socket);
-  end(script, socket, tcp);
+  for (const step of steps) {
+    if (socket.destroyed) break;
+    if (typeof step === 'number') await sleep(step);
+    else socket.write(step, 'latin1');
+  }
+  const finish = () => (end === 'reset' ? tcp.resetAndDestroy() : tcp.destroy());
+  if (end === 'fin') socket.end();
+  if (idle === 0) finish();
+  else socket.setTimeout(idle, finish);
   await closed;
   clearTimeout(hung);
   socket.destroy();
@@ -37,28 +68,64 @@ export async function play(script: Script, port: number): Promise<Buffer> {
   return Buffer.concat(received);
 }
 
-/** What TLS is spoken through: with the socket itself, Node could not reset the connection any more. */
-function over(tcp: Socket): Duplex {
+/** A stream for TLS. On the socket itself Node could not reset the connection any more. */
+function wrap(tcp: Socket): Duplex {
   const [inside, outside] = duplexPair();
   tcp.pipe(outside).pipe(tcp);
   return inside;
 }
 
-async function send({ steps }: Script, socket: Socket): Promise<void> {
-  for (const step of steps) {
-    if (socket.destroyed) return;
-    if (typeof step === 'number') await sleep(step);
-    else socket.write(step, 'latin1');
-  }
+/**
+ * Checks everything received on a connection against the interface.
+ *
+ * @returns the statuses of the answers
+ * @throws Error that says what is wrong
+ */
+export function judge({ expected, due }: Script, received: Buffer): number[] {
+  const answers = parse(received);
+  for (const answer of answers) check(answer);
+  const statuses = answers.map(({ status }) => status);
+  const isOther = (status: number, i: number): boolean => {
+    const got = statuses[i] ?? (i < due ? undefined : status);
+    return got !== status && got !== OVERLOADED_STATUS;
+  };
+  const wrong = expected.findIndex(isOther);
+  if (wrong < 0) return statuses;
+  throw new Error(`answer ${wrong} is ${statuses[wrong]} and not ${expected[wrong]}`);
 }
 
-/** Ends a connection on which nothing comes any more. */
-function end({ end: how, idle }: Script, socket: Socket, tcp: Socket): void {
-  const finish = (): void => {
-    if (how === 'reset') tcp.resetAndDestroy();
-    else tcp.destroy();
-  };
-  if (how === 'fin') socket.end();
-  if (idle === 0) finish();
-  else socket.setTimeout(idle, finish);
+function check({ status, headers, text }: Answer): void {
+  if (status < 400) {
+    if (!STATIC.has(status)) throw new Error(`the status is ${status}`);
+    return;
+  }
+  // Unknown paths and methods answer 404 and 405.
+  const path = status === 404 || status === 405 ? '/' : '/plants';
+  if (text === undefined) return;
+  conforms({ method: 'POST', path, status, headers: new Headers(headers), text });
+  const { error } = JSON.parse(text) as { error: number };
+  if (!EXPECTED.has(`${status} ${error}`)) throw new Error(`the answer is ${status} ${text}`);
+}
+
+/** The complete answers on a connection. Those to HEAD have no body despite their length. */
+function parse(received: Buffer): Answer[] {
+  const answers: Answer[] = [];
+  for (let at = 0; at < received.length;) {
+    const end = received.indexOf('\r\n\r\n', at);
+    const head = received.toString('latin1', at, end < 0 ? received.length : end);
+    if (!'HTTP/1.1 '.startsWith(head.slice(0, 9)))
+      throw new Error(`not HTTP: ${head.slice(0, 200)}`);
+    if (end < 0) break;
+    const { status, headers } = parseHead(head);
+    const usual = status < 200 || status === 304 ? 0 : NaN;
+    const length = Number(headers['content-length'] ?? usual);
+    if (Number.isNaN(length)) throw new Error(`no length: ${head}`);
+    const start = end + 4;
+    const isBare = length > 0 && received.toString('latin1', start, start + 9) === 'HTTP/1.1 ';
+    at = isBare ? start : start + length;
+    if (at > received.length) break;
+    const text = isBare ? undefined : received.toString('utf8', start, at);
+    if (status >= 200) answers.push({ status, headers, text });
+  }
+  return answers;
 }

@@ -6,18 +6,18 @@ import { text } from 'node:stream/consumers';
 import { number } from '../../bench/markdown.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import type { Outcome } from './fuzzer.js';
+import type { Outcome } from './target.js';
 
 export const VERSION = '4.32.5';
-/** A folder that git ignores. */
+/** Ignored by git. */
 const FOLDER = resolve('drill/.work', `schemathesis-${VERSION}`);
-/** Cases of one run of Schemathesis, which has a service and a store of its own. */
+/** Cases of one run of Schemathesis; each run has a new service and store. */
 const PORTION = 12_500;
 
 /**
- * What it runs with: no check is switched off. It makes no text with U+0000 or unpaired surrogates,
- * which the service refuses although the schema allows them (docs/api.md); and drill/fuzz/hooks.py
- * keeps ids from being taken. `--report json` has the number of cases that were really sent.
+ * All checks are on. Texts have no U+0000 and no unpaired surrogates, which the service refuses although
+ * the schema allows them (docs/api.md). drill/fuzz/hooks.py keeps ids unique. `--report json` has the
+ * number of cases sent.
  */
 const OPTIONS = [
   ...['--checks', 'all', '--mode', 'all', '--continue-on-failure', '--max-response-time', '5.5'],
@@ -31,7 +31,7 @@ interface Report {
   readonly test_cases: { readonly generated: number };
 }
 
-/** Installs Schemathesis where it is not yet: by Python 3.10 or later (Debian: python3, python3-venv). */
+/** Installs Schemathesis if missing. Needs Python 3.10 or later (Debian: python3, python3-venv). */
 export function installSchemathesis(): void {
   if (existsSync(join(FOLDER, 'bin/schemathesis'))) return;
   execFileSync('python3', ['-m', 'venv', '--clear', FOLDER], { stdio: 'inherit' });
@@ -39,7 +39,7 @@ export function installSchemathesis(): void {
   execFileSync(join(FOLDER, 'bin/pip'), pip, { stdio: 'inherit' });
 }
 
-/** Has Schemathesis send so many cases, made of the service's own document, to a store of an engine. */
+/** Sends cases made by Schemathesis from the service's document, to a service on an engine. */
 export async function fuzzDocument(
   engine: string,
   createStore: () => Promise<TemporaryStore>,

@@ -1,51 +1,73 @@
+import { readFileSync } from 'node:fs';
 import { MAX_UNTRUSTED } from '../../src/http/connection.js';
-import { knownRequest, mutate, wildRequest, type KnownRequest } from './messages.js';
+import { requestText } from '../../test/support/raw-connection.js';
 import type { Random } from '../random.js';
 
-/** What one connection does. */
+/** The acts of one connection. Texts are Latin-1: a character is a byte. */
 export interface Script {
-  /** Whether the client speaks TLS, and how; bytes go as they are otherwise. */
+  /** The client's TLS, if any. */
   readonly tls: { readonly maxVersion: 'TLSv1.2' | 'TLSv1.3' } | undefined;
-  /** Whether it sends before it is connected, or has agreed on TLS. */
+  /** Whether it sends before the connection or the TLS handshake is complete. */
   readonly isHasty: boolean;
-  /** What it sends, and pauses in milliseconds. */
+  /** Texts to send, and pauses in milliseconds. */
   readonly steps: readonly (string | number)[];
   readonly isRead: boolean;
-  /** How it ends: by FIN, by a reset, or both sides at once; after so many milliseconds without a byte. */
+  /** How the client ends it: by FIN, by a reset, or both sides at once. */
   readonly end: 'fin' | 'reset' | 'close';
+  /** Milliseconds without a byte after which the client ends it. */
   readonly idle: number;
-  /** The statuses of the first answers, where they are known. */
+  /** The statuses of the first answers, if known. */
   readonly expected: readonly number[];
-  /** How many of these must come; the service then closes the connection where there are any. */
+  /** How many of these must come. */
   readonly due: number;
 }
 
-/** What the scripts of a service need. */
-export interface Target {
-  readonly token: string;
-  /** A TLS client's first bytes, where the service speaks TLS. */
-  readonly clientHello: string | undefined;
+/** A request, and the status of its answer. */
+interface KnownRequest {
+  readonly text: string;
+  readonly status: number;
+  /** Whether it has an active token. */
+  readonly hasToken?: true;
 }
 
-/** Requests at once on one connection, at most. */
-const PIPELINE = 300;
-/** Milliseconds. */
-const IDLE = [0, 1, 5, 20, 100] as const;
-/** Milliseconds in which a flood reaches the service: an end at once would throw it away unsent. */
-const FLOOD_IDLE = 100;
+/** The maximum of pipelined requests. */
+const MAX_PIPELINED = 300;
+const IDLE_MS = [0, 1, 5, 20, 100] as const;
+/** Milliseconds for a flood to reach the service before the end, which discards unsent bytes. */
+const FLOOD_MS = 100;
 const FLOOD = ['/docs/swagger-ui-bundle.js', '/docs/', '/openapi.json', '/plants', '/nowhere'];
+const PLANT = '{"id":987654321987654321,"name":"n","tag":"t"}';
+const { methods, targets, versions, headers, bodies, chunks, marks } = JSON.parse(
+  readFileSync('drill/fuzz/http.json', 'utf8'),
+  (_name, value: unknown) =>
+    typeof value === 'string'
+      ? value
+          .replaceAll('«plant»', PLANT)
+          .replace(/«(.)\*(\d+)»/, (_, character: string, times) => character.repeat(Number(times)))
+      : value,
+) as Record<
+  'methods' | 'targets' | 'versions' | 'headers' | 'bodies' | 'chunks' | 'marks',
+  string[]
+>;
+const DICTIONARY = [marks, methods, targets, versions, headers, bodies, chunks].flat();
 
-/** The script of a connection: valid requests, others, half of them, or none that are read. */
-export function scriptOf(random: Random, target: Target, index: number): Script {
-  const { clientHello } = target;
+/**
+ * Writes the script of a connection: valid requests, mutated or cut ones, or floods.
+ *
+ * @param target an active token, and the first bytes of a TLS client if the service uses TLS
+ */
+export function writeScript(
+  random: Random,
+  { token, clientHello }: { readonly token: string; readonly clientHello: string | undefined },
+  index: number,
+): Script {
   const isTls = clientHello !== undefined && !random.once(6);
-  const tls = isTls ? { maxVersion: random.pick(['TLSv1.2', 'TLSv1.3'] as const) } : undefined;
   const way = {
-    tls,
+    tls: isTls ? { maxVersion: random.pick(['TLSv1.2', 'TLSv1.3'] as const) } : undefined,
     isHasty: random.once(10),
     isRead: !random.once(4),
     end: random.pick(['fin', 'reset', 'close'] as const),
-    idle: random.pick(IDLE),
+    idle: random.pick(IDLE_MS),
     expected: [],
     due: 0,
   };
@@ -53,29 +75,33 @@ export function scriptOf(random: Random, target: Target, index: number): Script 
     const hello = random.pick([clientHello, mutate(random, clientHello), random.bytes(300)]);
     return { ...way, steps: split(random, cut(random, hello)), isRead: false };
   }
-  if (random.once(150)) return { ...way, steps: [flood(random)], isRead: false, idle: FLOOD_IDLE };
-  if (random.once(3)) return { ...way, ...known(random, target.token, index, isTls) };
+  if (random.once(150)) {
+    const count = 1 + random.below(random.pick([20, 300, 1_000]));
+    return {
+      ...way,
+      steps: [get(random.pick(FLOOD)).repeat(count)],
+      isRead: false,
+      idle: FLOOD_MS,
+    };
+  }
+  if (random.once(3)) return { ...way, ...writeKnown(random, token, index, isTls) };
   const requests = Array.from({ length: 1 + random.below(random.pick([1, 1, 1, 8])) }, () =>
-    random.once(2)
-      ? wildRequest(random, target.token)
-      : knownRequest(random, target.token, '9').text,
+    random.once(2) ? writeWild(random, token) : pickKnown(random, token, '9').text,
   );
   const text = random.once(3) ? requests.join('') : mutate(random, requests.join(''));
   return { ...way, steps: split(random, random.once(3) ? cut(random, text) : text) };
 }
 
-type Changes = Pick<Script, 'steps'> & Partial<Script>;
-
 /**
- * Valid requests one behind the other, the last of which ends the connection; or a part of them.
+ * Pipelined valid requests, the last of which ends the connection; or a part of them.
  *
- * Over TLS not all answers are demanded: Node takes what comes behind a pause of its own for a fault
- * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed, or stands still.
+ * Over TLS not all answers must come: Node takes bytes after a pause of its own for a fault
+ * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed or stalls.
  */
-function known(random: Random, token: string, index: number, isTls: boolean): Changes {
-  const count = 1 + random.below(random.once(40) ? PIPELINE : random.pick([1, 1, 1, 6]));
+function writeKnown(random: Random, token: string, index: number, isTls: boolean) {
+  const count = 1 + random.below(random.once(40) ? MAX_PIPELINED : random.pick([1, 1, 1, 6]));
   const requests = Array.from({ length: count }, (_, i) =>
-    knownRequest(random, token, `-1${index}${i + 1_000}`),
+    pickKnown(random, token, `-1${index}${i + 1_000}`),
   );
   const text = requests.map((request) => request.text).join('');
   if (random.once(3)) {
@@ -85,26 +111,70 @@ function known(random: Random, token: string, index: number, isTls: boolean): Ch
     return { steps: split(random, sent), expected: whole.map(({ status }) => status) };
   }
   const isWhole = !isTls || count === 1;
+  // A request without a token ends the connection, and so do MAX_UNTRUSTED requests.
+  const untrusted = requests.findIndex(({ hasToken }) => !hasToken);
+  const answered = Math.min(untrusted < 0 ? count + 1 : untrusted + 1, MAX_UNTRUSTED);
   return {
     isRead: true,
-    steps: split(random, `${text}GET /nowhere HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`),
-    end: 'close',
+    steps: split(random, text + get('/nowhere', 'connection: close\r\n')),
+    end: 'close' as const,
     idle: isWhole ? 30_000 : 500,
     expected: [...requests.map(({ status }) => status), 404],
-    due: isWhole ? dueOf(requests) : 0,
+    due: isWhole ? answered : 0,
   };
 }
 
-/** Answers that come however fast the requests do: behind a page, a refusal without a token, or many the connection ends. */
-function dueOf(requests: readonly KnownRequest[]): number {
-  const last = requests.findIndex(({ hasToken }) => !hasToken);
-  return Math.min(last < 0 ? requests.length + 1 : last + 1, MAX_UNTRUSTED);
+/** Picks a request that any client might send. Each create has its own id, so it is answered 200. */
+function pickKnown(random: Random, token: string, id: string): KnownRequest {
+  const type = { 'content-type': 'application/json' };
+  const valid = { ...type, authorization: `Bearer ${token}` };
+  const plant = `{"id":${id},"name":"n"}`;
+  return random.pick<KnownRequest>([
+    { text: requestText(valid, plant), status: 200, hasToken: true },
+    { text: requestText(valid, plant), status: 200, hasToken: true },
+    { text: requestText(valid, '{'), status: 400, hasToken: true },
+    { text: requestText({ ...valid, 'content-type': 'a' }, plant), status: 400, hasToken: true },
+    { text: requestText(type, plant), status: 401 },
+    { text: requestText({ ...valid, authorization: `Bearer ${token}a` }, plant), status: 401 },
+    { text: get('/plants'), status: 405 },
+    { text: get('/nowhere'), status: 404 },
+    { text: get('/openapi.json'), status: 200 },
+    { text: get('/docs/'), status: 200 },
+  ]);
 }
 
-/** One request very often; who asks does not read. */
-function flood(random: Random): string {
-  const count = 1 + random.below(random.pick([20, 300, 1_000]));
-  return `GET ${random.pick(FLOOD)} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(count);
+function get(path: string, more = ''): string {
+  return `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
+}
+
+/** Writes a request of parts that need not fit together. */
+function writeWild(random: Random, token: string): string {
+  const body = random.pick(random.once(4) ? chunks : bodies);
+  const usual = [
+    'Host: localhost',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    chunks.includes(body) ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`,
+  ].filter(() => !random.once(8));
+  const lines = [...usual, ...random.sample(headers, random.below(3))];
+  const start = `${random.pick(methods)} ${random.pick(targets)} ${random.pick(versions)}`;
+  return `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Changes a text in one to four places. */
+function mutate(random: Random, text: string): string {
+  let result = text;
+  for (let left = 1 + random.below(4); left > 0; left--) {
+    const at = random.below(result.length + 1);
+    const to = Math.min(result.length, at + 1 + random.below(random.pick([2, 16, 200])));
+    const old = result.slice(at, to);
+    const flipped = String.fromCharCode((old.charCodeAt(0) || 0) ^ (1 << random.below(8)));
+    const word = random.pick(DICTIONARY);
+    const bytes = random.bytes(old.length);
+    const changed = random.pick(['', flipped + old.slice(1), old + old, old + word, word, bytes]);
+    result = result.slice(0, at) + changed + result.slice(to);
+  }
+  return result;
 }
 
 function cut(random: Random, text: string): string {

@@ -5,21 +5,15 @@ import { publish } from '../../bench/markdown.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
 import { Scenario } from '../ledger.js';
-import { describeDrill, reportOn } from '../report.js';
-import { killService, Service, Stage, type Played } from '../stage.js';
+import { describeDrill, killService, reportOn, Service, Stage, type Played } from '../stage.js';
 import { newServer, Pair, storeOf } from './pair.js';
 
-/** Milliseconds for which a server stands still: longer than any request may wait for it. */
-const STILL_MS = 8_000;
-/** For each so many kills it stands still once: that takes longer. */
-const KILLS = 5;
+/** Milliseconds of a freeze, longer than any request may wait; and the kills for each freeze. */
+const [FREEZE_MS, KILLS_PER_FREEZE] = [8_000, 5];
+/** Milliseconds of the proxy at the old primary, so that commits hang; and at a standby before its promotion. */
+const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
 
-/** Milliseconds for which the proxy leads to the old primary: long enough for a commit to hang. */
-const ASTRAY_MS = 4_000;
-/** Milliseconds for which it leads to a standby that is not promoted yet. */
-const AHEAD_MS = 1_000;
-
-/** `npm run drill:postgres`: strikes the service and its servers down under load. */
+/** `npm run drill:postgres`: kills and freezes the service and its servers under load. */
 const { quick } = parseArgs({ options: { quick: { type: 'boolean', default: false } } }).values;
 const [kills, failovers] = quick ? [2, 2] : [20, 6];
 useDisk();
@@ -40,7 +34,7 @@ async function killServices(times: number): Promise<Played> {
   return { scenarios: [scenario], wrong };
 }
 
-/** `kill -9` of the server, which starts again on its data; the service is left to itself. */
+/** Kills and freezes the server under a running service. */
 async function killServer(times: number): Promise<Played> {
   const killed = new Scenario('`kill -9` of the server');
   const still = new Scenario('`SIGSTOP` of the server');
@@ -52,17 +46,17 @@ async function killServer(times: number): Promise<Played> {
   };
   const pause = async (): Promise<void> => {
     server.pause();
-    await sleep(STILL_MS);
+    await sleep(FREEZE_MS);
     server.resume();
   };
   for (let i = 0; i < times; i++) await stage.round(killed, kill);
-  for (let i = 0; i < times / KILLS; i++) await stage.round(still, pause);
+  for (let i = 0; i < times / KILLS_PER_FREEZE; i++) await stage.round(still, pause);
   const wrong = await stage.finish();
   await server.remove();
   return { scenarios: [killed, still], wrong };
 }
 
-/** Failovers from a primary to its synchronous standby, and what can go wrong beside them. */
+/** Failovers from a primary to its synchronous standby, and failures around them. */
 async function failOver(times: number): Promise<Played> {
   const orderly = new Scenario('failover, proxy follows');
   const hasty = new Scenario('failover, proxy ahead');
@@ -92,7 +86,7 @@ async function failOver(times: number): Promise<Played> {
 }
 
 async function follow(pair: Pair, proxy: Proxy): Promise<void> {
-  // What is left of the old primary is not waited for.
+  // The promotion does not wait for the old primary's exit.
   const gone = pair.primary.kill();
   await pair.promote();
   proxy.pointAt(pair.primary.port);

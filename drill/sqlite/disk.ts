@@ -1,28 +1,31 @@
 import { closeSync, copyFileSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import type { File, Operation } from './recording.js';
+import type { Random } from '../random.js';
+import { FILES, restartsLog, type File, type Operation } from './recording.js';
 
-/** What the kernel writes as a whole, in bytes. */
-const PAGE = 4_096;
+/** Units of writes in bytes: the kernel's, and the disk's, which is atomic. */
+const [PAGE, SECTOR] = [4_096, 512];
+/** Operations after a restart of the log that are cut densely. */
+const AFTER_RESTART = 12;
 
-/** What a disk may have got or not: (part of) a page of a write, or a new size. */
+/** A change that a disk may have or not: (part of) a page of a write, a new size, or an unlink. */
 export interface Change {
   readonly file: File;
   readonly offset: number;
-  /** Undefined: the file ends at the offset. */
+  /** Undefined if the file is truncated to the offset. */
   readonly data?: Buffer;
-  /** The file's name is gone, and what comes after is another file's. */
+  /** The file is unlinked; later changes are of another file. */
   readonly isUnlink?: boolean;
   readonly end: bigint;
 }
 
 /**
- * A file on a disk whose power may be cut: what is on the disk for sure is in a file of its own, and
- * what only the kernel's cache has is listed. It follows the recorded operations.
+ * A file on a disk whose power may be cut: its synced content as a file, and a list of the changes in
+ * the kernel's cache. It follows the recorded operations.
  */
 export class DiskFile {
   /** The oldest first. */
   unsynced: Change[] = [];
-  /** Was unsynced when a sync failed: the kernel takes it for written, and writes it no more. */
+  /** Unsynced when a sync failed: the kernel takes them for written, and never writes them. */
   private forsaken: Change[] = [];
   private readonly fd: number;
 
@@ -39,7 +42,7 @@ export class DiskFile {
     else this.unsynced.push({ file, offset, isUnlink: kind === 'unlink', end });
   }
 
-  /** Copies the file as it is after a cut until which these changes had reached the disk. */
+  /** Copies the file with these changes on the disk at a cut. */
   copyTo(path: string, changes: readonly Change[]): void {
     copyFileSync(this.path, path);
     const fd = openSync(path, 'r+');
@@ -51,7 +54,7 @@ export class DiskFile {
     closeSync(this.fd);
   }
 
-  /** Takes a write page by page. What a failed sync left behind in a page is dirty again with it. */
+  /** Adds a write page by page. A page makes its changes from a failed sync dirty again. */
   private dirty({ file, offset, data, end }: Operation): void {
     for (let from = 0; from < data.length;) {
       const at = offset + from;
@@ -65,7 +68,7 @@ export class DiskFile {
     }
   }
 
-  /** What was written before a sync began is on the disk when it ends, or never, where it failed. */
+  /** Writes before the start of a sync are on the disk at its end; after a failed sync, never. */
   private sync({ start, outcome }: Operation): void {
     if (outcome === 'unknown') return;
     const covered = this.unsynced.filter(({ end }) => end <= start);
@@ -78,4 +81,90 @@ export class DiskFile {
 function write(fd: number, { offset, data }: Change): void {
   if (data) writeSync(fd, data, 0, data.length, offset);
   else ftruncateSync(fd, offset);
+}
+
+/** Chooses the unsynced changes, the oldest first, that had reached the disk at the cut. */
+type Choice = (unsynced: readonly Change[], random: Random) => readonly Change[];
+
+export const KINDS = {
+  'nothing unsynced kept': () => [],
+  'all of it kept': (unsynced) => unsynced,
+  'some of it kept': (unsynced, random) => unsynced.filter(() => random.once(2)),
+  reordered: (unsynced, random) => {
+    const later = 1 + random.below(unsynced.length - 1);
+    const missing = random.below(later);
+    return unsynced.filter((_, i) => i >= later || (i !== missing && random.once(2)));
+  },
+  'torn at 512 bytes': (unsynced, random) =>
+    unsynced.flatMap(sectorsOf).filter(() => random.once(2)),
+  'the database first': (unsynced) => unsynced.filter(({ file }) => file === 'database'),
+  'the log first': (unsynced) => unsynced.filter(({ file }) => file === 'log'),
+} satisfies Record<string, Choice>;
+
+export type Kind = keyof typeof KINDS;
+
+/** The kinds of cut that differ for these changes. */
+export function kindsFor(unsynced: readonly Change[]): Kind[] {
+  const few: Kind[] = ['nothing unsynced kept'];
+  if (unsynced.length > 0) few.push('all of it kept', 'some of it kept', 'torn at 512 bytes');
+  if (unsynced.length > 1) few.push('reordered');
+  const isBoth = new Set(unsynced.map(({ file }) => file)).size === 2;
+  return isBoth ? [...few, 'the database first', 'the log first'] : few;
+}
+
+/** The changes on the disk after a cut of a kind. */
+export function choose(kind: Kind, unsynced: readonly Change[], random: Random): Change[] {
+  const choice: Choice = KINDS[kind];
+  const kept = choice(unsynced, random);
+  // Until an unlink is on the disk, the name belongs to the old file.
+  const unlink = unsynced.find((change) => change.isUnlink && !kept.includes(change));
+  return kept.filter(({ file, end }) => !(unlink?.file === file && end > unlink.end));
+}
+
+function sectorsOf(change: Change): Change[] {
+  const { offset, data } = change;
+  if (!data) return [change];
+  const sectors: Change[] = [];
+  for (let from = 0; from < data.length;) {
+    const to = from + SECTOR - ((offset + from) % SECTOR);
+    sectors.push({ ...change, offset: offset + from, data: data.subarray(from, to) });
+    from = to;
+  }
+  return sectors;
+}
+
+/**
+ * Chooses the operations before which the power is cut: equally many at syncs, while neither file is
+ * synced, in checkpoints, after starts and restarts or unlinks of the log, and anywhere.
+ *
+ * @param from the first operation that may be one of them
+ */
+export function pointsIn(
+  operations: readonly Operation[],
+  count: number,
+  random: Random,
+  from: number,
+): number[] {
+  const all = operations.map((_, i) => i).slice(from);
+  const near = (wanted: (operation: Operation) => boolean, after = 0): number[] =>
+    all.filter((i) => operations.slice(Math.max(0, i - after), i + 1).some(wanted));
+  const places = [
+    near(({ kind }) => kind === 'sync', 1),
+    whereNeitherIsSynced(operations).filter((i) => i >= from),
+    near(({ file }) => file === 'database'),
+    near((each) => each.isFirst || each.kind === 'unlink' || restartsLog(each), AFTER_RESTART),
+    all,
+  ];
+  const points = places.flatMap((place) => random.sample(place, Math.ceil(count / places.length)));
+  return [...new Set(points)].sort((a, b) => a - b);
+}
+
+function whereNeitherIsSynced(operations: readonly Operation[]): number[] {
+  const dirty = new Set<File>();
+  return operations.flatMap(({ kind, file }, i) => {
+    const isNeither = dirty.size === FILES.length;
+    if (kind === 'sync') dirty.delete(file);
+    else dirty.add(file);
+    return isNeither ? [i] : [];
+  });
 }

@@ -8,19 +8,19 @@ import { Service, Stage } from '../stage.js';
 import { FILES, OPERATIONS, Recording, type Fault } from './recording.js';
 import { faultsIn, Replay, sentOf } from './replay.js';
 
-/** Milliseconds for which a lasting fault lasts; and in which a service may end. */
+/** Milliseconds of a lasting fault, and for a service to end after a fault. */
 const LASTING_MS = 1_000;
 const ENDING_MS = 500;
-/** Long names, and many of them sent again, bring a checkpoint with every 650 new plants. */
+/** Long names, many sent again, cause a checkpoint every 650 new plants. */
 const LOAD = { pause: 0, areLong: true, repeats: 3 / 4 };
-/** New plants after the fault: more than a checkpoint's worth, so that the log begins again. */
+/** New plants after the fault: more than a checkpoint's worth, so that the log restarts. */
 const PLANTS = 1_000;
-/** The exit code by which the service says that it trusts its files no more (EX_IOERR of sysexits.h). */
+/** The exit code of a service that no longer trusts its files (EX_IOERR of sysexits.h). */
 const IO_ERROR = 74;
-/** Plants that are sent once more to a service that starts on what a power cut left. */
+/** Plants sent again to a service that starts after a power cut. */
 const RESENT = 300;
 
-/** All that can fail. Reading takes no room; the service never truncates its log, and unlinks it only when it ends. */
+/** All possible faults. Reads need no space; the service never truncates its log, and unlinks it only at its end. */
 export const FAULTS: readonly Fault[] = (['EIO', 'ENOSPC'] as const).flatMap((error) =>
   FILES.flatMap((file) =>
     OPERATIONS.flatMap((operation) => {
@@ -31,14 +31,14 @@ export const FAULTS: readonly Fault[] = (['EIO', 'ENOSPC'] as const).flatMap((er
   ),
 );
 
-/** What a fault did; the exit code of the service is undefined where it went on. */
+/** The results of a fault. The exit code is undefined if the service continued. */
 export type IoError = Awaited<ReturnType<typeof failDisk>>;
 
 /**
- * Has the disk fail a service under load; starts it again where it ends by that, and kills it later;
- * and cuts the power after the fault.
+ * Makes the disk of a service under load fail, restarts the service if it ends, kills it later, and cuts
+ * the power after the fault.
  *
- * @param points before how many operations the power is cut, in each way that makes a difference
+ * @param points operations before which the power is cut, in each way that makes a difference
  */
 export async function failDisk(fault: Fault, points: number, seed: number) {
   const recording = await Recording.of();
@@ -76,10 +76,10 @@ async function problemsOf(work: () => Promise<string[]>): Promise<string[]> {
   }
 }
 
-/** @returns the exit code of the service, where it ended; it has been started again then */
+/** @returns the exit code of the service, if it ended and was restarted */
 async function strike(recording: Recording, fault: Fault, random: Random) {
   const { service } = recording;
-  // A checkpoint syncs and truncates the database once; there are many of all else.
+  // A checkpoint syncs and truncates the database once; other operations are frequent.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
   recording.arm(fault, isRare ? 1 : 1 + random.below(50));
   const since = performance.now();
@@ -95,7 +95,7 @@ async function strike(recording: Recording, fault: Fault, random: Random) {
   return exitCode;
 }
 
-/** Starts a service on what a power cut left, and sends the last plants once more. */
+/** Starts a service after a power cut, and sends the last plants again. */
 async function resend(service: Service, { acknowledged }: Ledger): Promise<string[]> {
   await service.start();
   const client = service.client();
@@ -109,7 +109,7 @@ async function resend(service: Service, { acknowledged }: Ledger): Promise<strin
   return wrong.slice(0, 1);
 }
 
-/** What SQLite finds wrong with a store. */
+/** The findings of SQLite's integrity check, or its error. */
 export function integrityOf(store: SqliteStore): string[] {
   const database = store.open();
   try {
@@ -121,7 +121,7 @@ export function integrityOf(store: SqliteStore): string[] {
   }
 }
 
-/** What each fault did, to clients, to the service, and to the plants after a power cut. */
+/** Reports the effect of each fault on clients, the service, and the plants after a power cut. */
 export function reportOnErrors(errors: readonly IoError[]): string {
   return table(
     ['I/O errors', 'acknowledged', '503', 'unknown', 'the service', 'images', 'lost'],

@@ -7,24 +7,20 @@ import { useDisk } from '../../bench/machine.js';
 import { publish } from '../../bench/markdown.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../ledger.js';
-import { describeDrill, reportOn } from '../report.js';
-import { killService, Service, Stage, type Played } from '../stage.js';
+import { describeDrill, killService, reportOn, Service, Stage, type Played } from '../stage.js';
 import { failDisk, FAULTS, integrityOf, reportOnErrors, type IoError } from './io-errors.js';
 import { cutAgain, cutPower } from './power-cuts.js';
 
-/** Bytes of the small disk: more than the log takes at its longest, and a few rounds' plants. */
-const DISK = 160 * 2 ** 20;
-/** Bytes that are left at most when the disk is about to be full; milliseconds for which it is. */
-const LEFT = 2 ** 21;
+/** Bytes of the small disk, more than the longest log and a few rounds' plants, and the most left free in it. */
+const [DISK_SIZE, MAX_FREE] = [160 * 2 ** 20, 2 ** 21];
+/** Milliseconds of a full disk. */
 const FULL_MS = 1_000;
-/** Services that are killed side by side, each over a file of its own: a start takes longer than all else. */
-const LANES = 3;
-/** Clients of each: while a service starts they do nothing but fail to connect, which takes time from it. */
-const CLIENTS = 8;
-/** Kills between two looks at the whole of a file. */
-const INTERVAL = 25;
+/** Services killed in parallel, as starts take most of the time, and the clients of each, few, as they slow a start down. */
+const [LANES, CLIENTS] = [3, 8];
+/** Kills between two checks of a whole file. */
+const CHECK_INTERVAL = 25;
 
-/** `npm run drill:sqlite`: cuts the power, has the disk fail and run full, and kills the service. */
+/** `npm run drill:sqlite`: power cuts, I/O errors, a full disk, and kills. */
 const {
   quick,
   seed: given,
@@ -33,7 +29,7 @@ const {
   options: {
     quick: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-    // Cuts the power again in a recording that was kept.
+    // Cuts the power in a kept recording.
     recording: { type: 'string' },
   },
 }).values;
@@ -41,7 +37,7 @@ const seed = Number(given);
 console.log(`seed ${seed}`);
 useDisk();
 
-/** A quick run has the faults that the kernel forgets. */
+/** A quick run has only single failures of syncs. */
 const faults = FAULTS.filter(
   ({ operation, error, lasting }) =>
     !quick || (operation === 'sync' && error === 'EIO' && !lasting),
@@ -57,7 +53,7 @@ if (recording !== undefined) {
 }
 const cuts = await cutPower(extent, seed);
 const errors: IoError[] = [];
-// One after the other: cutting the power keeps this process from its clients.
+// One by one, as cutting the power keeps this process from its clients.
 for (const [i, fault] of faults.entries())
   errors.push(await failDisk(fault, faultPoints, seed + i));
 const played = [await fillDisk(fills), await killServices(kills)];
@@ -70,18 +66,18 @@ const report = [
 const wrong = [cuts, ...errors, ...played].flatMap((each) => each.wrong);
 publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill sqlite']);
 
-/** The disk runs full under load, and has room again; the service is left to itself. */
+/** Fills the disk under load, and frees it again. */
 async function fillDisk(times: number): Promise<Played> {
   const scenario = new Scenario('the disk is full');
   const store = new SqliteStore();
   const { folder } = store;
-  // That takes root, or user namespaces.
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', folder]);
+  // Needs root or user namespaces.
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_SIZE}`, 'tmpfs', folder]);
   const stage = await Stage.start(await Service.over(store), scenario, { pause: 0 });
   const strike = async (): Promise<void> => {
     const ballast = join(folder, 'ballast');
     const { bavail, bsize } = statfsSync(folder);
-    const left = Math.floor(Math.random() * LEFT);
+    const left = Math.floor(Math.random() * MAX_FREE);
     writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left)));
     const before = scenario.answers.refused;
     await stage.until('the disk is full', () => scenario.answers.refused > before);
@@ -94,7 +90,7 @@ async function fillDisk(times: number): Promise<Played> {
   return { scenarios: [scenario], wrong };
 }
 
-/** `kill -9` of services under load, which start again on their files. */
+/** Kills services under load, and restarts them on their files. */
 async function killServices(times: number): Promise<Played> {
   const scenario = new Scenario('`kill -9` of the service');
   const wrong = await Promise.all(
@@ -102,7 +98,8 @@ async function killServices(times: number): Promise<Played> {
       const share = Math.floor((times + i) / LANES);
       const store = new SqliteStore();
       let looks = 0;
-      const inspect = () => (looks++ % INTERVAL === 0 || looks > share ? integrityOf(store) : []);
+      const inspect = () =>
+        looks++ % CHECK_INTERVAL === 0 || looks > share ? integrityOf(store) : [];
       return killService(share, scenario, store, inspect, { clients: CLIENTS });
     }),
   );

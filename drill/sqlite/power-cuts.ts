@@ -8,29 +8,27 @@ import type { Service } from '../stage.js';
 import { FILES, Recording, restartsLog } from './recording.js';
 import { Replay, sentOf, type Sent } from './replay.js';
 
-/** Cuts with a disk that lies, for each of the files: the drill must notice. */
+/** Cuts with syncs of a file that do nothing, for each file: the drill must notice. */
 const LIES = 10;
-/** Kills under load before each long life, and the plants that are stored before each. */
-const KILLS = 3;
-const PLANTS = 300;
-/** What clients have sent, in the folder of a recording that is kept. */
+/** Kills under load before each long run, and the plants stored before each kill. */
+const [KILLS, PLANTS] = [3, 300];
+/** The file of the sent plants in a kept recording. */
 const SENT = 'sent.txt';
 
-/** How much is recorded, and how often the power is cut in it. */
 export interface Extent {
-  /** How often the service is killed under load a few times, and then lives for longer. */
+  /** Repetitions of a few kills under load and a long run. */
   readonly cycles: number;
-  /** Plants of each long life: a checkpoint comes with every 8,000. */
+  /** Plants of each long run. A checkpoint comes every 8,000. */
   readonly plants: number;
-  /** Before how many operations the power is cut, in each way that makes a difference. */
+  /** Operations before which the power is cut, in each way that makes a difference. */
   readonly points: number;
-  /** Images that must come of it, at least. */
+  /** The minimum of images. */
   readonly images: number;
 }
 
-/** Records a service under load, and cuts the power again and again in what was recorded. */
+/** Records a service under load, and cuts the power at many points of the recording. */
 export async function cutPower(extent: Extent, seed: number) {
-  // A start that migrates opens and closes the store before, which would hide what others leave to do.
+  // A start that migrates opens and closes the store first, which would hide a missing recovery.
   const { store, service } = await Recording.of({ MIGRATE: 'off' });
   const { folder } = store;
   const ledger = await record(service, extent);
@@ -50,7 +48,7 @@ function keep(folder: string, sent: Sent): string {
   return kept;
 }
 
-/** Cuts the power again in a recording that was kept. */
+/** Cuts the power in a kept recording. */
 export function cutAgain(folder: string, points: number, seed: number): Replay {
   const lines = readFileSync(join(folder, SENT), 'utf8').split('\n');
   const sent = new Map(
@@ -62,7 +60,7 @@ export function cutAgain(folder: string, points: number, seed: number): Replay {
   return new Replay({ folder, sent, seed, points, left: join(folder, 'data/store.sqlite') });
 }
 
-/** Starts the service again and again, and kills it or ends it, under load. */
+/** Runs the service under load, and kills or stops it repeatedly. */
 async function record(service: Service, { cycles, plants }: Extent): Promise<Ledger> {
   const ledger = new Ledger(new Scenario('power cuts'));
   for (let cycle = 1; cycle <= cycles; cycle++) {
@@ -73,25 +71,25 @@ async function record(service: Service, { cycles, plants }: Extent): Promise<Led
     }
     const load = await live(service, ledger, plants);
     await load.stop();
-    // The last one leaves its log.
+    // The last run leaves its log.
     await service.end(cycle < cycles ? 'SIGTERM' : 'SIGKILL');
   }
   return ledger;
 }
 
-/** Starts the service, and resolves once it has stored so many plants; the load goes on. */
+/** Starts the service. Resolves once it has stored `plants` new ones; the load continues. */
 async function live(service: Service, ledger: Ledger, plants: number): Promise<Load> {
   await service.start();
   const client = service.client();
-  // First those that have no 200, and nothing else: no other plant brings a sync.
-  for (const id of ledger.open) ledger.note(id, await send(client, id), 0);
+  // First only the plants without a 200, so that no other plant causes a sync.
+  for (const id of ledger.open) ledger.record(id, await send(client, id), 0);
   const enough = ledger.acknowledged.size + plants;
   const load = new Load(client, ledger, { pause: 0 });
   while (ledger.acknowledged.size < enough && service.lives) await sleep(20);
   return load;
 }
 
-/** Why the recording or the drill would show too little. */
+/** Reasons why the recording or the drill shows too little. */
 function doubts(cuts: Replay, lies: readonly Replay[], { cycles, images }: Extent): string[] {
   const blind = lies.flatMap(({ lost }, i) =>
     lost === 0 ? [`no plant is missed with syncs of the ${FILES[i]} that do nothing`] : [],
@@ -100,7 +98,7 @@ function doubts(cuts: Replay, lies: readonly Replay[], { cycles, images }: Exten
   return [
     ...(cuts.total < images ? [`${cuts.total} images, not ${images}`] : []),
     ...(checkpointsOf(cuts) < cycles ? ['too few checkpoints'] : []),
-    // Where there is no log, one begins too.
+    // A missing log restarts too.
     ...(restarts < 2 * cycles ? ['too few logs that began again'] : []),
     ...blind,
   ];
@@ -112,7 +110,7 @@ function checkpointsOf({ operations }: Replay): number {
   return operations.filter(isOne).length;
 }
 
-/** Images by the kind of cut, and what was found in them. */
+/** Reports the images by kind of cut, and the findings. */
 function reportOn(cuts: Replay, lies: readonly Replay[]): string[] {
   const rows = Object.entries(cuts.images).map(([kind, n]) => [kind, number(n)]);
   const seen = lies.map(

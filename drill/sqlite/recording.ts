@@ -6,47 +6,47 @@ import { temporaryFolder } from '../../bench/machine.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Service } from '../stage.js';
 
-/** The numbers of disk.c, in its order. */
+/** In the order of disk.c's numbers. */
 export const FILES = ['database', 'log'] as const;
 export const OPERATIONS = ['write', 'sync', 'truncate', 'unlink', 'read'] as const;
 const OUTCOMES = ['unknown', 'done', 'failed'] as const;
 /** Bytes of a struct record. */
 const HEADER = 48;
-/** The database as it was before the recording, in the recording's folder. */
+/** The database before the recording, in the recording's folder. */
 export const BEFORE = 'before.sqlite';
 
 export type File = (typeof FILES)[number];
 
-/** What the service did to a file (struct record in disk.c). Times: nanoseconds of CLOCK_MONOTONIC. */
+/** An operation on a file (struct record in disk.c). Times: nanoseconds of CLOCK_MONOTONIC. */
 export interface Operation {
   readonly kind: (typeof OPERATIONS)[number];
   readonly file: File;
-  /** Of a write; of a truncation the new size. */
+  /** Of a write; the new size of a truncation. */
   readonly offset: number;
   readonly data: Buffer;
   readonly start: bigint;
   readonly end: bigint;
-  /** Unknown where the process was killed meanwhile. */
+  /** Unknown if the process was killed meanwhile. */
   readonly outcome: (typeof OUTCOMES)[number];
   /** Whether it is the first of its process. */
   readonly isFirst: boolean;
 }
 
-/** An error that the disk gives. */
+/** An error of the disk. */
 export interface Fault {
   readonly operation: Operation['kind'];
   readonly file: File;
   readonly error: 'EIO' | 'ENOSPC';
-  /** Whether every such operation fails from then on, and not that one alone. */
+  /** Whether all such operations fail from then on. */
   readonly lasting: boolean;
 }
 
-/** A folder in memory, where nothing waits for a disk. */
+/** A folder in memory, for speed. */
 export const MEMORY = temporaryFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
-/** The path of disk.c, compiled. */
+/** The path of the compiled disk.c. */
 let library: string | undefined;
 
-/** A service over a SQLite file, and what it does to the file and its log, from the first moment on. */
+/** A service over a SQLite file, with a recording of its operations on the file and its log. */
 export class Recording {
   private readonly faultFile: string;
 
@@ -58,9 +58,9 @@ export class Recording {
   }
 
   /**
-   * Makes a store, as an operator would, and a service that will be recorded; it does not run yet.
+   * Creates a store, and a service to record. The service does not run yet.
    *
-   * @param env further variables of the service's environment
+   * @param env further variables of the service
    */
   static async of(env: Readonly<Record<string, string>> = {}): Promise<Recording> {
     library ??= compile();
@@ -68,31 +68,31 @@ export class Recording {
     const { folder, path } = store;
     const disk = { DISK_DATABASE: path, DISK_RECORD: folder, DISK_FAULT: join(folder, 'fault') };
     const service = await Service.over(store, { LD_PRELOAD: library, ...disk, ...env });
-    // The command has made the store; from here on none but the service writes to it.
+    // From here on only the service writes to the store.
     copyFileSync(path, join(folder, BEFORE));
     const recording = new Recording(store, service);
     writeFileSync(recording.faultFile, new Int32Array(6));
     return recording;
   }
 
-  /** Has an operation fail (struct fault in disk.c). @param countdown its number, from now on */
+  /** Makes an operation fail (struct fault in disk.c). @param countdown the number of the operation */
   arm({ operation, file, error, lasting }: Fault, countdown: number): void {
     const numbers = [OPERATIONS.indexOf(operation) + 1, FILES.indexOf(file) + 1];
     this.write(...numbers, constants.errno[error], countdown, Number(lasting));
   }
 
-  /** Nothing fails any more. */
+  /** Ends all faults. */
   repair(): void {
     this.write(0, 0, 0, 0, 0);
   }
 
-  /** Whether the fault has struck since it was armed. */
+  /** Whether the fault has occurred since it was armed. */
   get hasFailed(): boolean {
     return readFileSync(this.faultFile).readInt32LE(20) > 0;
   }
 
   private write(...fields: number[]): void {
-    // In place: the service has it mapped.
+    // In place, as the service has it mapped.
     writeFileSync(this.faultFile, Int32Array.of(...fields, 0), { flag: 'r+' });
   }
 }
@@ -104,7 +104,7 @@ function compile(): string {
   return path;
 }
 
-/** All operations that were recorded in a folder, in the order in which they ended. */
+/** The recorded operations of a folder, ordered by their ends. */
 export function readOperations(folder: string): Operation[] {
   const names = readdirSync(folder).filter((name) => name.endsWith('.records'));
   const operations = names.flatMap((name) => parse(readFileSync(join(folder, name))));
@@ -113,7 +113,7 @@ export function readOperations(folder: string): Operation[] {
 
 function parse(bytes: Buffer): Operation[] {
   const operations: Operation[] = [];
-  // Of the last one of a process that was killed, the record itself may be in part.
+  // The last record of a killed process may be incomplete.
   for (let at = 0; at + HEADER <= bytes.length;) {
     const number = (offset: number): number => Number(bytes.readBigUInt64LE(at + offset));
     const start = bytes.readBigUInt64LE(at + 24);
@@ -133,7 +133,7 @@ function parse(bytes: Buffer): Operation[] {
   return operations;
 }
 
-/** Whether an operation begins the log again: what it held has been written back to the database. */
+/** Whether an operation restarts the log, after a checkpoint of all its content. */
 export function restartsLog({ kind, file, offset }: Operation): boolean {
   return kind === 'write' && file === 'log' && offset === 0;
 }

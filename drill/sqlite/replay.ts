@@ -3,49 +3,45 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { StoredPlant } from '../../test/support/temporary-store.js';
-import type { Ledger } from '../ledger.js';
-import { plantOf } from '../ledger.js';
+import { plantOf, type Ledger } from '../ledger.js';
 import { Random } from '../random.js';
-import { choose, kindsFor, pointsIn, type Kind } from './cuts.js';
-import { DiskFile, type Change } from './disk.js';
+import { choose, DiskFile, kindsFor, pointsIn, type Change, type Kind } from './disk.js';
 import { BEFORE, FILES, MEMORY, readOperations, type File } from './recording.js';
 
 const SUFFIX = { database: '', log: '-wal' } as const;
 
-/** When each plant that was sent had its 200, if ever: nanoseconds of CLOCK_MONOTONIC. */
+/** The time of the first 200 of each sent plant, if any: nanoseconds of CLOCK_MONOTONIC. */
 export type Sent = ReadonlyMap<bigint, bigint | undefined>;
 
-/** Where and how the power is cut. */
 export interface Cuts {
-  /** The folder of the recording. */
+  /** Of the recording. */
   readonly folder: string;
   readonly sent: Sent;
   readonly seed: number;
-  /** Before how many operations the power is cut, in each way that makes a difference. */
+  /** Operations before which the power is cut, in each way that makes a difference. */
   readonly points: number;
-  /** The time before which nothing is cut; nanoseconds of CLOCK_MONOTONIC. */
+  /** The time of the first cut: nanoseconds of CLOCK_MONOTONIC. */
   readonly after?: bigint;
-  /** A file whose syncs do nothing, and nothing else is kept: the drill must notice. */
+  /** A file whose syncs do nothing. With nothing unsynced kept, the drill must notice. */
   readonly lying?: File;
-  /** The database that the service left, where it must be what the recording comes to. */
+  /** The database that the service left, which must equal the recording's. */
   readonly left?: string;
 }
 
-/** What the clients of a ledger have sent. */
+/** The plants that the clients of a ledger have sent. */
 export function sentOf({ acknowledged, open }: Ledger): Sent {
   const sent = new Map<bigint, bigint | undefined>([...open].map((id) => [id, undefined]));
   for (const [id, { at }] of acknowledged) sent.set(id, at);
   return sent;
 }
 
-/** Follows a recording, and cuts the power on its way. */
+/** Replays a recording, and cuts the power at many points. */
 export class Replay {
-  /** What was recorded. */
   readonly operations;
   readonly images: Partial<Record<Kind, number>> = {};
-  /** Where the images are made; in the end, what is on the disk for sure when all is over. */
+  /** The store of the images; at the end, the synced content after the whole recording. */
   readonly image = new SqliteStore(MEMORY);
-  /** Acknowledged plants that were looked for, over all images. */
+  /** Acknowledged plants that were looked up, over all images. */
   checked = 0;
   lost = 0;
   damaged = 0;
@@ -78,7 +74,7 @@ export class Replay {
     return Object.values(this.images).reduce((sum, n) => sum + n, 0);
   }
 
-  /** Every kind of cut; what was acknowledged when the operation ended had been acknowledged before. */
+  /** Makes every kind of cut before an operation that ended at a time. */
   private cutBefore(i: number, at: bigint): void {
     const unsynced = this.unsynced();
     const kinds = this.cuts.lying ? (['nothing unsynced kept'] as const) : kindsFor(unsynced);
@@ -89,14 +85,14 @@ export class Replay {
     }
   }
 
-  /** Opens a database as a power cut left it, and looks for the plants that were acknowledged before. */
+  /** Opens the image, and looks up the plants acknowledged before a time. */
   private inspect(cut: string, at: bigint): void {
     const { sent } = this.cuts;
     const isDue = (time: bigint | undefined) => time !== undefined && time < at;
     let lost = [...sent.values()].filter(isDue).length;
     this.checked += lost;
     const damage: string[] = [];
-    // It only reads: no image is written back to the database as it is closed.
+    // Read-only, so that closing it writes nothing back.
     const database = new Database(this.image.path, { readonly: true }).defaultSafeIntegers();
     try {
       damage.push(...faultsIn(database));
@@ -117,7 +113,7 @@ export class Replay {
     }
   }
 
-  /** The recording must come to what the service left, or it has missed something. */
+  /** Checks that the recording is complete: it must result in the files that the service left. */
   private compare(left: string): void {
     this.cut(this.unsynced());
     for (const file of FILES) {
@@ -127,7 +123,7 @@ export class Replay {
     }
   }
 
-  /** Makes the image as a cut leaves it until which these changes had reached the disk. */
+  /** Makes the image of a cut with these changes on the disk. */
   private cut(changes: readonly Change[]): void {
     for (const name of FILES) {
       const own = changes.filter(({ file }) => file === name);
@@ -141,7 +137,7 @@ export class Replay {
   }
 }
 
-/** What SQLite finds wrong with a database. */
+/** The findings of SQLite's integrity check. */
 export function faultsIn(database: Database.Database): string[] {
   const rows = database.pragma('integrity_check(3)') as { integrity_check: string }[];
   return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fillWith } from '../../test/support/backups.js';
+import { fillWith } from '../../test/cli/backups.js';
 import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import type { Config } from '../config/config.js';

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { parseMetrics, valueOf } from '../../test/support/exposition.js';
+import { parseMetrics, valueOf } from '../../test/support/monitor.js';
 import { read } from '../../test/support/published.js';
 import { tokenLookups } from '../auth/token-verifier.js';
 import { Config } from '../config/config.js';

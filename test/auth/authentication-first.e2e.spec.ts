@@ -17,7 +17,7 @@ const INVALID_TOKEN = { status: 401, body: { error: 2001, message: 'invalid or e
 const json = { 'content-type': 'application/json' };
 const wrong = { ...json, authorization: 'Bearer x' };
 
-describe('401 comes before anything is said of the body', () => {
+describe('401 comes before any check of the body', () => {
   const requests: [name: string, headers: Record<string, string>, body: string][] = [
     ['not JSON', json, '{'],
     ['no plant', json, '{}'],
@@ -34,7 +34,7 @@ describe('401 comes before anything is said of the body', () => {
   });
 });
 
-describe('401 comes while the body is still to come', () => {
+describe('401 comes before the body has arrived', () => {
   const requests: [name: string, headers: Record<string, string>, start: string][] = [
     ['a body that never ends', { ...json, 'content-length': '20' }, '{"id":'],
     ['a body that never starts', { ...json, 'content-length': '20' }, ''],
@@ -57,7 +57,7 @@ describe('401 comes while the body is still to come', () => {
   it.each([
     ['no token', json, NO_TOKEN],
     ['a wrong token', wrong, INVALID_TOKEN],
-  ])('Expect: 100-continue with %s is not told to go on', async (_name, headers, answer) => {
+  ])('answers Expect: 100-continue with %s by 401, not 100', async (_name, headers, answer) => {
     const connection = await service.connect();
     connection.write(head({ ...headers, 'content-length': '20', expect: '100-continue' }));
     expect(await connection.read()).toMatchObject(answer);
@@ -65,7 +65,7 @@ describe('401 comes while the body is still to come', () => {
   });
 });
 
-it('a connection goes on after a 401 whose body came to its end', async () => {
+it('keeps the connection open after a 401 once the body is complete', async () => {
   const connection = await service.connect();
   const body = 'x'.repeat(70_000);
   connection.write(requestText(json, body));
@@ -75,7 +75,7 @@ it('a connection goes on after a 401 whose body came to its end', async () => {
   connection.close();
 });
 
-/** The head of a request whose body is sent apart, if ever. */
+/** The head of a request. Its body is sent separately, or never. */
 function head(headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST /plants HTTP/1.1\r\nhost: localhost\r\n${lines.join('')}\r\n`;

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** What is of interest in the answer to a request with these `Authorization` headers. */
+/** Sends a request with these `Authorization` headers. Returns status, challenge and body of the answer. */
 async function ask(authorization: string | string[] | undefined, path = '/plants', body = PLANT) {
   const headers = authorization === undefined ? JSON_TYPE : { authorization, ...JSON_TYPE };
   const answer = await service.client.send({ path, headers, body });
@@ -37,18 +37,18 @@ describe('no bearer token: 2000', () => {
   it.each([
     ['no header', undefined],
     ['an empty header', ''],
-    ['the scheme alone', 'Bearer'],
-    ['the scheme and a blank', 'Bearer '],
+    ['only the scheme', 'Bearer'],
+    ['only the scheme and a space', 'Bearer '],
     ['another scheme', 'Basic dXNlcjpwYXNzd29yZA=='],
     ['a scheme that starts like it', 'BearerX plant_1'],
     ['a token without a scheme', 'plant_0123456789'],
-    ['a tab for the blank', 'Bearer\tplant_0123456789'],
+    ['a tab instead of the space', 'Bearer\tplant_0123456789'],
   ])('%s', async (_name, authorization) => {
     expect(await ask(authorization)).toEqual(NO_TOKEN);
     expect(await service.store.count()).toBe(0);
   });
 
-  it('a token in the query or in the body is none', async () => {
+  it('ignores tokens in the query and in the body', async () => {
     const { token } = service;
     expect(await ask(undefined, `/plants?access_token=${token}`)).toEqual(NO_TOKEN);
     const body = JSON.stringify({ id: 7, name: 'oak', access_token: token });
@@ -67,12 +67,12 @@ describe('an invalid or expired token: 2001', () => {
     ['mistyped', () => `Bearer ${service.token.slice(0, -1)}!`],
     ['in another case', () => `Bearer ${service.token.toUpperCase()}`],
     ['cut short', () => `Bearer ${service.token.slice(0, -1)}`],
-    ['with more behind it', () => `Bearer ${service.token}0`],
-    ['with a second token behind it', () => `Bearer ${service.token} ${service.token}`],
-    ['with a comma behind it', () => `Bearer ${service.token},`],
+    ['with more characters after it', () => `Bearer ${service.token}0`],
+    ['with a second token after it', () => `Bearer ${service.token} ${service.token}`],
+    ['with a comma after it', () => `Bearer ${service.token},`],
     ['in quotes', () => `Bearer "${service.token}"`],
     ['10,000 characters', () => `Bearer ${'x'.repeat(10_000)}`],
-    ['beyond ASCII', () => 'Bearer \u00e9\u00ff'],
+    ['characters outside ASCII', () => 'Bearer \u00e9\u00ff'],
     [
       'its own hash',
       async () => `Bearer ${String((await service.store.rows<{ hash: string }>(HASH))[0]?.hash)}`,
@@ -83,7 +83,7 @@ describe('an invalid or expired token: 2001', () => {
     expect(await service.store.count()).toBe(0);
   });
 
-  it('expired, whether it was used before or not', async () => {
+  it('expired, used before or not', async () => {
     const tokens = service.app.get(TokensService);
     const unused = await tokens.create('unused', 1);
     const used = await tokens.create('used', 300);
@@ -103,23 +103,23 @@ describe('an invalid or expired token: 2001', () => {
 
 const HASH = 'SELECT hash FROM tokens';
 
-describe('a token that holds', () => {
+describe('a valid token', () => {
   it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ', 'Bearer     '])(
-    'behind "%s"',
+    'is accepted after "%s"',
     async (scheme) => {
       const { status, challenge, body } = await ask(`${scheme} ${service.token}`);
       expect({ status, challenge, body }).toEqual({ status: 200, body: { name: 'oak' } });
     },
   );
 
-  it('is known in the store by its SHA-256 alone', async () => {
+  it('is stored as its SHA-256 only', async () => {
     const text = JSON.stringify(await service.store.rows('SELECT name, hash FROM tokens'));
     expect(text).toMatch(/"hash":"[0-9a-f]{64}"/);
     expect(text).not.toContain(service.token);
   });
 });
 
-it('a request with two Authorization headers is refused, whichever of them holds', async () => {
+it('refuses a request with two Authorization headers, even if one is valid', async () => {
   const both = ['Bearer x', `Bearer ${service.token}`];
   const refusal = { status: 400, body: { error: 3002 } };
   expect(await ask(both)).toMatchObject(refusal);

@@ -2,7 +2,7 @@
 import { Logger } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ATTACKS, type NamedToken } from '../support/attacks.js';
+import { ATTACKS, type NamedToken } from './jwt-attacks.js';
 import { Forger, seconds } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
 import { KeyServer } from '../support/key-server.js';
@@ -17,10 +17,10 @@ const INVALID_TOKEN = {
 
 let provider: IdentityProvider;
 let service: Service;
-/** Somebody else's server, which shows the stranger's key. */
+/** The attacker's server. It publishes the attacker's key. */
 let trap: KeyServer;
 let forger: Forger;
-/** What is logged. */
+/** All log messages. */
 const lines: string[] = [];
 beforeAll(async () => {
   provider = await IdentityProvider.start();
@@ -55,19 +55,19 @@ describe.each(Object.entries(ATTACKS))('%s', (_part, tokens) => {
   });
 });
 
-it('no address in a token was asked, and the provider for its keys alone', () => {
+it('requests no address found in a token, and only the keys from the provider', () => {
   expect(trap.asked).toEqual([]);
   const paths = new Set(provider.asked);
   expect(paths).toEqual(new Set(['/.well-known/openid-configuration', '/jwks']));
 });
 
-it('the log says what is wrong with a token, in words of its own', () => {
+it('logs why a token is invalid, without quoting it', () => {
   expect(lines).toContain('a JSON Web Token is invalid: ERR_JWT_CLAIM_VALIDATION_FAILED, aud');
   const line = /^a JSON Web Token is invalid: (ERR_\w+(, [a-z]+)?|its key cannot be used)$/;
   for (const said of new Set(lines)) expect(said).toMatch(line);
 });
 
-it('a token with any one character changed does not hold', async () => {
+it('refuses a token with any one character changed', async () => {
   const token = forger.signed();
   const changes = fc.record({
     at: fc.nat(token.length - 1),
@@ -83,20 +83,20 @@ it('a token with any one character changed does not hold', async () => {
   );
 });
 
-describe('what is no attack holds', () => {
+describe('valid tokens are accepted', () => {
   it.each<NamedToken>([
-    ['a token as it should be', (f) => f.signed()],
-    ['past within the skew of clocks', (f) => f.signed({ exp: seconds(-20) })],
-    ['not yet within the skew of clocks', (f) => f.signed({ nbf: seconds(20) })],
+    ['an ordinary token', (f) => f.signed()],
+    ['expired within the allowed clock skew', (f) => f.signed({ exp: seconds(-20) })],
+    ['not yet valid, within the allowed clock skew', (f) => f.signed({ nbf: seconds(20) })],
     ['one of several audiences', (f) => f.signed({ aud: ['https://other.example', AUDIENCE] })],
-    ['without a key id, where there is one key', (f) => f.signed({}, { kid: undefined })],
+    ['without a key id, when the provider has one key', (f) => f.signed({}, { kid: undefined })],
     ['of the type JWT', (f) => f.signed({}, { typ: 'JWT' })],
     ['of the type application/at+jwt', (f) => f.signed({}, { typ: 'application/at+JWT' })],
     ['of no type', (f) => f.signed({}, { typ: undefined })],
-    ['the scope in scp', (f) => f.signed({ scope: undefined, scp: 'x plants:create' })],
+    ['the scope in the claim scp', (f) => f.signed({ scope: undefined, scp: 'x plants:create' })],
     ['the scope in a list', (f) => f.signed({ scope: undefined, scp: ['x', 'plants:create'] })],
-    ['a holder of 255 characters', (f) => f.signed({ sub: 'x'.repeat(255) })],
-    ['an address in jku, which is not asked', (f) => f.signed({}, { jku: f.trapUrl })],
+    ['a subject of 255 characters', (f) => f.signed({ sub: 'x'.repeat(255) })],
+    ['an address in jku, which is not requested', (f) => f.signed({}, { jku: f.trapUrl })],
   ])('%s', async (_name, token) => {
     expect((await ask(token(forger))).status).toBe(200);
     expect(trap.asked).toEqual([]);
@@ -104,11 +104,11 @@ describe('what is no attack holds', () => {
 
   it.each<[string, object]>([
     ['no scope', { scope: undefined }],
-    ['a longer one', { scope: 'plants:created plants:create:all' }],
-    ['one in another case', { scope: 'Plants:Create' }],
-    ['an object', { scope: { 'plants:create': true } }],
-    ['a list in a text', { scope: 'plants:create,x' }],
-  ])('but %s is not the scope: 403', async (_name, over) => {
+    ['scopes that start like it', { scope: 'plants:created plants:create:all' }],
+    ['the scope in another case', { scope: 'Plants:Create' }],
+    ['an object as scope', { scope: { 'plants:create': true } }],
+    ['a list separated by commas', { scope: 'plants:create,x' }],
+  ])('refuses a token with %s: 403', async (_name, over) => {
     expect((await ask(forger.signed(over))).status).toBe(403);
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { createStore } from '../support/engine.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
-/** A module as an address. */
+/** A module as a data: URL. */
 const moduleOf = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
 
 const RESOLVE = `export function resolve(name, context, next) {
@@ -12,11 +12,11 @@ const RESOLVE = `export function resolve(name, context, next) {
 }`;
 const REGISTER = `import { register } from 'node:module'; register(${JSON.stringify(moduleOf(RESOLVE))});`;
 
-/** Makes a process fail that loads jose. */
+/** Makes a process fail when it loads jose. */
 const WITHOUT_JOSE = { NODE_OPTIONS: `--import=${moduleOf(REGISTER)}` };
 const PROVIDER = { AUTH_ISSUER: 'http://127.0.0.1:9', AUTH_AUDIENCE: 'https://plants.example' };
 
-it('without an identity provider jose is not loaded; with one it is', async () => {
+it('loads jose only with an identity provider', async () => {
   const service = await ServiceProcess.start({ env: WITHOUT_JOSE });
   expect((await service.client().post('{"id":1,"name":"oak"}')).status).toBe(200);
   await service.remove();
@@ -26,7 +26,7 @@ it('without an identity provider jose is not loaded; with one it is', async () =
   await store.remove();
 });
 
-it('the service starts and stops while the identity provider is unavailable', async () => {
+it('starts and stops while the identity provider is unavailable', async () => {
   const service = await ServiceProcess.start({ env: PROVIDER });
   expect((await service.client().post('{"id":1,"name":"oak"}')).status).toBe(200);
   service.signal('SIGTERM');

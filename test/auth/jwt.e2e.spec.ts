@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { bySecret, forge } from '../support/forge.js';
+import { bySecret, forge } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
 import type { Received } from '../support/received.js';
 import { Service } from '../support/service.js';
@@ -30,7 +30,7 @@ function post(token: string, to = service): Promise<Received> {
   });
 }
 
-/** Sends it until it is answered with a status. */
+/** Sends a plant with a token until the answer has this status. */
 async function postUntil(status: number, token: string, to = service): Promise<Received> {
   for (;;) {
     const answer = await post(token, to);
@@ -39,7 +39,7 @@ async function postUntil(status: number, token: string, to = service): Promise<R
   }
 }
 
-it('a token of the identity provider holds, again and again', async () => {
+it('accepts a token of the identity provider, repeatedly', async () => {
   const token = await provider.token();
   for (let time = 0; time < 3; time++) {
     expect(await post(token)).toMatchObject({ status: 200, body: { name: 'oak' } });
@@ -47,11 +47,11 @@ it('a token of the identity provider holds, again and again', async () => {
   expect(await service.store.count()).toBe(1);
 });
 
-it("the service's own tokens hold beside it, and are never asked for a scope", async () => {
+it("accepts the service's own tokens as well, without a scope", async () => {
   expect((await post(service.token)).status).toBe(200);
 });
 
-it.each(['plants:water', ''])('with the scope "%s" it answers 403', async (scope) => {
+it.each(['plants:water', ''])('refuses the scope "%s": 403', async (scope) => {
   const token = await provider.token(scope);
   for (let time = 0; time < 2; time++) {
     expect(await post(token)).toMatchObject({
@@ -65,11 +65,11 @@ it.each(['plants:water', ''])('with the scope "%s" it answers 403', async (scope
   }
 });
 
-it('one of several scopes will do', async () => {
+it('accepts a token with several scopes', async () => {
   expect((await post(await provider.token('plants:water plants:create'))).status).toBe(200);
 });
 
-it('is refused without an identity provider, as any other token is', async () => {
+it('refuses a JSON Web Token when no identity provider is configured', async () => {
   const alone = await Service.start();
   expect(await post(await provider.token(), alone)).toMatchObject({
     status: 401,
@@ -78,9 +78,9 @@ it('is refused without an identity provider, as any other token is', async () =>
   await alone.stop();
 });
 
-it('is read again once it has expired, even if it was used before', async () => {
+it('refuses a token that has expired since its last use', async () => {
   const claims = { iss: provider.issuer, aud: AUDIENCE, sub: 'x', scope: 'plants:create' };
-  // Within the skew of clocks that is allowed for, and with time for a slow machine to use it first.
+  // Within the allowed clock skew, and late enough for a slow machine to use it first.
   const exp = Math.floor(Date.now() / 1000) - 20;
   const token = await provider.key().sign({ ...claims, exp });
   expect((await post(token)).status).toBe(200);
@@ -88,7 +88,7 @@ it('is read again once it has expired, even if it was used before', async () => 
 });
 
 describe('the provider', () => {
-  it('is unavailable: known keys go on working, for tokens not seen before too', async () => {
+  it('is unavailable: known keys keep working, for new tokens too', async () => {
     const seen = await provider.token();
     const unseen = await provider.token();
     expect((await post(seen)).status).toBe(200);
@@ -98,7 +98,7 @@ describe('the provider', () => {
     await provider.listen();
   });
 
-  it('has a new key: it is found, and the old one no longer holds', async () => {
+  it('has a new key: the service finds it and refuses the old one', async () => {
     const old = await provider.token();
     expect((await post(old)).status).toBe(200);
     await provider.rotate('second');
@@ -106,7 +106,7 @@ describe('the provider', () => {
     expect(await post(old)).toMatchObject({ status: 401, body: { error: 2001 } });
   });
 
-  it('is unavailable from the start: 503 until it comes, but not for the service’s own tokens', async () => {
+  it('is unavailable from the start: 503 until it is up, except for the service’s own tokens', async () => {
     const token = await provider.token();
     await provider.stop();
     const early = await Service.start(provider.env);
@@ -117,7 +117,7 @@ describe('the provider', () => {
     });
     expect((await post(early.token, early)).status).toBe(200);
     expect((await post('no.json.web', early)).status).toBe(401);
-    // No key would make it good: there is nothing to wait for.
+    // No key would make this token valid, so the service need not wait for one.
     expect((await post(forge({ alg: 'HS256' }, {}, bySecret('')), early)).status).toBe(401);
     await provider.listen();
     expect((await postUntil(200, token, early)).status).toBe(200);
@@ -125,7 +125,7 @@ describe('the provider', () => {
   });
 });
 
-it('every algorithm with a private key will do, and each key has its own', async () => {
+it('accepts every asymmetric algorithm, each with its own key only', async () => {
   const all = await IdentityProvider.start(...ALGORITHMS);
   const ready = await Service.start(all.env);
   const exp = Math.floor(Date.now() / 1000) + 60;
@@ -135,7 +135,7 @@ it('every algorithm with a private key will do, and each key has its own', async
     expect([alg, (await post(token, ready)).status]).toEqual([alg, 200]);
     const [first, second] = ALGORITHMS.filter((other) => other !== alg);
     for (const kid of [first, second, undefined]) {
-      // RS256 and RS512, say, fit one another's keys, but for the algorithm that the key set names.
+      // RS256 and RS512 could use each other's keys; the key set names the algorithm of each.
       const other = await all.key(alg).sign(claims, { kid: kid as string });
       const fits = kid === undefined;
       expect([alg, kid, (await post(other, ready)).status]).toEqual([alg, kid, fits ? 200 : 401]);

@@ -21,8 +21,8 @@ afterAll(async () => {
   await temporary.remove();
 });
 
-// What writes to SQLite at once are processes: test/cli/cli.e2e has them.
-it('of creates at once, each on a connection of its own, one succeeds', async () => {
+// On SQLite only processes write concurrently: see test/cli/cli.e2e.
+it('concurrent creates of one name on separate connections: one succeeds', async () => {
   const created = await Promise.allSettled(['a', 'a', 'a', 'a'].map((name) => tokens.create(name)));
   expect(created.map(({ status }) => status).sort()).toEqual([
     'fulfilled',
@@ -32,7 +32,7 @@ it('of creates at once, each on a connection of its own, one succeeds', async ()
   ]);
 });
 
-it('a revoke beside a rotation has the new token, too', async () => {
+it('a revoke during a rotation revokes the new token too', async () => {
   for (let i = 0; i < 10; i++) {
     const name = `b${i}`;
     await tokens.create(name);
@@ -42,7 +42,7 @@ it('a revoke beside a rotation has the new token, too', async () => {
     ]);
     expect(revoked.status).toBe('fulfilled');
     const last = (await tokens.list()).findLast((token) => token.name === name);
-    // Rotated first, both are revoked; revoked first, there was nothing to rotate.
+    // Either both tokens are revoked, or the revoke came first and the rotation found no token.
     expect(last?.revokedAt).not.toBeNull();
   }
 });

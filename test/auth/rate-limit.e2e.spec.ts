@@ -4,7 +4,7 @@ import { TokensService } from '../../src/auth/tokens.service.js';
 import { Client } from '../support/client.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 
 let service: Service;
 afterEach(() => service.stop());
@@ -20,7 +20,7 @@ it('is off by default', async () => {
 });
 
 describe('RATE_LIMIT=5/h', () => {
-  it('lets each token have so many requests, good ones and bad ones, and tells what is left', async () => {
+  it('counts the requests of each token, valid or not, and reports how many remain', async () => {
     service = await Service.start({ RATE_LIMIT: '5/h' });
     const other = new Client(service.port, await service.app.get(TokensService).create('other'));
     const bodies = [body, '', body, '{', body, body, ''];
@@ -36,14 +36,14 @@ describe('RATE_LIMIT=5/h', () => {
       expect(headers['retry-after']).toBe(i < 5 ? undefined : seconds);
     }
     expect(tally(answers.slice(5))).toEqual({ [REFUSED]: 2 });
-    // Who has no token that holds is not counted, and another token has a limit of its own.
+    // Requests without a valid token are not counted, and each token has its own limit.
     const stranger = await service.client.post(body, {});
     expect(stranger.headers).not.toHaveProperty('ratelimit');
     expect((await other.post(body)).headers.ratelimit).toMatch(/r=4/);
     other.close();
   });
 
-  it('refuses before it reads the body', async () => {
+  it('refuses before reading the body', async () => {
     service = await Service.start({ RATE_LIMIT: '1/h' });
     await service.client.post(body);
     const connection = await RawConnection.open(service.port);
@@ -54,7 +54,7 @@ describe('RATE_LIMIT=5/h', () => {
   });
 });
 
-it('RATE_LIMIT=3/s: a refused request goes through after the seconds in Retry-After', async () => {
+it('RATE_LIMIT=3/s: a refused request succeeds after the seconds in Retry-After', async () => {
   service = await Service.start({ RATE_LIMIT: '3/s' });
   const answers = await Promise.all(Array.from({ length: 20 }, () => service.client.post(body)));
   const refused = answers.filter(({ status }) => status === 429);

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { runCli, type Ran } from '../support/cli.js';
-import { runHere } from '../support/cli-in-process.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { Client } from '../support/client.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -27,7 +26,7 @@ async function until(token: string, status: number): Promise<void> {
   while ((await use(token)) !== status) await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
-it('a rotated token works until the overlap is over, its successor from the start', async () => {
+it('a rotated token works until the overlap ends, its successor at once', async () => {
   const old = (await cli('token create nursery')).stdout.trim();
   expect(await use(old)).toBe(200);
   const rotated = await cli('token rotate nursery');
@@ -41,7 +40,7 @@ it('a rotated token works until the overlap is over, its successor from the star
   expect(await use(last)).toBe(200);
 });
 
-it('a token that expires soon is warned of until it is rotated', async () => {
+it('warns about a token that expires soon, until it is rotated', async () => {
   const warning =
     /^warning: orchard \(\d+\) expires [-\d]+ [:\d]+ UTC: run npx plant-store token rotate orchard\n$/;
   await cli('token create orchard --expires 10d');
@@ -58,7 +57,7 @@ it('a token that expires soon is warned of until it is rotated', async () => {
   await cli('token revoke orchard');
 });
 
-it('rotations at once take turns', async () => {
+it('concurrent rotations take turns', async () => {
   await cli('token create grove');
   const ran = await Promise.all(
     [1, 2, 3].map(() => cli('token rotate grove --overlap 0s', runCli)),
@@ -70,13 +69,13 @@ it('rotations at once take turns', async () => {
   expect(statuses.sort()).toEqual([200, 401, 401]);
 });
 
-it('a rotation of a name that no token has fails in one line', async () => {
+it('rotating an unknown name fails with one line', async () => {
   const { code, stdout, stderr } = await cli('token rotate nobody');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^error: no [^\n]*nobody[^\n]*: create one\n$/);
 });
 
-it('a token that is rotated without an overlap stops, as all do that are revoked by their age', async () => {
+it('a token stops when rotated without overlap, and when revoked by its age', async () => {
   const old = (await cli('token create garden')).stdout.trim();
   expect(await use(old)).toBe(200);
   const successor = (await cli('token rotate garden --overlap 0s')).stdout.trim();

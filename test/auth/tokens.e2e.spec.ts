@@ -27,20 +27,20 @@ afterAll(async () => {
 });
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
-/** What is kept of the creation of each plant, in the order of the ids. */
+/** Creator and creation time of each plant, ordered by id. */
 function trail(): Promise<{ id: bigint; token: string; created_at: bigint }[]> {
   return service.store.rows(`
     SELECT plants.id, tokens.name AS token, plants.created_at
     FROM plants JOIN tokens ON plants.created_by = 'token:' || tokens.id ORDER BY plants.id`);
 }
 
-/** A client with a token of its own; the token expires in so many milliseconds, or never. */
+/** A client with its own token. @param lifetime milliseconds; without it the token never expires */
 async function clientOf(name: string, lifetime?: number): Promise<Client> {
   return new Client(service.port, await service.app.get(TokensService).create(name, lifetime));
 }
 
 describe('a plant', () => {
-  it('carries the token that created it, and when', async () => {
+  it('records the token that created it, and the time', async () => {
     const before = Date.now();
     const clients = [service.client, other, other, service.client];
     await Promise.all(clients.map((client, i) => client.create({ id: BigInt(i), name: 'oak' })));
@@ -53,7 +53,7 @@ describe('a plant', () => {
     }
   });
 
-  it('keeps its first creator, whoever repeats it or claims its id', async () => {
+  it('keeps its first creator when others repeat it or use its id', async () => {
     await service.client.create({ id: 1n, name: 'oak' });
     const first = await trail();
     expect((await other.create({ id: 1n, name: 'oak' })).status).toBe(200);
@@ -61,7 +61,7 @@ describe('a plant', () => {
     expect(await trail()).toEqual(first);
   });
 
-  it('has one creator where several race, and all are told 200', async () => {
+  it('has one creator when several race, and all get 200', async () => {
     const race = Array.from({ length: 100 }, (_, i) =>
       (i % 2 === 0 ? service.client : other).create({ id: 1n, name: 'oak', tag: 't' }),
     );
@@ -70,7 +70,7 @@ describe('a plant', () => {
     expect(await trail()).toHaveLength(1);
   });
 
-  it('keeps no other creator than its own beside one that the store refuses', async () => {
+  it('keeps its own creator when the store refuses another plant of the group', async () => {
     await service.store.refuse('bad');
     const clients = Array.from({ length: 60 }, (_, i) => (i % 3 === 0 ? other : service.client));
     const named = (i: number) => (i === 7 ? 'bad' : 'good');
@@ -82,7 +82,7 @@ describe('a plant', () => {
 });
 
 describe('the last use of a token', () => {
-  it('is in the store once the service has ended, at the latest; none of one never used', async () => {
+  it('is stored by the time the service has stopped; an unused token has none', async () => {
     const ending = await Service.start();
     await ending.app.get(TokensService).create('unused');
     await ending.client.post('{"id":1,"name":"oak"}');
@@ -105,8 +105,8 @@ describe('the last use of a token', () => {
   });
 });
 
-describe('a token stops working', () => {
-  /** Milliseconds within which a revoked token does so on every process (README, "Tokens"). */
+describe('a token', () => {
+  /** Milliseconds within which a revoked token stops working on every process (README, "Tokens"). */
   const DEADLINE = 5_000;
   const REVOKED = { status: 401, body: { error: 2001, message: 'invalid or expired token' } };
   const ask = (client: Client) => client.post('{"id":1,"name":"oak"}');
@@ -119,7 +119,7 @@ describe('a token stops working', () => {
     });
   }
 
-  /** Uses a token until the deadline, which must not make the service believe in it for longer. */
+  /** Uses a token until the deadline. Use must not prolong it. */
   async function use(client: Client): Promise<number[]> {
     const statuses: number[] = [];
     for (let waited = 0; waited < DEADLINE; waited += 250) {
@@ -130,7 +130,7 @@ describe('a token stops working', () => {
   }
   afterEach(() => void jest.restoreAllMocks());
 
-  it('that another process has revoked, however much it is used', async () => {
+  it('stops working once another process has revoked it, even in constant use', async () => {
     const revoked = await clientOf('revoked');
     expect((await ask(revoked)).status).toBe(200);
     await revoke('revoked');
@@ -139,13 +139,13 @@ describe('a token stops working', () => {
     revoked.close();
   });
 
-  it('revoked or expired, and stays so, even where the wall clock is set back meanwhile', async () => {
+  it('stays revoked or expired when the wall clock is set back', async () => {
     const [revoked, brief] = [await clientOf('revoked'), await clientOf('brief', 1_500)];
     for (const client of [revoked, brief]) expect((await ask(client)).status).toBe(200);
     while ((await ask(brief)).status === 200) await sleep(100);
     const clock = Date.now.bind(Date);
     let steps = 0;
-    // An hour back each time that anyone looks at it.
+    // Each reading of the clock is an hour earlier.
     jest.spyOn(Date, 'now').mockImplementation(() => clock() - 3_600_000 * ++steps);
     await revoke('revoked');
     const [, statuses] = await Promise.all([use(revoked), use(brief)]);

@@ -17,7 +17,7 @@ beforeAll(async () => {
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   });
   page = await browser.newPage({ viewport: { width: 1100, height: 1000 } });
-  // A script, a style or a picture that the page's own security policy refuses is told here.
+  // Reports scripts, styles and pictures that the page's own security policy refuses.
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
   });
@@ -38,7 +38,7 @@ async function authorize(token: string): Promise<void> {
   await page.locator('.modal-ux .btn-done').click();
 }
 
-/** Sends the operation's plant, or another one; what the page shows of the answer. */
+/** Sends the example plant, or another one. Returns what the page shows of the answer. */
 async function tryOut(plant?: string): Promise<string> {
   const tryIt = page.getByRole('button', { name: 'Try it out' });
   const execute = page.getByRole('button', { name: 'Execute' });
@@ -57,7 +57,7 @@ async function tryOut(plant?: string): Promise<string> {
 const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
 const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
 
-it('shows the operation at once, fits a phone with its dialog, and follows the system into the dark', async () => {
+it("shows the operation at once, fits a phone, and follows the system's dark mode", async () => {
   await page.locator('.opblock.is-open .headers').first().waitFor();
   expect(await background()).toBe('rgb(250, 250, 250)');
   await page.emulateMedia({ colorScheme: 'dark' });
@@ -78,7 +78,7 @@ const reload = () => page.reload({ waitUntil: 'networkidle' });
 const onDisk = () => page.evaluate('JSON.stringify([localStorage, document.cookie])');
 
 it('lets a developer authorize, reload, send a plant, and see the answer and a refusal', async () => {
-  // As it stands in the header, which is what people copy.
+  // With the scheme, as people copy it from the header.
   await authorize(`Bearer ${service.token} `);
   await reload();
   expect(await tryOut()).toContain('"name": "Common alder"');
@@ -89,7 +89,7 @@ it('lets a developer authorize, reload, send a plant, and see the answer and a r
   expect(await onDisk()).toBe('[{},""]');
 });
 
-it('forgets the token at Logout, for the next reload too', async () => {
+it('forgets the token at Logout, also after a reload', async () => {
   await page.getByRole('button', { name: 'Authorize' }).click();
   await page.getByRole('button', { name: 'Remove authorization' }).click();
   await page.locator('.modal-ux .btn-done').click();
@@ -97,7 +97,7 @@ it('forgets the token at Logout, for the next reload too', async () => {
   expect(await tryOut()).toContain('"error": 2000');
 });
 
-it('shows the refusal of a token that is none', async () => {
+it('shows the refusal of an invalid token', async () => {
   await authorize('plant_x');
   await expect(tryOut()).resolves.toContain('"error": 2001');
 });
@@ -109,7 +109,7 @@ it('sends plants to the host that the page came from, whatever its name', async 
 });
 
 it('loads nothing that the browser complains about', () => {
-  // Chromium tells of every answer that is no success.
+  // Chromium reports every answer other than success.
   const refusals = /^Failed to load resource: the server responded with a status of 40[01] /;
   expect(complaints.filter((complaint) => !refusals.test(complaint))).toEqual([]);
 });

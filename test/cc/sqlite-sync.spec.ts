@@ -1,8 +1,10 @@
 /** @engine sqlite */
-import { readFileSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli } from '../support/cli.js';
-import { FailingSync } from '../support/failing-sync.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
@@ -10,27 +12,60 @@ import { SqliteStore } from '../support/sqlite-store.js';
 const EX_IOERR = 74;
 const OAK = { id: 1n, name: 'oak' };
 
+const SOURCE = fileURLToPath(new URL('./failing-sync.c', import.meta.url));
+
+/** Makes a sync of one file fail in processes started with its `env`. Linux only. */
+class FailingSync {
+  readonly env: Readonly<Record<string, string>>;
+  private readonly flag: string;
+
+  /**
+   * @param folder where the library is compiled to
+   * @param file what the path of the file ends with
+   */
+  constructor(folder: string, file: string) {
+    const library = join(folder, 'failing-sync.so');
+    this.flag = join(folder, 'fail-sync');
+    try {
+      execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE]);
+    } catch (cause) {
+      throw new Error('this test needs a C compiler, cc (Debian: apt-get install gcc)', { cause });
+    }
+    this.env = { LD_PRELOAD: library, FAIL_SYNC_OF: file, FAIL_SYNC_WHILE: this.flag };
+  }
+
+  /** Makes the next sync fail, and only that one. */
+  arm(): void {
+    writeFileSync(this.flag, '');
+  }
+
+  /** Whether the failure is still to come. */
+  get isArmed(): boolean {
+    return existsSync(this.flag);
+  }
+}
+
 let store: SqliteStore;
 beforeEach(() => {
   store = new SqliteStore();
 });
 afterEach(() => store.remove());
 
-/** Starts the service on a disk of which a sync of that file can fail. */
+/** Starts the service on a disk where a sync of that file can fail. */
 async function startOn(file: string, env: Record<string, string> = {}) {
   const disk = new FailingSync(store.folder, file);
   const service = await ServiceProcess.start({ store, env: { ...disk.env, ...env } });
   return { disk, service };
 }
 
-/** Sends a plant; false where that got no 200, for which a broken connection will do. */
+/** Sends a plant. Returns whether it got a 200; a broken connection counts as no. */
 async function isStored(service: ServiceProcess, plant: { id: bigint; name: string }) {
   const answer = service.client().create(plant);
   return answer.then(({ status }) => status === 200).catch(() => false);
 }
 
-describe('a failed sync ends the process, without a close, and the next start recovers', () => {
-  it('of a commit: exit 74, no 200, a line that says so', async () => {
+describe('a failed sync ends the process without closing the store, and the next start recovers', () => {
+  it('of a commit: exit 74, no 200, one line in the log', async () => {
     const { disk, service } = await startOn('-wal');
     expect(await isStored(service, OAK)).toBe(true);
     const file = readFileSync(store.path);
@@ -43,7 +78,7 @@ describe('a failed sync ends the process, without a close, and the next start re
       'the sync of a commit failed (SQLITE_IOERR_FSYNC): ' +
         'the process ends, and the next start recovers the store from its log',
     );
-    // Nothing was written back on the way out.
+    // The process wrote nothing back before it exited.
     expect(readFileSync(store.path).equals(file)).toBe(true);
     expect(statSync(`${store.path}-wal`).size).toBeGreaterThanOrEqual(log);
 
@@ -53,7 +88,7 @@ describe('a failed sync ends the process, without a close, and the next start re
     expect(await store.plant(1n)).toMatchObject(OAK);
   });
 
-  it('of the file, when the log is written back: exit 74, and the log stays', async () => {
+  it('of the database file at a checkpoint: exit 74, and the log stays', async () => {
     const { disk, service } = await startOn('store.sqlite', { BODY_LIMIT: '1mb' });
     const client = service.client(1);
     const name = 'x'.repeat(1_000_000);
@@ -77,7 +112,7 @@ describe('a failed sync ends the process, without a close, and the next start re
     expect(await store.rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   });
 
-  it('of a start: it is refused with a line, and the next one goes on', async () => {
+  it('of a start: it fails with one line, and the next start succeeds', async () => {
     const { disk, service } = await startOn('-wal');
     expect(await isStored(service, OAK)).toBe(true);
     await service.kill();

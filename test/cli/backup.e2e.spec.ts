@@ -5,12 +5,24 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { cli, contentOf, fillWith, makeToken, PLANTS, put } from '../support/backups.js';
+import {
+  cli,
+  contentOf,
+  file,
+  fillWith,
+  makeStores,
+  makeToken,
+  PLANTS,
+  put,
+  source,
+  target,
+} from './backups.js';
 import { ENGINE } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
-import { file, source, target } from '../support/two-stores.js';
+
+makeStores();
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 const DIGEST = 'sha256 [0-9a-f]{64}';
@@ -18,7 +30,7 @@ const DIGEST = 'sha256 [0-9a-f]{64}';
 const report = (plants: number, tokens: number) =>
   new RegExp(`^plants: ${plants}, ${DIGEST}\ntokens: ${tokens}, ${DIGEST}\n$`);
 
-/** A store of the test's own in what a backup has made. */
+/** The file of a backup as a store. */
 function storeOf(backup: string): SqliteStore {
   const store = new SqliteStore();
   const { path } = store;
@@ -59,7 +71,7 @@ describe('backup and restore', () => {
     });
     expect(JSON.parse((await cli(target, `restore ${file} --json`)).stdout)).toEqual(counted);
 
-    // The next token has a number of its own.
+    // The next token gets a new number.
     const id = `SELECT CAST(id AS bigint) AS id FROM tokens WHERE name = 'next'`;
     await makeToken(target, 'next');
     expect(await target.rows(id)).toEqual([{ id: 4n }]);
@@ -73,7 +85,7 @@ describe('backup and restore', () => {
     await service.remove();
   });
 
-  it('go on where no one reads what they say, and leave nothing beside the file', async () => {
+  it('continue when nobody reads their output, and leave nothing but the file', async () => {
     await source.execute(fillWith(1_000));
     const child = spawn(process.execPath, [CLI, 'backup', file], {
       cwd: source.folder,
@@ -85,7 +97,7 @@ describe('backup and restore', () => {
     expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
   });
 
-  it('of an empty store is empty', async () => {
+  it('of an empty store are empty', async () => {
     for (const line of [`backup ${file}`, `restore ${file}`, `restore ${file}`]) {
       expect(await cli(target, line)).toMatchObject({
         code: 0,
@@ -94,7 +106,7 @@ describe('backup and restore', () => {
     }
   });
 
-  it('holds one moment of a service that writes, for its owner alone', async () => {
+  it('hold one moment of a running service, readable by the owner only', async () => {
     const service = await ServiceProcess.start({ store: target });
     const client = service.client();
     let [stored, isOver] = [0n, false];
@@ -168,7 +180,7 @@ describe('a store that is not empty', () => {
   });
 });
 
-it('a store that is not there is not made', async () => {
+it('restore does not create a missing store', async () => {
   await cli(source, `backup ${file}`);
   const missing = join(source.folder, 'missing', 'store.sqlite');
   if (ENGINE === 'sqlite') Object.assign(target, { url: `sqlite:${missing}` });

@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli, type Ran } from '../support/cli.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { VARIABLES, VERSION } from '../../src/config/config.js';
 import { read } from '../support/published.js';
-import { runHere } from '../support/cli-in-process.js';
 
 let cwd: string;
 beforeEach(() => {
@@ -43,7 +42,7 @@ describe('help', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
-  it('names the exit codes that docs/operating.md has for commands', async () => {
+  it('lists the exit codes of docs/operating.md', async () => {
     const { stdout } = await run('--help');
     const codes = /Exit codes:\n((?: {2}\d+ .*\n)+)/.exec(stdout)?.[1] ?? '';
     const rows = read('docs/operating.md').matchAll(/^\| (\d+) +\|[^|]*\| +([^| ].*?) +\|$/gm);
@@ -56,11 +55,11 @@ describe('help', () => {
     expect(documented).toEqual(expect.arrayContaining(listed));
   });
 
-  it('tells the version', async () => {
+  it('prints the version', async () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   });
 
-  it('can be run as a program of its own, by any name, whatever Node.js is found first', async () => {
+  it('runs as a program under any name, whichever Node.js is first in PATH', async () => {
     const program = resolve('bin/plant-store');
     symlinkSync(program, join(cwd, 'plants'));
     writeFileSync(join(cwd, 'node'), '#!/bin/sh\nexit 9\n', { mode: 0o755 });
@@ -70,7 +69,7 @@ describe('help', () => {
   });
 
   it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(
-    'a process of %s ends as the command does in this one',
+    '%s ends the same in its own process as in this one',
     async (line) => {
       expect(await runCli(line.split(' '), { cwd })).toEqual(await run(line));
     },
@@ -83,16 +82,24 @@ describe('a variable of a command', () => {
     const { code, stderr } = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching('no valid token') });
     writeFileSync(join(cwd, 'token'), 'plant_x\n');
-    // Now it has a token, and comes so far as to look for the plants.
+    // With a token it gets as far as opening the file.
     const ran = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
     expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
   });
 
   it.each([
-    ['the command line wins over a file', '--token plant_y', { PLANT_STORE_TOKEN_FILE: 'bad' }],
-    ['the command line wins over a variable', '--token plant_y', { PLANT_STORE_TOKEN: 'not one' }],
     [
-      'a file wins over an empty variable',
+      'has lower priority as a file than the command line',
+      '--token plant_y',
+      { PLANT_STORE_TOKEN_FILE: 'bad' },
+    ],
+    [
+      'has lower priority than the command line',
+      '--token plant_y',
+      { PLANT_STORE_TOKEN: 'not one' },
+    ],
+    [
+      'may be empty when a file is given',
       '',
       { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' },
     ],
@@ -100,11 +107,11 @@ describe('a variable of a command', () => {
     writeFileSync(join(cwd, 'bad'), 'not a token\n');
     writeFileSync(join(cwd, 'good'), 'plant_x\n');
     const ran = await run(`import x ${options}`.trim(), env);
-    // It has a token, and comes so far as to look for the plants.
+    // With a token it gets as far as opening the file.
     expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
   });
 
-  it('that is no secret has no such file', async () => {
+  it('has no file variant unless it is a secret', async () => {
     const env = { PLANT_STORE_URL_FILE: 'none', PLANT_STORE_TOKEN: 'plant_x' };
     const ran = await run('import x', env);
     expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
@@ -169,7 +176,7 @@ describe('bad usage', () => {
 });
 
 describe('a bad configuration or store', () => {
-  it.each(['migrate', 'token list'])('fails %s in one line', async (line) => {
+  it.each(['migrate', 'token list'])('makes %s fail with one line', async (line) => {
     const bad = await run(line, { PORT: 'x', LOG_LEVEL: 'loud' });
     expect(bad).toMatchObject({ code: 78, stdout: '' });
     expect(bad.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; LOG_LEVEL [^\n]*\n$/);
@@ -180,7 +187,7 @@ describe('a bad configuration or store', () => {
 });
 
 describe('config', () => {
-  /** The rows of its table, by the variable. */
+  /** The rows of the printed table, by variable. */
   function rowsOf({ stdout }: Ran): Record<string, string[]> {
     const rows = stdout.split('\n').slice(1, -1);
     return Object.fromEntries(
@@ -191,7 +198,7 @@ describe('config', () => {
     );
   }
 
-  it('prints every variable, its value and where it comes from, and no secret', async () => {
+  it('prints every variable, its value and its source, but no secret', async () => {
     writeFileSync(join(cwd, '.env'), 'PORT=4000\nHOST=::1\nBODY_LIMIT=\nPGUSER=plants\n');
     writeFileSync(join(cwd, 'headers'), 'authorization=Bearer%20hunter22\n');
     const ran = await run('config', {
@@ -215,7 +222,7 @@ describe('config', () => {
     });
   });
 
-  it('exits with 78 where it is invalid, and shows each value that is no secret, and its source', async () => {
+  it('exits with 78 if invalid, and shows each bad value and its source unless secret', async () => {
     writeFileSync(join(cwd, '.env'), 'NODE_ENV=staging\n');
     const bad = { PORT: 'many', PUBLIC_URL: 'https://u:hunter22@h' };
     const ran = await run('config', bad);
@@ -237,7 +244,7 @@ describe('config', () => {
     expect(ran.stdout + ran.stderr + json.stdout).not.toContain('hunter22');
   });
 
-  it('looks into the files of TLS', async () => {
+  it('checks the TLS files', async () => {
     const { code, stderr } = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
     expect(code).toBe(78);
     expect(stderr).toContain('TLS_CERT_FILE must name a file that can be read (ENOENT)');
@@ -257,7 +264,7 @@ describe('config', () => {
     },
   );
 
-  it('exits with 78 without the file that is to be read', async () => {
+  it('exits with 78 if the given file is missing', async () => {
     const { code, stderr } = await run('config --env-file none');
     expect({ code, stderr }).toEqual({
       code: 78,

@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isSecret, newSecret } from '../../src/auth/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeStore } from '../../src/config/describe.js';
-import { runCli, type Ran } from '../support/cli.js';
-import { runHere } from '../support/cli-in-process.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { Service } from '../support/service.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
@@ -20,15 +19,15 @@ afterEach(() => store.remove());
 
 const run = (line: string, input = ''): Promise<Ran> =>
   runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url }, input });
-/** In a process of its own. */
+/** Runs a command in its own process. */
 const start = (line: string, url = store.url): Promise<Ran> =>
   runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url } });
-/** The line on stderr that says which store it is, without a password. */
+/** The line on stderr that names the store, without a password. */
 const says = (): unknown =>
   `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeStore(store.url)}\n`;
 const ONE_LINE = /^error: [^\n]+\n$/;
 
-it('commands that make the store, or write to it, at once take turns', async () => {
+it('concurrent commands take turns to create the store and to write to it', async () => {
   const names = ['a', 'b', 'c', 'd'];
   for (const line of ['migrate --quiet', 'token create --quiet']) {
     const ran = await Promise.all(
@@ -76,7 +75,7 @@ describe('token', () => {
     });
   });
 
-  it('is verified by its secret on the standard input', async () => {
+  it('is verified by its secret on stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();
     for (const text of [secret, `Bearer ${secret}`]) {
@@ -98,21 +97,21 @@ describe('token', () => {
     expect(none).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
   });
 
-  it('is verified without waiting for the end of the input', async () => {
+  it('is verified without waiting for the end of stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout;
     const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'token', 'verify'], {
       cwd: store.folder,
       env: { PATH: process.env.PATH, DATABASE_URL: store.url },
     });
-    // What reads stderr has left: no reason to end.
+    // The reader of stderr has gone; the command continues.
     child.stderr.destroy();
     child.stdin.write(secret);
     expect(await once(child, 'exit')).toEqual([0, null]);
     child.stdin.destroy();
   });
 
-  it('is JSON, on request', async () => {
+  it('is printed as JSON with --json', async () => {
     const json = async (line: string) =>
       JSON.parse((await run(`${line} --json`)).stdout) as unknown;
     expect(await json('migrate')).toEqual({ ran: [expect.any(String)] });
@@ -129,7 +128,7 @@ describe('token', () => {
     expect(await json('token list')).toEqual(both);
   });
 
-  it('opens a service that runs', async () => {
+  it('is valid at once on a running service', async () => {
     const service = await Service.start();
     try {
       const { stdout } = await start('token create other', service.store.url);
@@ -143,7 +142,7 @@ describe('token', () => {
 });
 
 describe('migrate', () => {
-  it('says what it ran, or that there was nothing to run', async () => {
+  it('lists the migrations that it ran, or says that there were none', async () => {
     const first = await run('migrate');
     expect(first).toMatchObject({ code: 0, stderr: says() });
     expect(first.stdout).toMatch(/^(ran \w+\d{13}\n)+$/);
@@ -151,16 +150,16 @@ describe('migrate', () => {
   });
 });
 
-describe('a store that is not there', () => {
+describe('a missing store', () => {
   it.each(['token list', 'token create x', 'token revoke x', 'token rotate x'])(
-    'is not made by %s, which says so in one line',
+    'is not created by %s, which fails with one line',
     async (line) => {
       const { code, stdout, stderr } = await run(`${line} --quiet`);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(ONE_LINE);
       expect(stderr).toMatch(/(no file|schema is not up to date).*npx plant-store migrate/);
       expect(readdirSync(store.folder)).toEqual([]);
-      // Nor in a database that is there, or in a file.
+      // Nor are its tables created in a file or database that exists.
       await run('migrate');
       await store.execute('DROP TABLE migrations');
       const foreign = await run(`${line} --quiet`);

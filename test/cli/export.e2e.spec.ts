@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { cli, createSource, createTarget, fillWith, PLANTS, put } from '../support/backups.js';
-import { runHere } from '../support/cli-in-process.js';
+import { cli, createSource, createTarget, fillWith, PLANTS, put } from './backups.js';
+import { runHere } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
 import { Service } from '../support/service.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.remove());
 
-/** Puts what a SQLite store has into the store under test. */
+/** Copies a SQLite store into the store under test. */
 async function restore(fill: (source: SqliteStore) => Promise<unknown>): Promise<void> {
   const source = await createSource();
   await fill(source);
@@ -36,7 +36,7 @@ function start(...args: string[]) {
   return spawn(process.execPath, [CLI, 'export', '--quiet', ...args], { cwd: store.folder, env });
 }
 
-/** Sets how many milliseconds a transaction may take, where the engine has a limit; to those who connect now. */
+/** Limits the milliseconds of a transaction for new connections, if the engine has such a limit. */
 async function limitTransactions(limit: string): Promise<void> {
   if (ENGINE === 'sqlite') return;
   await store.execute(
@@ -44,7 +44,7 @@ async function limitTransactions(limit: string): Promise<void> {
   );
 }
 
-/** What import is given for a plant. */
+/** The line of a plant in a file to import. */
 const lineOf = ({ id, ...rest }: { id: bigint; name: string; tag: string | null }): string => {
   const { name, tag } = rest;
   const others = JSON.stringify(tag === null ? { name } : { name, tag });
@@ -52,7 +52,7 @@ const lineOf = ({ id, ...rest }: { id: bigint; name: string; tag: string | null 
 };
 
 describe('export', () => {
-  it('writes every plant in the order of the ids, digit by digit', async () => {
+  it('writes every plant ordered by id, with every digit', async () => {
     await restore((source) => {
       put(source, PLANTS);
       return Promise.resolve();
@@ -63,7 +63,7 @@ describe('export', () => {
     expect((await cli(store, 'export -')).stdout).toBe(stdout);
   });
 
-  it('adds who created a plant, and when, where that is known', async () => {
+  it('adds creator and creation time if known', async () => {
     for (const [columns, row] of [
       ['id, name, created_by, created_at', "1, 'a', 'jwt:\"b\"', 1763700000001"],
       ['id, name, tag', "2, 'a', 'b'"],
@@ -76,7 +76,7 @@ describe('export', () => {
     );
   });
 
-  it('of a store, imported into another one, is the same bytes', async () => {
+  it('imported into another store, exports the same bytes again', async () => {
     await restore(async (source) => {
       put(
         source,
@@ -101,7 +101,7 @@ describe('export', () => {
     await service.stop();
   });
 
-  it('is of one moment, however long its reader takes', async () => {
+  it('holds one moment, however slow its reader', async () => {
     await restore((source) => source.execute(fillWith(50_000)));
     const before = (await cli(store, 'export')).stdout;
     await limitTransactions('= 300');
@@ -115,7 +115,7 @@ describe('export', () => {
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
   });
 
-  it('ends with its reader, in one line', async () => {
+  it('ends with one line when its reader has gone', async () => {
     await restore((source) => source.execute(fillWith(50_000)));
     const child = start();
     const stderr = text(child.stderr);
@@ -126,8 +126,8 @@ describe('export', () => {
   });
 });
 
-describe('the file of an export', () => {
-  it('takes the place of another one at once, and a link stays one', async () => {
+describe('the output file of an export', () => {
+  it('replaces an existing file atomically, and a link stays a link', async () => {
     await store.execute("INSERT INTO plants (id, name) VALUES (1, 'a')");
     writeFileSync(join(store.folder, 'plants.ndjson'), 'old');
     symlinkSync('plants.ndjson', join(store.folder, 'link'));
@@ -135,7 +135,7 @@ describe('the file of an export', () => {
     expect(readFileSync(join(store.folder, 'plants.ndjson'), 'utf8')).toBe('{"id":1,"name":"a"}\n');
   });
 
-  it('takes the place of what a killed process of the same number has left', async () => {
+  it('replaces the leftovers of a killed process with the same pid', async () => {
     writeFileSync(join(store.folder, `plants.ndjson.${process.pid}.partial`), 'old');
     expect(await cli(store, 'export plants.ndjson')).toMatchObject({ code: 0, stderr: '' });
     const left = readdirSync(store.folder).filter((name) => name.startsWith('plants'));
@@ -155,7 +155,7 @@ describe('the file of an export', () => {
     expect(readFileSync(join(store.folder, 'used'), 'utf8')).toBe('x');
   });
 
-  it('that a signal ends is not there', async () => {
+  it('does not exist after a signal ended the export', async () => {
     await restore((source) => source.execute(fillWith(100_000)));
     const child = start('plants.ndjson');
     while (!readdirSync(store.folder).some((name) => name.endsWith('.partial'))) await sleep(1);

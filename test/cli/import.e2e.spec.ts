@@ -8,8 +8,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
-import { runCli, type Ran } from '../support/cli.js';
-import { runHere } from '../support/cli-in-process.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { Proxy } from '../support/proxy.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -19,7 +18,7 @@ const BEYOND = 2n ** 53n;
 const NOTHING =
   '0 plants are stored (sent 0, refused 0); interrupted after line 0; importing again is safe';
 
-/** A line of NDJSON for each of so many plants, whose ids no double tells apart. */
+/** NDJSON of `count` plants. Their ids are equal as doubles. */
 function plants(count: number): string {
   const ids = Array.from({ length: count }, (_, i) => BEYOND + BigInt(i));
   return ids.map((id) => `{"id": ${id}, "name": "plant ${id}", "tag": "木"}\n`).join('');
@@ -39,7 +38,7 @@ function importing(input: string, args: string[] = [], port = service.port): Pro
 }
 
 describe('import', () => {
-  it('stores the plants of a file with every digit, and none of them twice', async () => {
+  it('stores the plants of a file with every digit, each once', async () => {
     const file = join(service.store.folder, 'plants.ndjson');
     writeFileSync(file, plants(630));
     const url = `http://127.0.0.1:${service.port}/`;
@@ -59,7 +58,7 @@ describe('import', () => {
     }
   });
 
-  it('tells the line and the reason of every refused plant', async () => {
+  it('reports line and reason of every refused plant', async () => {
     const lines = ['{"id":1,"name":"Alder"}', '', 'nope', '{"id":1e99,"name":"x"}', '{"id":2}'];
     const { code, stdout, stderr } = await importing(lines.join('\n'), ['--rejects', 'r.ndjson']);
     expect({ code, stdout }).toEqual({
@@ -80,7 +79,7 @@ describe('import', () => {
     ]);
   });
 
-  it('sums up in JSON, on request', async () => {
+  it('prints its summary as JSON with --json', async () => {
     const { code, stdout } = await importing('{"id":1,"name":"Alder"}\nnope\n', ['--json']);
     expect({ code, sum: JSON.parse(stdout) as unknown }).toEqual({
       code: 1,
@@ -88,7 +87,7 @@ describe('import', () => {
     });
   });
 
-  it('lists all refused plants where no file takes them, else the first', async () => {
+  it('lists all refused plants, or only the first ones if a file takes them', async () => {
     const refused = '{nope\n'.repeat(30);
     expect((await importing(refused)).stderr.trimEnd().split('\n')).toHaveLength(30);
     const { stderr } = await importing(refused, ['--rejects', 'r.ndjson']);
@@ -99,7 +98,7 @@ describe('import', () => {
     expect(rejects.trimEnd().split('\n')).toHaveLength(30);
   });
 
-  it('stops where the file for refused plants is full', async () => {
+  it('stops when the file for refused plants is full', async () => {
     const { code, stdout, stderr } = await importing('{nope\n{"id":1}\n', [
       '--rejects',
       '/dev/full',
@@ -111,7 +110,7 @@ describe('import', () => {
     expect(stderr).toContain('error: stopped: ENOSPC');
   });
 
-  it.each(['input.ndjson', 'link', '-'])('never overwrites what it imports: %s', async (file) => {
+  it.each(['input.ndjson', 'link', '-'])('never overwrites its input: %s', async (file) => {
     const { folder } = service.store;
     const input = join(folder, 'input.ndjson');
     writeFileSync(input, plants(3));
@@ -126,7 +125,7 @@ describe('import', () => {
     expect(readFileSync(input, 'utf8')).toBe(plants(3));
   });
 
-  it('stops at once where the token is not valid', async () => {
+  it('stops at once if the token is invalid', async () => {
     expect(await importing(plants(500), ['--token', 'plant_x'])).toEqual({
       code: 1,
       stdout: `${NOTHING}\n`,
@@ -137,15 +136,15 @@ describe('import', () => {
   it.each([
     ['nofile', /^error: nofile: no such file or directory\n$/],
     ['.', /^error: \. is a folder\n$/],
-  ])('fails in one line on the file %s', async (file, message) => {
+  ])('fails with one line on the file %s', async (file, message) => {
     const args = ['import', file, '--token', 'x'];
     const { code, stderr } = await runHere(args, { cwd: service.store.folder });
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });
 
-  it('sends again what a broken connection left without an answer', async () => {
-    // Each connection breaks after some answers, a few requests on their way.
+  it('retries plants that a broken connection left unanswered', async () => {
+    // Each connection breaks after some answers, with requests in flight.
     const proxy = await Proxy.start(service.port, 5);
     try {
       const { code, stdout } = await importing(plants(1_000), [], proxy.port);
@@ -160,7 +159,7 @@ describe('import', () => {
     }
   });
 
-  it('says how far it came where the service stays unavailable', async () => {
+  it('reports its progress when the service stays unavailable', async () => {
     const proxy = await Proxy.start(service.port, 1);
     await proxy.stop();
     const { code, stdout, stderr } = await importing(plants(100), ['--tries', '2'], proxy.port);
@@ -185,7 +184,7 @@ describe('import', () => {
     ['SIGHUP', [], `${SUM}; interrupted after line 300; importing again is safe`],
     ['SIGTERM', ['--json'], '{"complete":false,"answeredLines":300,"stored":300,"refused":0}'],
   ] as const)(
-    'says at a %s where it was interrupted, and ends by it %j',
+    'reports at a %s how far it got, and ends by that signal %j',
     async (signal, options, sum) => {
       const env = {
         PLANT_STORE_URL: `http://127.0.0.1:${service.port}`,
@@ -202,7 +201,7 @@ describe('import', () => {
       );
       const ended = once(child, 'close');
       const written = Promise.all([text(child.stdout), text(child.stderr)]);
-      // The pipe stays open: the import waits for a line when the signal comes.
+      // The pipe stays open, so the import waits for a line when the signal arrives.
       child.stdin.write(plants(300));
       while ((await store.count()) < 300) await sleep(20);
       child.kill(signal);
@@ -224,7 +223,7 @@ describe('import over TLS', () => {
   it.each([
     ['https', 'certificate not trusted: see NODE_EXTRA_CA_CERTS'],
     ['http', 'the service speaks HTTPS: give --url https://…'],
-  ])('says of %s at once what is wrong', async (scheme, reason) => {
+  ])('reports at once what is wrong with %s', async (scheme, reason) => {
     const url = `${scheme}://127.0.0.1:${tls.port}`;
     expect(await importing(plants(100), ['--url', url])).toEqual({
       code: 1,
@@ -233,7 +232,7 @@ describe('import over TLS', () => {
     });
   });
 
-  it('says at once that a service speaks no TLS', async () => {
+  it('reports at once that the service does not use TLS', async () => {
     const url = `https://127.0.0.1:${service.port}`;
     expect(await importing(plants(100), ['--url', url])).toMatchObject({
       code: 1,
@@ -242,7 +241,7 @@ describe('import over TLS', () => {
   });
 });
 
-it('an import outlives a service that is killed and started again', async () => {
+it('an import survives a restart of a killed service', async () => {
   const first = await ServiceProcess.start();
   const { store, token, port } = first;
   const env = { PLANT_STORE_URL: `http://127.0.0.1:${port}`, PLANT_STORE_TOKEN: token };

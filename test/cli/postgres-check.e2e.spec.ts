@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { cli } from '../support/backups.js';
+import { cli } from './backups.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -29,7 +29,7 @@ const passed = (more = '') => ({
   stderr: '',
 });
 
-/** Changes whether PostgreSQL writes to the index of the plants. */
+/** Switches PostgreSQL's writes to the index of the plants on or off. */
 const setReady = (ready: boolean): Promise<void> =>
   store.execute(`UPDATE pg_index SET indisready = ${ready} WHERE indrelid = 'plants'::regclass`);
 
@@ -41,14 +41,14 @@ const failed = (message: RegExp) => ({
   ),
 });
 
-it('a store passes beside its service, its indexes where amcheck is there', async () => {
+it('a store passes while its service runs, its indexes too if amcheck is installed', async () => {
   expect(await cli(store, 'check')).toEqual(passed(UNCHECKED));
   await store.execute('CREATE SCHEMA "a b"; CREATE EXTENSION amcheck SCHEMA "a b"');
   expect(await cli(store, 'check')).toEqual(passed());
   expect(JSON.parse((await cli(store, 'check --json')).stdout)).toMatchObject({ indexes: true });
 });
 
-it('a plant that its index lacks is damage', async () => {
+it('reports a plant that is missing in its index', async () => {
   await setReady(false);
   await store.execute("INSERT INTO plants (id, name) VALUES (2, 'lost')");
   await setReady(true);
@@ -56,7 +56,7 @@ it('a plant that its index lacks is damage', async () => {
   await store.execute("DELETE FROM plants WHERE name = 'lost'");
 });
 
-it('a bit flipped in a file of the server is damage', async () => {
+it('reports a flipped bit in a file of the server', async () => {
   type Path = { path: string };
   const [row] = await store.rows<Path>("SELECT pg_relation_filepath('plants') AS path");
   await server.stop();

@@ -11,9 +11,21 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { cli, contentOf, fillWith, makeToken, PLANTS, put } from '../support/backups.js';
+import {
+  cli,
+  contentOf,
+  file,
+  fillWith,
+  makeStores,
+  makeToken,
+  PLANTS,
+  put,
+  source,
+  target,
+} from './backups.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
-import { file, source, target } from '../support/two-stores.js';
+
+makeStores();
 
 async function change(sql: string): Promise<void> {
   await source.execute(`${sql}; PRAGMA journal_mode = DELETE`);
@@ -30,11 +42,11 @@ async function backUpOne(): Promise<void> {
   await cli(source, `backup ${file}`);
 }
 
-/** Backs up a plant and a token, and flips a bit of the backup where these bytes are. */
+/** Backs up a plant and a token, and flips a bit of the backup at these bytes. */
 async function flipBit(of: string): Promise<void> {
   await backUpOne();
   const bytes = readFileSync(file);
-  // The last place: a name stands in the schema, too.
+  // The last occurrence: the schema contains names too.
   const at = bytes.lastIndexOf(of);
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
   writeFileSync(file, bytes);
@@ -98,7 +110,7 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
     },
     "plants: the row of id 'x' has a value of a wrong type",
   ],
-])('a backup that is %s is refused in one line', async (_what, spoil, message) => {
+])('refuses a backup that is %s with one line', async (_what, spoil, message) => {
   await spoil();
   const before = await contentOf(target);
   const { code, stdout, stderr } = await cli(target, `restore ${file}`);
@@ -110,13 +122,13 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   expect(verified).toEqual({ code, stdout, stderr });
 });
 
-it('a backup with any bit flipped holds the same, or is refused', async () => {
+it('refuses a backup with any bit flipped, or restores the same content', async () => {
   put(source, PLANTS.slice(0, 7));
   await source.execute(fillWith(50));
   await makeToken(source, 'nursery');
   await cli(source, `backup ${file}`);
   const intact = readFileSync(file);
-  // By their places: a bit makes another letter of a column's name in the schema, which SQLite takes for the same.
+  // By position: SQLite takes a column name in the schema in another case for the same.
   const valuesOf = async (store: SqliteStore) =>
     (await contentOf(store)).map((rows) => (rows as object[]).map(Object.values));
   const content = await valuesOf(source);
@@ -138,8 +150,8 @@ it('a backup with any bit flipped holds the same, or is refused', async () => {
   expect(verdicts).toEqual(new Set([0, 1]));
 });
 
-it('a backup never takes the place of the store', async () => {
-  // Nothing beside the file tells then that it is one.
+it('backup never replaces the store', async () => {
+  // No file beside it shows then that it is a store.
   await source.execute('PRAGMA journal_mode = DELETE');
   const before = await contentOf(source);
   symlinkSync(source.path, join(source.folder, 'link'));

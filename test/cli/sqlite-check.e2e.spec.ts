@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { cli, createSource, fillWith } from '../support/backups.js';
+import { cli, createSource, fillWith } from './backups.js';
 import { runCli } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.remove());
 
-it('a store without damage passes, and nothing is made or changed', async () => {
+it('an undamaged store passes, and nothing is created or changed', async () => {
   await store.execute(fillWith(1_000));
   const look = () => {
     const files = readdirSync(dirname(store.path));
@@ -33,7 +33,7 @@ it('a store without damage passes, and nothing is made or changed', async () => 
   expect(JSON.parse(stdout)).toEqual(all);
 });
 
-it('a store passes beside the service that runs on it', async () => {
+it('a store passes while its service runs', async () => {
   const service = await ServiceProcess.start();
   const { folder, url } = service.store;
   const client = service.client();
@@ -55,7 +55,7 @@ it.each([
   ['a name of bytes', "(4, x'6e', NULL)", 'plants: the row of id 4 has'],
   ['a tag with U+0000', "(4, 'n', 'a' || char(0))", 'plants: the row of id 4 has'],
   ['a name that is not UTF-8', "(4, CAST(x'6eff' AS TEXT), NULL)", 'plants: the text of id 4 is'],
-])('%s is damage, which no copy leaves out', async (_what, row, message) => {
+])('reports %s as damage, and backup refuses it', async (_what, row, message) => {
   await store.execute(`${fillWith(100)}; INSERT INTO plants (id, name, tag) VALUES ${row}`);
   const { code, stdout, stderr } = await cli(store, 'check');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -72,7 +72,7 @@ it.each([
   ['the header', 0],
   ['a page', 4_096 * 20],
   ["a page's table of cells", 4_096 * 20 + 8],
-])('a bit flipped in %s is damage', async (_where, offset) => {
+])('reports a flipped bit in %s', async (_where, offset) => {
   await store.execute(fillWith(5_000));
   const bytes = readFileSync(store.path);
   bytes.writeUInt8(bytes.readUInt8(offset) ^ 0x10, offset);

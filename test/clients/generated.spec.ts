@@ -22,7 +22,7 @@ afterAll(async () => {
   await service.remove();
 });
 
-/** Runs a recipe's lines in its folder, each by a shell, with this Node.js; what the last one prints. */
+/** Runs the lines of a recipe in its folder, each in a shell, with this Node.js. Returns the last one's output. */
 async function follow(lines: readonly string[], cwd: string): Promise<string> {
   const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
   const BASE_URL = `http://127.0.0.1:${service.port}`;
@@ -36,7 +36,7 @@ async function follow(lines: readonly string[], cwd: string): Promise<string> {
 }
 
 it.each(Object.entries(CLIENTS))(
-  '%s: the greatest int64 arrives exactly, and a refusal is typed',
+  '%s: sends the greatest int64 exactly, and has a typed error',
   async (name, lines) => {
     const folder = join(root, name);
     cpSync(join(SOURCES, name), folder, { recursive: true });

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { parseDuration } from '../../src/config/parsers.js';
-import { deployedConfig, IMAGE_ENV, longestStop } from '../support/deployed-config.js';
+import { deployedConfig, IMAGE_ENV, longestStop } from '../support/deployment.js';
 import { read } from '../support/published.js';
 
 interface Service {
@@ -27,12 +27,12 @@ describe('compose.yaml', () => {
   const service = COMPOSE.services['plant-store'];
   const config = deployedConfig({ ...IMAGE_ENV, ...service.environment });
 
-  it('publishes the port of the service, and not the one for management', () => {
+  it('publishes the port of the service, but not of management', () => {
     expect(service.ports).toEqual([`127.0.0.1:3000:${config.port}`]);
     expect(config.publicUrl).toBe('http://127.0.0.1:3000');
   });
 
-  it('gives the service the time that it may take to stop', () => {
+  it('gives the service enough time to stop', () => {
     expect(parseDuration(service.stop_grace_period ?? '')).toBeGreaterThan(longestStop(config));
   });
 
@@ -61,39 +61,39 @@ describe('compose.yaml', () => {
   describe.each(SERVICES)('%s', (_name, { image, ports = [], secrets = [], volumes = [] }) => {
     it('has an image of one version', () => expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/));
 
-    it('is reached from this machine alone', () => {
+    it('is reachable from this machine only', () => {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
     });
 
-    it('mounts what is there', () => {
+    it('mounts files and volumes that exist', () => {
       for (const [source = ''] of volumes.map((volume) => volume.split(':'))) {
         if (source.startsWith('./')) expect(existsSync(source)).toBe(true);
         else expect(COMPOSE.volumes).toHaveProperty(source);
       }
     });
 
-    it('has secrets in files that git does not take', () => {
+    it('has secrets in files that git ignores', () => {
       for (const name of secrets) expect(COMPOSE.secrets[name]?.file).toBe(`./secrets/${name}`);
       expect(read('.gitignore').split('\n')).toContain('secrets/');
     });
   });
 
+  it.each(SERVICES)('%s writes only where it must, and gains no privileges', (_name, made) => {
+    expect(made).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      restart: 'unless-stopped',
+    });
+  });
+
   it.each(SERVICES)(
-    '%s can write nowhere but where it must, and gains no rights',
-    (_name, made) => {
-      expect(made).toMatchObject({
-        read_only: true,
-        cap_drop: ['ALL'],
-        security_opt: ['no-new-privileges:true'],
-        restart: 'unless-stopped',
-      });
+    '%s starts after its dependencies are healthy',
+    (_name, { depends_on = {} }) => {
+      for (const [needed, how] of Object.entries(depends_on)) {
+        expect(how).toEqual({ condition: 'service_healthy' });
+        expect(COMPOSE.services[needed]).toHaveProperty('healthcheck');
+      }
     },
   );
-
-  it.each(SERVICES)('%s starts after what it needs is healthy', (_name, { depends_on = {} }) => {
-    for (const [needed, how] of Object.entries(depends_on)) {
-      expect(how).toEqual({ condition: 'service_healthy' });
-      expect(COMPOSE.services[needed]).toHaveProperty('healthcheck');
-    }
-  });
 });

@@ -21,6 +21,6 @@ function packagesOf(path: string): string[] {
     .filter((name) => name !== '' && !isBuiltin(name));
 }
 
-it.each(SOURCES)('src/%s imports nothing that production has not', (path) => {
+it.each(SOURCES)('src/%s imports production dependencies only', (path) => {
   expect(packagesOf(path).filter((name) => !(name in dependencies))).toEqual([]);
 });

@@ -5,8 +5,14 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deployedConfig, IMAGE_ENV } from '../support/deployed-config.js';
-import { argumentsOf, pairsOf, stagesOf, textsOf } from '../support/dockerfile.js';
+import {
+  argumentsOf,
+  deployedConfig,
+  IMAGE_ENV,
+  pairsOf,
+  stagesOf,
+  textsOf,
+} from '../support/deployment.js';
 import { read } from '../support/published.js';
 
 const STAGES = stagesOf(read('Dockerfile'));
@@ -24,13 +30,13 @@ describe('the image', () => {
   const config = deployedConfig(IMAGE_ENV);
 
   it('starts the service as npm start does, under an init', () => {
-    // npm's shell makes room for the service; there is none here.
+    // `exec` replaces npm's shell; the image has no shell to replace.
     const command = argumentsOf(textsOf(FINAL, 'CMD')[0]).join(' ');
     expect(`npm run -s build && exec ${command}`).toBe(MANIFEST.scripts.start);
     expect(argumentsOf(textsOf(FINAL, 'ENTRYPOINT')[0])).toEqual(['tini', '--']);
   });
 
-  it('is in production, reached from outside, and names its ports', () => {
+  it('runs in production mode, listens on all addresses, and declares its ports', () => {
     expect(config).toMatchObject({ production: true, host: '0.0.0.0', managementHost: '0.0.0.0' });
     expect(textsOf(FINAL, 'EXPOSE')).toEqual([`${config.port} ${config.managementPort}`]);
   });
@@ -42,13 +48,13 @@ describe('the image', () => {
     expect(IMAGE_ENV).not.toHaveProperty('DATABASE_URL');
   });
 
-  it('runs as a user who is not root, by number, to the end', () => {
+  it('runs as a numeric user other than root, and nothing is run as root after that', () => {
     expect(textsOf(FINAL, 'USER')).toEqual([expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/)]);
     const user = FINAL.findIndex(({ name }) => name === 'USER');
     expect(FINAL.slice(user).map(({ name }) => name)).not.toContain('RUN');
   });
 
-  it('says what it is', () => {
+  it('has labels with its name, licence and version', () => {
     const { VERSION } = pairsOf(textsOf(FINAL, 'ARG'));
     expect(VERSION).toBe(MANIFEST.version);
     expect(pairsOf(textsOf(FINAL, 'LABEL'))).toMatchObject({
@@ -59,7 +65,7 @@ describe('the image', () => {
     });
   });
 
-  it('has the Node.js that the package brings along, and production dependencies alone', () => {
+  it('has the Node.js of package.json, and production dependencies only', () => {
     const bases = STAGES.flatMap((stage) => textsOf(stage, 'FROM')).map(
       (text) => text.split(' ')[0],
     );
@@ -80,7 +86,7 @@ describe('the image', () => {
     .filter((text) => !text.startsWith('--from='))
     .flatMap((text) => text.split(' ').slice(0, -1));
 
-  it.each(context)('%s is there, and let through by .dockerignore', (path) => {
+  it.each(context)('%s exists, and .dockerignore lets it through', (path) => {
     expect(existsSync(new URL(`../../${path}`, import.meta.url))).toBe(true);
     expect(read('.dockerignore').split('\n')).toContain(`!${path.replace('./', '')}`);
   });
@@ -112,13 +118,13 @@ describe('the health check of the image', () => {
   it.each([
     [200, 0],
     [503, 1],
-  ])('takes %i of /livez for %i', async (answer, code) => {
+  ])('takes status %i of /livez for exit code %i', async (answer, code) => {
     status = answer;
     expect(await check((server.address() as AddressInfo).port)).toBe(code);
   });
 
-  it('takes no answer for 1', async () => {
-    // Port 1 (tcpmux) is nobody's.
+  it('takes no answer for exit code 1', async () => {
+    // Nothing listens on port 1 (tcpmux).
     expect(await check(1)).toBe(1);
   });
 });

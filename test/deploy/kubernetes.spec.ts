@@ -1,9 +1,71 @@
 /** @engine sqlite */
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { deployedConfig, IMAGE_ENV, longestStop, variablesOf } from '../support/deployed-config.js';
-import { stagesOf, textsOf } from '../support/dockerfile.js';
-import { KUBERNETES, manifest, manifests, podOf, selects } from '../support/kubernetes.js';
+import { parse } from 'yaml';
+import {
+  deployedConfig,
+  IMAGE_ENV,
+  longestStop,
+  stagesOf,
+  textsOf,
+  variablesOf,
+} from '../support/deployment.js';
 import { read } from '../support/published.js';
+
+/** The folder of the manifests. */
+const KUBERNETES = 'deploy/kubernetes';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The parts of a pod that the tests read. */
+interface Pod {
+  readonly metadata: { readonly labels: Labels };
+  readonly spec: {
+    readonly terminationGracePeriodSeconds?: number;
+    readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number };
+    readonly containers: readonly [Container];
+    readonly volumes: readonly [{ readonly name: string; readonly secret: unknown }, ...unknown[]];
+  };
+}
+
+interface VolumeMount {
+  readonly name: string;
+  readonly mountPath: string;
+}
+
+interface Container {
+  readonly args?: readonly string[];
+  readonly env: readonly [{ readonly name: string; readonly value: string }];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts: readonly [VolumeMount, ...VolumeMount[]];
+  readonly [probe: `${string}Probe`]: { readonly httpGet: Readonly<Record<string, string>> };
+}
+
+/** A manifest of the folder, by its path from there. */
+function manifest(path: string): Record<string, unknown> {
+  return parse(read(`${KUBERNETES}/${path}`), { merge: true }) as Record<string, unknown>;
+}
+
+/** The pod that a Deployment, a Job or a CronJob makes. */
+function podOf(path: string): Pod {
+  const spec = manifest(path)['spec'] as {
+    template: Pod;
+    jobTemplate?: { spec: { template: Pod } };
+  };
+  return (spec.jobTemplate?.spec ?? spec).template;
+}
+
+/** The paths of all manifests. */
+function manifests(): string[] {
+  const top = new URL(`../../${KUBERNETES}`, import.meta.url);
+  const names = readdirSync(top, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.yaml'));
+}
+
+/** Whether a selector of a manifest takes a pod. */
+function selects(labels: Labels, pod: Pod): boolean {
+  return Object.entries(labels).every(([name, value]) => pod.metadata.labels[name] === value);
+}
 
 const SERVICE = podOf('service/deployment.yaml');
 const MIGRATE = podOf('migrate/job.yaml');
@@ -52,11 +114,11 @@ describe('the service on Kubernetes', () => {
     ['startupProbe', '/livez'],
     ['livenessProbe', '/livez'],
     ['readinessProbe', '/readyz'],
-  ] as const)('%s asks %s', (probe, path) => {
+  ] as const)('%s requests %s', (probe, path) => {
     expect(CONTAINER[probe]?.httpGet).toEqual({ path, port: 'management' });
   });
 
-  it('has more time to stop than it may take', () => {
+  it('has enough time to stop', () => {
     expect(CONFIG.shutdownDelay).toBeGreaterThan(0);
     const { terminationGracePeriodSeconds: seconds = 30 } = SERVICE.spec;
     expect(seconds * 1_000).toBeGreaterThan(longestStop(CONFIG));
@@ -67,7 +129,7 @@ describe('the service on Kubernetes', () => {
     ['service/service.yaml', 'selector', false],
     ['service/pod-disruption-budget.yaml', 'selector.matchLabels', false],
     ['service/network-policy.yaml', 'podSelector.matchLabels', true],
-  ])('%s selects its pods; those of the Jobs too: %s %s', (path, field, both) => {
+  ])('%s selects the pods of the service by %s; those of the Jobs: %s', (path, field, both) => {
     const names = ['spec', ...field.split('.')];
     const labels = names.reduce<unknown>(
       (value, name) => (value as Record<string, unknown>)[name],
@@ -83,7 +145,7 @@ describe.each([
   ['the Job', MIGRATE],
   ['the CronJob', BACKUP],
 ])('a pod of %s', (_name, { spec }) => {
-  it('runs as the user of the image, may do nothing, and can write nowhere', () => {
+  it('runs as the user of the image, without privileges, on a read-only file system', () => {
     const user = `${spec.securityContext.runAsUser}:${spec.securityContext.runAsGroup}`;
     expect(textsOf(stagesOf(read('Dockerfile')).at(-1) ?? [], 'USER')).toEqual([user]);
     expect(spec).toMatchObject({
@@ -102,7 +164,7 @@ describe.each([
     });
   });
 
-  it('has the address of the store from the Secret, as a file', () => {
+  it('reads the address of the store from the Secret, as a file', () => {
     const { env, volumeMounts } = spec.containers[0];
     const [{ mountPath, name }] = volumeMounts;
     expect(env).toEqual([{ name: 'DATABASE_URL_FILE', value: `${mountPath}/database-url` }]);
@@ -112,7 +174,7 @@ describe.each([
 });
 
 describe('the CronJob', () => {
-  it('makes a backup on its volume, where a command may write', () => {
+  it('writes a backup to its volume', () => {
     const [container] = BACKUP.spec.containers;
     const [, { name, mountPath } = { name: '', mountPath: '' }] = container.volumeMounts;
     expect(container.args?.at(-1)).toContain(`node dist/src/cli.js backup "${mountPath}/plants-`);
@@ -126,7 +188,7 @@ describe('the CronJob', () => {
 });
 
 describe('kustomize', () => {
-  it('has every manifest in a kustomization, and no Secret in any', () => {
+  it('includes every manifest, and no Secret', () => {
     const kustomizations = manifests().filter((path) => path.endsWith('kustomization.yaml'));
     const listed = kustomizations.flatMap((path) => [
       path,

@@ -1,12 +1,12 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { parseDuration } from '../../src/config/parsers.js';
-import { deployedConfig, longestStop, variablesOf } from '../support/deployed-config.js';
+import { deployedConfig, longestStop, variablesOf } from '../support/deployment.js';
 import { read } from '../support/published.js';
 
 type Section = Readonly<Record<string, string | undefined>>;
 
-/** The settings of a unit; of one that is given twice, both values on a line each. */
+/** The settings of a unit. The values of a repeated setting are joined by line ends. */
 function settingsOf(path: string): Section {
   const settings: Record<string, string> = {};
   for (const [, name = '', value = ''] of read(path).matchAll(/^(\w+)=(.*)$/gm)) {
@@ -22,7 +22,7 @@ const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FI
 describe('the systemd unit', () => {
   it('starts the service as npm start does', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
-    // npm's shell makes room for the service; systemd needs none.
+    // `exec` replaces npm's shell; systemd needs no shell.
     const start = scripts.start.replace(
       /^.* exec node /,
       '/opt/plant-store/node_modules/.bin/node ',
@@ -31,18 +31,18 @@ describe('the systemd unit', () => {
     expect(CONFIG.production).toBe(true);
   });
 
-  it('gives it the time that it may take to stop', () => {
+  it('gives the service enough time to stop', () => {
     expect(parseDuration(UNIT['TimeoutStopSec'] ?? '')).toBeGreaterThan(longestStop(CONFIG));
     expect(UNIT).toMatchObject({ KillSignal: 'SIGTERM', KillMode: 'mixed' });
   });
 
-  it('is started once the service says so, and not again on a bad configuration', () => {
-    // systemd-notify is a process of its own, which NotifyAccess=main would not listen to.
+  it('counts as started once the service says so, and is not restarted on a bad configuration', () => {
+    // systemd-notify is its own process; NotifyAccess=main would ignore it.
     expect(UNIT).toMatchObject({ Type: 'notify', NotifyAccess: 'all' });
     expect(UNIT).toMatchObject({ Restart: 'on-failure', RestartPreventExitStatus: '78' });
   });
 
-  it('keeps the default store in its folder, as a user that sysusers makes', () => {
+  it('keeps the default store in its state folder, as the user of its sysusers file', () => {
     expect(UNIT['WorkingDirectory']).toBe(`%S/${UNIT['StateDirectory']}`);
     expect(CONFIG.databaseUrl).toBe('sqlite:./data/plant-store.sqlite');
     expect(read('deploy/systemd/plant-store.sysusers')).toMatch(
@@ -50,7 +50,7 @@ describe('the systemd unit', () => {
     );
   });
 
-  it('reads the file that it comes with', () => {
+  it('reads the environment file of its folder', () => {
     expect(UNIT['EnvironmentFile']).toBe('-/etc/plant-store/plant-store.env');
   });
 
@@ -68,8 +68,8 @@ describe('the systemd unit', () => {
 describe('its drop-in for TLS', () => {
   const drop = settingsOf('deploy/systemd/tls.conf');
 
-  it('names both files, and only with it a reload is a SIGHUP', () => {
-    // The variables of one line, each on its own.
+  it('names both files, and makes a reload a SIGHUP', () => {
+    // The variables of one line, one by one.
     const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
     expect(deployedConfig({ ...FILE, ...env })).toMatchObject({
       tlsCertFile: '/etc/plant-store/tls.crt',
@@ -84,11 +84,11 @@ describe('its drop-in for several processes', () => {
   const drop = settingsOf('deploy/systemd/processes.conf');
   const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
 
-  it('shares the port, and gives each process its own for health and metrics', () => {
+  it('shares the port, and gives each process its own management port', () => {
     expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '946%i' });
   });
 
-  it('is not overruled by the file, which wins over Environment= (systemd.exec)', () => {
+  it('is not overridden by the environment file, which wins over Environment= (systemd.exec)', () => {
     expect(Object.keys(env).filter((name) => name in FILE)).toEqual([]);
   });
 });
@@ -96,7 +96,7 @@ describe('its drop-in for several processes', () => {
 describe('the timer of backups', () => {
   const backup = settingsOf('deploy/systemd/plant-store-backup.service');
 
-  it('starts the unit of its name every night, also after a night without power', () => {
+  it('starts the unit of its name every night, or at the next boot', () => {
     expect(settingsOf('deploy/systemd/plant-store-backup.timer')).toEqual({
       Description: expect.any(String),
       OnCalendar: '03:15',
@@ -105,7 +105,7 @@ describe('the timer of backups', () => {
     });
   });
 
-  it('backs up the very store of the service, as its user', () => {
+  it('backs up the store of the service, as its user', () => {
     for (const name of ['User', 'Group', 'WorkingDirectory', 'EnvironmentFile', 'UMask']) {
       expect([name, backup[name]]).toEqual([name, UNIT[name]]);
     }

@@ -18,7 +18,7 @@ it('every other heading is an earlier release', () => {
   expect(dates).toEqual(dates.toSorted().reverse());
 });
 
-it('the page on installation and upgrade has the folder of that version, and rests on no tag', () => {
+it('the page on installation and upgrade uses the folder of that version, and no tag', () => {
   const page = read('docs/operating.md');
   expect(page).not.toContain('git clone --branch');
   const folders = [...page.matchAll(/plant-store-(\d+\.\d+\.\d+)/g)].map(([, found]) => found);

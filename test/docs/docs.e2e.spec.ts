@@ -1,8 +1,7 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import type { JsonObject } from '../support/json.js';
-import { published, read } from '../support/published.js';
+import { published, read, type JsonObject } from '../support/published.js';
 import { Service } from '../support/service.js';
 
 let service: Service;
@@ -14,7 +13,7 @@ afterAll(() => service.stop());
 const get = (path: string) => service.client.send({ method: 'GET', path, headers: {} });
 
 describe('the document and its UI', () => {
-  it('serves openapi.json; `npm run openapi` writes it again', async () => {
+  it('serves openapi.json as `npm run openapi` writes it', async () => {
     const document = JSON.parse((await get('/openapi.json')).text) as JsonObject;
     expect(document.servers).toMatchObject([{ url: 'http://127.0.0.1:0' }, { url: '/' }]);
     document.servers = published.servers ?? [];
@@ -50,7 +49,7 @@ describe('the document and its UI', () => {
   });
 
   it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
-    '%s: a browser that has it is told so',
+    '%s: answers 304 to a browser that has it',
     async (path) => {
       const get = (headers: Record<string, string>) =>
         service.client.send({ method: 'GET', path, headers });
@@ -67,7 +66,7 @@ describe('the document and its UI', () => {
     },
   );
 
-  it('the page names its files by their version, and all of them are there', async () => {
+  it('the page names its files by version, and all of them exist', async () => {
     for (const [page, base] of [
       ['/docs', '/'],
       ['/docs/', '/docs/'],
@@ -83,7 +82,7 @@ describe('the document and its UI', () => {
   });
 
   it.each(['package.json', 'README.md', 'index.html', 'swagger-ui.js', '..%2fpackage.json'])(
-    'nothing else of Swagger UI is served: %s',
+    'no other file of Swagger UI is served: %s',
     async (name) => {
       const path = `/docs/${name}`;
       const { status } = await service.client.send({ method: 'GET', path, headers: {} });
@@ -91,7 +90,7 @@ describe('the document and its UI', () => {
     },
   );
 
-  it('the bare address is a 404 that leads to them', async () => {
+  it('the bare address answers 404 with links to them', async () => {
     const { status, body } = await get('/');
     expect({ status, body }).toEqual({
       status: 404,
@@ -105,7 +104,7 @@ describe('the document and its UI', () => {
     await proxied.stop();
   });
 
-  it('what is not there under them is a 404 like any other', async () => {
+  it('unknown paths below them answer 404 like any other', async () => {
     const { status, body } = await service.client.send({ method: 'GET', path: '/docs/x' });
     expect({ status, body }).toEqual({
       status: 404,
@@ -120,7 +119,7 @@ describe('DOCS=off', () => {
   afterAll(() => off.stop());
 
   it.each(['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml'])(
-    'there is no %s',
+    'answers %s with 404',
     async (path) => {
       const { status, body } = await off.client.send({ method: 'GET', path });
       expect({ status, body }).toEqual({
@@ -130,7 +129,7 @@ describe('DOCS=off', () => {
     },
   );
 
-  it('plants are taken all the same', async () => {
+  it('POST /plants still works', async () => {
     const { status, body } = await off.client.create({ id: 1n, name: 'oak' });
     expect({ status, body }).toEqual({ status: 200, body: { name: 'oak' } });
   });

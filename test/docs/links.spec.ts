@@ -16,7 +16,7 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-it.each(PAGES)('the links of %s lead to files and headings that are there', (page) => {
+it.each(PAGES)('the links of %s lead to existing files and headings', (page) => {
   const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g);
   for (const [link, path = '', anchor] of links) {
     const target = path === '' ? page : join(dirname(page), path);
@@ -29,7 +29,7 @@ it.each(PAGES)('the links of %s lead to files and headings that are there', (pag
   }
 });
 
-it.each(['python/main.py', 'go/main.go'])('docs/clients.md has the retries of %s', (file) => {
+it.each(['python/main.py', 'go/main.go'])('docs/clients.md shows the retries of %s', (file) => {
   const page = readFileSync('docs/clients.md', 'utf8');
   const source = readFileSync(`test/clients/${file}`, 'utf8');
   const [create = 'none'] = /^(?:def|func) create[^]*?\n(?=\n\n|\nfunc )/m.exec(source) ?? [];

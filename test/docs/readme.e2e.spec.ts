@@ -15,12 +15,12 @@ function blockOf(heading: string): string {
   return /```sh\n([^]*?)```/.exec(section)?.[1] ?? '';
 }
 
-/** What bash prints for commands on a new service: in the checkout, where npx finds them. */
+/** The output of bash for commands on a new service, run in the checkout, where npx finds them. */
 async function paste(commands: string) {
   service = await ServiceProcess.start();
   const text = commands.replaceAll(':3000/', `:${service.port}/`);
   const { url, folder } = service.store;
-  // npx keeps its links: one that another checkout at this path has left may lead nowhere.
+  // npx keeps its links: one from another checkout at this path may be dead.
   const env = { PATH: process.env.PATH, HOME: folder, DATABASE_URL: url };
   return promisify(execFile)('bash', ['-c', text], { env, cwd: resolve('.') });
 }
@@ -28,7 +28,7 @@ async function paste(commands: string) {
 describe("the README's blocks can be pasted twice", () => {
   it('A request', async () => {
     const block = blockOf('A request');
-    // The name of the token has the second in it.
+    // The name of the token contains the current second.
     const { stdout, stderr } = await paste(`${block}\necho\nsleep 1\n${block}`);
     expect(stderr).not.toMatch(/denied|error|not found/i);
     const plant = { name: 'Common alder', tag: 'Alnus glutinosa' };
@@ -37,7 +37,7 @@ describe("the README's blocks can be pasted twice", () => {
 
   it('Tokens', async () => {
     const block = blockOf('Tokens');
-    // That npx finds the command, the other block shows; it takes a second each time.
+    // npx takes a second each time; the other block shows that it finds the command.
     const commands = block.replaceAll('npx plant-store', 'bin/plant-store');
     const { stdout } = await paste(`set -e\n${commands}${commands}`);
     expect(stdout.match(/^plant_\w{38}$/gm)).toHaveLength(4);

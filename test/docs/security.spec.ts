@@ -9,18 +9,18 @@ describe('SECURITY.md', () => {
   const tests = text.match(/`(src|test)\/[\w./-]+`/g) ?? [];
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
-  it('has each of the ten risks, with the tests that show what is done', () => {
+  it('lists each of the ten risks, with tests', () => {
     expect(rows.map((row) => /API\d+/.exec(row)?.[0])).toEqual(
       Array.from({ length: 10 }, (_, i) => `API${i + 1}`),
     );
     for (const row of rows) expect(row).toMatch(/`(src|test)\//);
   });
 
-  it.each([...new Set(tests)])('%s is there', (quoted) => {
+  it.each([...new Set(tests)])('%s exists', (quoted) => {
     expect(existsSync(`${quoted.slice(1, -1)}.spec.ts`)).toBe(true);
   });
 
-  it.each([...new Set(text.match(/(?<=`npm run )[\w:]+/g))])('npm run %s is there', (name) => {
+  it.each([...new Set(text.match(/(?<=`npm run )[\w:]+/g))])('npm run %s exists', (name) => {
     expect(scripts[name]).toBeDefined();
   });
 });

@@ -19,7 +19,7 @@ const TOO_LARGE = {
   body: { error: 1002, message: 'the body is larger than the limit' },
 };
 
-/** A plant whose text has so many bytes. */
+/** A plant whose JSON has `bytes` bytes. */
 function plantOf(bytes: number): string {
   return PLANT + ' '.repeat(bytes - PLANT.length);
 }
@@ -38,7 +38,7 @@ describe('media types', () => {
     'application/json;charset=UTF-8',
     'application/json ; x="y;z"',
     'Application/JSON',
-  ])('%s is taken', async (type) => {
+  ])('%s is accepted', async (type) => {
     expect(await post(PLANT, { 'content-type': type })).toEqual(ACCEPTED);
   });
 
@@ -64,7 +64,7 @@ describe('media types', () => {
     expect(await service.store.plant(8n)).toBeUndefined();
   });
 
-  it('none is refused, with a body and without', async () => {
+  it('a missing one is refused, with and without a body', async () => {
     for (const body of [PLANT, '']) {
       expect(await post(body, {})).toMatchObject({ status: 400, body: { error: 1001 } });
     }
@@ -81,19 +81,19 @@ describe('media types', () => {
     },
   );
 
-  it('content-encoding identity is taken', async () => {
+  it('content-encoding identity is accepted', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'identity' };
     expect(await post(PLANT, headers)).toEqual(ACCEPTED);
   });
 });
 
-describe('the limit of a body', () => {
+describe('the size limit of a body', () => {
   const json = { 'content-type': 'application/json' };
   const chunked = { ...json, 'transfer-encoding': 'chunked' };
   it.each([
     ['with its length', json],
     ['in chunks', chunked],
-  ])('%s: at it 200, one byte over 1002', async (_name, headers) => {
+  ])('%s: 200 at the limit, 1002 one byte above', async (_name, headers) => {
     expect(await post(plantOf(LIMIT), headers)).toEqual(ACCEPTED);
     expect(await post(plantOf(LIMIT + 1), headers)).toEqual(TOO_LARGE);
     expect(await post(plantOf(300 * LIMIT), headers)).toEqual(TOO_LARGE);
@@ -104,7 +104,7 @@ describe('the limit of a body', () => {
     expect(await post(`{"id":1,"name":"${name}"}`, json)).toEqual(TOO_LARGE);
   });
 
-  it('is told before a body with a length is there', async () => {
+  it('refuses a body with a length before it arrives', async () => {
     const connection = await service.connect();
     const headers = { ...service.client.headers, 'content-length': `${LIMIT + 1}` };
     connection.write(requestText(headers));
@@ -112,7 +112,7 @@ describe('the limit of a body', () => {
     connection.close();
   });
 
-  it('is told before the end of a body in chunks', async () => {
+  it('refuses a body in chunks before its end', async () => {
     const connection = await service.connect();
     const { authorization = '' } = service.client.headers;
     connection.write(
@@ -126,7 +126,7 @@ describe('the limit of a body', () => {
 });
 
 describe('a body in pieces', () => {
-  it('is put together, a character that is split among them too', async () => {
+  it('is joined, even when a character is split between pieces', async () => {
     const connection = await service.connect();
     const bytes = Buffer.from(requestText(service.client.headers, '{"id":9,"name":"🌵"}'));
     for (const byte of bytes) {
@@ -138,7 +138,7 @@ describe('a body in pieces', () => {
     connection.close();
   });
 
-  it('that breaks off stores nothing and harms nobody', async () => {
+  it('that ends early stores nothing and affects no other request', async () => {
     const connection = await service.connect();
     const headers = { ...service.client.headers, 'content-length': '100' };
     connection.write(requestText(headers, '{"id":10,"name":"oak"}'));
@@ -149,7 +149,7 @@ describe('a body in pieces', () => {
 });
 
 describe('Expect', () => {
-  it('100-continue is told to go on once the token holds', async () => {
+  it('100-continue is answered with 100 once the token is valid', async () => {
     const connection = await service.connect();
     const length = `${PLANT.length}`;
     const headers = { ...service.client.headers, 'content-length': length };
@@ -163,7 +163,7 @@ describe('Expect', () => {
   it.each([
     ['a body over the limit', { 'content-length': '5000' }, 1002],
     ['another media type', { 'content-length': '5', 'content-type': 'text/plain' }, 1001],
-  ])('100-continue with %s is not told to go on', async (_name, headers, error) => {
+  ])('100-continue with %s is not answered with 100', async (_name, headers, error) => {
     const connection = await service.connect();
     const all = { ...service.client.headers, ...headers, expect: '100-continue' };
     connection.write(requestText(all));
@@ -171,7 +171,7 @@ describe('Expect', () => {
     connection.close();
   });
 
-  it('100-continue on another path or method is not told to go on', async () => {
+  it('100-continue on another path or method is not answered with 100', async () => {
     for (const [method, path, status] of [
       ['POST', '/x', 404],
       ['PUT', '/plants', 405],

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The package's subpath, as it was built. */
+/** The client from its built subpath of the package. */
 describe('plant-store/client', () => {
   it.each([2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 7])(
     'stores the id %s to its last digit',
@@ -24,7 +24,7 @@ describe('plant-store/client', () => {
     },
   );
 
-  it('says so where the service does not speak HTTPS', async () => {
+  it('reports that the service does not use HTTPS', async () => {
     const { token } = service;
     const baseUrl = `https://127.0.0.1:${service.port}`;
     const created = new PlantStoreClient({ baseUrl, token }).createPlant({ id: 1, name: 'Alder' });
@@ -34,12 +34,12 @@ describe('plant-store/client', () => {
     });
   });
 
-  it('says that a token is empty', () => {
+  it('reports an empty token', () => {
     const make = () => new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token: '' });
     expect(make).toThrow('token is empty');
   });
 
-  it('says by type, status and number why a plant is refused, and by which request', async () => {
+  it('reports type, status, number and request id of a refusal', async () => {
     await plants.createPlant({ id: 1, name: 'Alder' });
     const refused = plants.createPlant({ id: 1, name: 'Oak' });
     await expect(refused).rejects.toBeInstanceOf(AnswerError);

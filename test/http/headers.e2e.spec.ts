@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Headers of every answer to a request for JSON; those of the connection left out. */
+/** Headers of every JSON answer, without those of the connection. */
 const EVERY = {
   'content-type': 'application/json',
   'cache-control': 'no-store',
@@ -28,7 +28,7 @@ describe('headers of a JSON answer', () => {
     [404, { path: '/x' }, {}],
     [405, { method: 'PUT' }, { allow: 'POST' }],
   ];
-  it.each(answers)('%i', async (status, request, more) => {
+  it.each(answers)('of status %i', async (status, request, more) => {
     const answer = await service.client.send(request);
     expect(answer.status).toBe(status);
     const {
@@ -59,7 +59,7 @@ const body = '{"id":2,"name":"n"}';
 const ofCors = (headers: object) =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'));
 
-it('by default no page of another origin may call the service', async () => {
+it('by default pages of other origins may not call the service', async () => {
   const preflight = await service.client.send({ method: 'OPTIONS', headers: PREFLIGHT });
   expect(preflight.status).toBe(405);
   expect(ofCors(preflight.headers)).toEqual([]);
@@ -75,7 +75,7 @@ describe('with CORS_ORIGINS', () => {
   });
   afterAll(() => service.stop());
 
-  it('a page of such an origin may', async () => {
+  it('a page of a listed origin may call the service', async () => {
     const { client, port } = service;
     const url = `http://127.0.0.1:${port}/plants`;
     const preflight = await fetch(url, { method: 'OPTIONS', headers: PREFLIGHT });
@@ -103,12 +103,12 @@ describe('with CORS_ORIGINS', () => {
     ['/nope', PREFLIGHT, 404, 3000],
     ['/plants', {}, 405, 3001],
     ['/plants', { origin: ORIGIN }, 405, 3001],
-  ])('OPTIONS %s %j is no preflight of the operation', async (path, headers, status, error) => {
+  ])('OPTIONS %s %j is not a preflight of the operation', async (path, headers, status, error) => {
     const answer = await service.client.send({ method: 'OPTIONS', path, headers });
     expect(answer).toMatchObject({ status, body: { error } });
   });
 
-  it('a page can read a refusal that comes before the route', async () => {
+  it('a page can read an error from before routing', async () => {
     const headers = { ...service.client.headers, origin: ORIGIN };
     const answer = await service.client.send({ path: '/%', headers });
     expect(answer).toMatchObject({ status: 400, body: { error: 3002 } });
@@ -116,7 +116,7 @@ describe('with CORS_ORIGINS', () => {
   });
 
   it.each(['https://elsewhere.example', 'https://garden.example.evil', 'null'])(
-    'a page of %s may not',
+    'a page of %s may not call the service',
     async (origin) => {
       const headers = { ...PREFLIGHT, origin };
       const url = `http://127.0.0.1:${service.port}/plants`;

@@ -18,10 +18,10 @@ import { Service } from '../support/service.js';
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const BUNDLE = '/docs/swagger-ui-bundle.js';
-/** Its open file descriptors. */
+/** The number of open file descriptors of the service. */
 const files = ({ pid }: ServiceProcess) => readdirSync(`/proc/${pid}/fd`).length;
 
-/** The head of a request that says nothing of its length. */
+/** The head of a request without a length. */
 function head(headers: Readonly<Record<string, string>>): string {
   return requestText(headers).replace('content-length: 0\r\n', '');
 }
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-/** The service still takes plants. */
+/** Checks that the service still stores plants. */
 async function expectServing(): Promise<void> {
   expect((await client.create({ id: -1n, name: 'oak' })).status).toBe(200);
 }
@@ -49,7 +49,7 @@ describe('a client that resets its connection', () => {
     ['no HTTP', '\x16\x03\x01\r\n\r\n'],
     ['half a request', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{'],
     ['many requests', GET(BUNDLE).repeat(50)],
-  ])('%s: the service goes on', async (_name, bytes) => {
+  ])('%s: the service keeps serving', async (_name, bytes) => {
     for (const delay of [...range(20), 50]) {
       const { socket } = (await service.connect()).write(bytes);
       await sleep(delay);
@@ -60,7 +60,7 @@ describe('a client that resets its connection', () => {
   });
 });
 
-it('what is no HTTP is refused once, in however many pieces it comes while an answer is due', async () => {
+it('invalid HTTP is refused once, even in many pieces while an answer is due', async () => {
   await expectServing();
   const unlock = await service.store.lock();
   const connection = await service.connect();
@@ -72,11 +72,11 @@ it('what is no HTTP is refused once, in however many pieces it comes while an an
   await unlock();
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
   await connection.closed();
-  // Each refusal would leave listeners behind, of which Node warns.
+  // Repeated refusals would leak listeners, and Node would warn.
   expect(service.output).not.toContain('MaxListeners');
 });
 
-it('answers that nobody reads take neither files nor, when their client is gone, anything', async () => {
+it('unread answers hold no files, and nothing once the client has gone', async () => {
   await expectServing();
   const before = files(service);
   const hoses: RawConnection[] = await Promise.all(range(20).map(() => service.connect()));
@@ -92,7 +92,7 @@ it('answers that nobody reads take neither files nor, when their client is gone,
   await expectServing();
 });
 
-it('of a long pipeline 16 requests are answered, in their order, and the connection ends', async () => {
+it('a long pipeline gets 16 answers in order, and the connection ends', async () => {
   const connection = await service.connect();
   const { headers } = client;
   const all = range(20 * MAX_UNANSWERED);
@@ -104,7 +104,7 @@ it('of a long pipeline 16 requests are answered, in their order, and the connect
   await expect(connection.read()).rejects.toThrow('the connection ended');
 });
 
-it('of one connection 16 requests are served at once, and one that is cut off leaves none behind', async () => {
+it('one connection has at most 16 requests in progress, and none remain after it is cut off', async () => {
   const locked = await Service.start();
   const { exchanges } = locked.app.getHttpAdapter() as unknown as PlantStoreAdapter;
   const unlock = await locked.store.lock();
@@ -124,12 +124,12 @@ it('of one connection 16 requests are served at once, and one that is cut off le
   await locked.stop();
 });
 
-describe('a body in endless chunks of one byte is cut off', () => {
+describe('an endless body in chunks of one byte is cut off', () => {
   it.each([
     ['without a token', 'POST /plants', () => ({})],
     ['with one', 'POST /plants', () => client.headers],
     ['to the docs page', 'GET /docs', () => ({})],
-    ['behind answers that nobody reads', `${GET(BUNDLE).repeat(40)}POST /plants`, () => ({})],
+    ['after answers that are not read', `${GET(BUNDLE).repeat(40)}POST /plants`, () => ({})],
   ])('%s', async (_name, start, headers) => {
     const { socket } = await service.connect();
     socket.pause();
@@ -147,7 +147,7 @@ describe('a body in endless chunks of one byte is cut off', () => {
   });
 });
 
-it('a body in many chunks of a fair size is a body like any other', async () => {
+it('a body in many chunks of a fair size is accepted', async () => {
   const body = `{"id":-9,"name":"n"}${' '.repeat(60_000)}`;
   const pieces = [...body.matchAll(/.{1,256}/g)].map(([piece]) => piece);
   const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('');
@@ -159,7 +159,7 @@ it('a body in many chunks of a fair size is a body like any other', async () => 
   connection.close();
 });
 
-it('without file descriptors left it survives, says so once, and goes on when there are some', async () => {
+it('out of file descriptors: survives, logs it once, and serves again when some are free', async () => {
   await expectServing();
   const room = `--nofile=${files(service) + 10}`;
   execFileSync('prlimit', ['--pid', `${service.pid}`, room]);
@@ -186,7 +186,7 @@ describe('a crowd without tokens', () => {
     ['TCP', '16 docs pages, 2,600 headers each, unread', 500],
     ['TLS', '16 docs pages, 2,600 headers each, unread', 300],
     ['TLS', 'slow handshake', 3_500],
-  ])('over %s: %s: the service goes on, in 400 MiB', async (protocol, kind, connections) => {
+  ])('over %s: %s: the service keeps serving, in 400 MiB', async (protocol, kind, connections) => {
     const isTls = protocol === 'TLS';
     const store = await createStore();
     if (isTls) await issueCertificate(store.folder, 'localhost');

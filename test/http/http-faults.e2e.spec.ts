@@ -13,7 +13,7 @@ afterAll(() => service.stop());
 const POST = 'POST /plants HTTP/1.1\r\n';
 const HOST = 'host: localhost\r\n';
 
-describe('what is no HTTP: 400, an Error body, and the connection is closed', () => {
+describe('invalid HTTP: 400, an Error body, and the connection is closed', () => {
   it.each([
     ['garbage', 'garbage\r\n\r\n'],
     ['bytes', '\0\x01\x02\r\n\r\n'],
@@ -22,9 +22,9 @@ describe('what is no HTTP: 400, an Error body, and the connection is closed', ()
     ['another protocol', `POST /plants FTP/1.1\r\n${HOST}\r\n`],
     ['a blank in the path', `POST /pl ants HTTP/1.1\r\n${HOST}\r\n`],
     ['a header without a name', `${POST}${HOST}: x\r\n\r\n`],
-    ['a blank behind a header name', `${POST}${HOST}content-length : 2\r\n\r\n{}`],
+    ['a space after a header name', `${POST}${HOST}content-length : 2\r\n\r\n{}`],
     ['a header too large', `${POST}${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`],
-    ['a length that is no number', `${POST}${HOST}content-length: x\r\n\r\n`],
+    ['a length that is not a number', `${POST}${HOST}content-length: x\r\n\r\n`],
     ['a negative length', `${POST}${HOST}content-length: -1\r\n\r\n`],
     ['two lengths', `${POST}${HOST}content-length: 2\r\ncontent-length: 3\r\n\r\n{} `],
     [
@@ -53,20 +53,23 @@ describe('what is no HTTP: 400, an Error body, and the connection is closed', ()
   it.each([
     ['bytes', 77n, '\0\0'],
     ['CONNECT', 78n, `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
-  ])('%s behind a whole request: it is stored, and answered 200 alone', async (_, id, bytes) => {
-    const connection = await service.connect();
-    connection.write(requestText(service.client.headers, `{"id":${id},"name":"oak"}`) + bytes);
-    expect(await connection.read()).toMatchObject({
-      status: 200,
-      headers: { connection: 'close' },
-      body: { name: 'oak' },
-    });
-    await connection.closed();
-    expect((await service.store.plant(id))?.name).toBe('oak');
-    await expect(connection.read()).rejects.toThrow('the connection ended');
-  });
+  ])(
+    '%s after a whole request: that request is stored and answered 200, the rest is not',
+    async (_, id, bytes) => {
+      const connection = await service.connect();
+      connection.write(requestText(service.client.headers, `{"id":${id},"name":"oak"}`) + bytes);
+      expect(await connection.read()).toMatchObject({
+        status: 200,
+        headers: { connection: 'close' },
+        body: { name: 'oak' },
+      });
+      await connection.closed();
+      expect((await service.store.plant(id))?.name).toBe('oak');
+      await expect(connection.read()).rejects.toThrow('the connection ended');
+    },
+  );
 
-  it('a chunk that is none, behind a token that holds', async () => {
+  it('a malformed chunk with a valid token: 400', async () => {
     const connection = await service.connect();
     const { authorization = '' } = service.client.headers;
     connection.write(
@@ -90,7 +93,7 @@ describe('Host', () => {
     connection.close();
   });
 
-  it('missing from HTTP/1.0: fine', async () => {
+  it('missing from HTTP/1.0: accepted', async () => {
     const connection = await service.connect();
     const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
     connection.write(text.replace(HOST, '').replace('HTTP/1.1', 'HTTP/1.0'));
@@ -99,7 +102,7 @@ describe('Host', () => {
   });
 });
 
-describe('a header that there must be one of, twice: 400', () => {
+describe('a repeated header that must be single: 400', () => {
   const AUTHORIZATION = 'authorization: Bearer x\r\n';
   it.each([
     ['Host', HOST, HOST],
@@ -148,7 +151,7 @@ it.each(['gzip, chunked', 'x'])(
   },
 );
 
-it('a client that closes its side behind a request has its answer, and the connection ends', async () => {
+it('a client that closes its side after a request gets its answer, and the connection ends', async () => {
   const connection = await service.connect(true);
   connection.write(requestText(service.client.headers, '{"id":5,"name":"oak"}')).socket.end();
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
@@ -176,8 +179,8 @@ it.each([
   connection.close();
 });
 
-it('nothing is read as a request behind one whose upgrade is not taken', async () => {
-  // Node drops what stands behind it in one piece, here the head of the second: its body comes next.
+it('nothing after a refused upgrade is read as a request', async () => {
+  // Node discards what follows in the same piece, here the second head; its body comes next.
   const { headers } = service.client;
   const [first, second] = [300, 301].map((id) => requestText(headers, `{"id":${id},"name":"oak"}`));
   const connection = await service.connect();
@@ -188,7 +191,7 @@ it('nothing is read as a request behind one whose upgrade is not taken', async (
   await connection.closed();
   await expect(connection.read()).rejects.toThrow('the connection ended');
 
-  // Nor where it comes before the answer.
+  // Nor if it arrives before the answer.
   const unlock = await service.store.lock();
   const other = await service.connect();
   other.write(upgrading ?? '');
@@ -218,7 +221,7 @@ it.each([
   'OPTIONS * HTTP/1.1',
   'GET http://[::1 HTTP/1.1',
   'GET http://a:99999/plants HTTP/1.1',
-])('%s has no path of ours: 404', async (start) => {
+])('%s has no known path: 404', async (start) => {
   const connection = await service.connect();
   connection.write(`${start}\r\n${HOST}\r\n`);
   expect(await connection.read({ method: 'GET', path: '*' })).toMatchObject({
@@ -228,7 +231,7 @@ it.each([
   connection.close();
 });
 
-it('requests sent at once on one connection are answered in turn', async () => {
+it('pipelined requests are answered in order', async () => {
   const connection = await service.connect();
   const names = ['a', 'b', 'c', 'd'];
   const { headers } = service.client;
@@ -240,7 +243,7 @@ it('requests sent at once on one connection are answered in turn', async () => {
   connection.close();
 });
 
-it('the service goes on after a client that went away', async () => {
+it('the service keeps serving after a client has gone', async () => {
   for (const bytes of ['', 'POST /pl', requestText(service.client.headers, '{"id":200')]) {
     (await service.connect()).write(bytes).close();
   }

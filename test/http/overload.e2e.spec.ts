@@ -3,11 +3,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_UNANSWERED } from '../../src/http/connection.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
-import type { Received } from '../support/received.js';
+import { tally, type Received } from '../support/received.js';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
 
-/** More than wait in the queue and, on PostgreSQL, in the groups in flight. */
+/** More than the queue and, on PostgreSQL, the groups in flight can hold. */
 const ALL = 3 * MAX_QUEUED;
 const EACH = MAX_UNANSWERED;
 const CONNECTIONS = ALL / EACH;
@@ -17,10 +16,10 @@ const range = (length: number) => Array.from({ length }, (_, i) => i);
 let service: Service;
 let connections: RawConnection[];
 beforeAll(async () => {
-  // What waits its turn on a busy machine is not to be taken for an unavailable store.
+  // A long wait on a busy machine must not count as an unavailable store.
   service = await Service.start({ DATABASE_TIMEOUT: '60s' });
   connections = await Promise.all(range(CONNECTIONS).map(() => service.connect()));
-  // The service takes new connections one by one; an answer shows that it has them all.
+  // The service accepts connections one by one; an answer shows that it has them all.
   await Promise.all(connections.map((connection) => connection.write(post(-1)).read()));
 });
 afterAll(async () => {
@@ -33,7 +32,7 @@ function post(id: number): string {
   return requestText(service.client.headers, `{"id":${id},"name":"n"}`);
 }
 
-/** Sends so many requests at once; the answers, in the order of the ids from 0 on. */
+/** Sends `count` requests at once. Returns the answers, ordered by the ids from 0 on. */
 async function flood(): Promise<Received[]> {
   const all = connections.map(async (connection, c) => {
     connection.write(
@@ -48,7 +47,7 @@ async function flood(): Promise<Received[]> {
   return (await Promise.all(all)).flat();
 }
 
-/** Whether a request is refused before it has sent its body; if not, it waits for it. */
+/** Whether a request is refused before its body is sent; otherwise the service waits for it. */
 async function isRefusedAtOnce(): Promise<boolean> {
   const connection = await service.connect();
   connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
@@ -61,7 +60,7 @@ async function isRefusedAtOnce(): Promise<boolean> {
   return result;
 }
 
-it('past the bound of the queue: 503 with 5002, and nothing is lost', async () => {
+it("beyond the queue's limit: 503 with 5002, and nothing is lost", async () => {
   const unlock = await service.store.lock();
   const answering = flood();
   let probes = 1;
@@ -76,7 +75,7 @@ it('past the bound of the queue: 503 with 5002, and nothing is lost', async () =
   expect((await service.store.plants()).map(({ id }) => id)).toEqual([-1n, ...stored]);
   const refused = answers.filter(({ status }) => status === 503);
   for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  // Few of them have a line of their own in the log; the others are summed up.
+  // A few have their own line in the log; the others are summed up.
   const lines = () => service.log.text.split('POST /plants 503').length - 1;
   const summed = () =>
     [...service.log.text.matchAll(/ error=5002 requests=(\d+)/g)].reduce(
@@ -84,12 +83,12 @@ it('past the bound of the queue: 503 with 5002, and nothing is lost', async () =
       0,
     );
   while (lines() + summed() <= refused.length) await sleep(20);
-  // One that showed that the queue was full is among them; others may have been late to.
+  // The first request that found the queue full is among them; others may have come later.
   expect(lines() + summed()).toBeLessThanOrEqual(refused.length + probes);
   expect(summed()).toBeGreaterThan(lines());
 });
 
-it('what was refused goes through when it is sent again', async () => {
+it('refused requests succeed when sent again', async () => {
   const plants = range(ALL).map((id) => ({ id: BigInt(id), name: 'n' }));
   // The client has fewer connections than the queue has places.
   const answers = await Promise.all(plants.map((plant) => service.client.create(plant)));
@@ -97,7 +96,7 @@ it('what was refused goes through when it is sent again', async () => {
   expect(await service.store.count()).toBe(ALL + 1);
 });
 
-it('past the bound a request is refused before its body is there, and then served again', async () => {
+it('beyond the limit a request is refused before its body arrives; later ones are served', async () => {
   const unlock = await service.store.lock();
   const answering = flood();
   while (!(await isRefusedAtOnce()));
@@ -106,7 +105,7 @@ it('past the bound a request is refused before its body is there, and then serve
   expect((await connection.read()).headers).toMatchObject({ 'retry-after': '1' });
   await unlock();
   await answering;
-  // The body that was refused comes now, and is dropped; the connection goes on.
+  // The refused body arrives now and is dropped; the connection stays open.
   connection.write('{"id":-2,"name":"n"}');
   let status = 0;
   while (status !== 200) ({ status } = await connection.write(post(-3)).read());

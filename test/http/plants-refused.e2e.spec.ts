@@ -16,7 +16,7 @@ const NAME_TEXT = 'name must not contain U+0000 or unpaired surrogates';
 const TAG_TEXT = 'tag must not contain U+0000 or unpaired surrogates';
 const OBJECT = 'the body must be a JSON object';
 
-/** Every message is of the same error: 1003. */
+/** Bodies and the message of each, all with the error 1003. */
 const bodies: [body: string, message: string][] = [
   ['{"name":"oak"}', NO_ID],
   ['{"id":null,"name":"oak"}', INT64],
@@ -79,7 +79,7 @@ describe('a body that does not match the schema', () => {
     ['{}', [NO_ID, NO_NAME]],
     ['{"id":1.5,"tag":null}', [INT64, NO_NAME, TAG]],
     ['{"name":"\\ud800","tag":"\\u0000","id":7}', [NAME_TEXT, TAG_TEXT]],
-  ])('%s: the message names every such field', async (text, reasons) => {
+  ])('%s: the message names every wrong field', async (text, reasons) => {
     const { status, body } = await service.client.post(text);
     const { error, message } = body as { error: number; message: string };
     expect({ status, error }).toEqual({ status: 400, error: 1003 });
@@ -90,37 +90,37 @@ describe('a body that does not match the schema', () => {
 
 describe('a body that is not JSON', () => {
   const plant = '{"id":7,"name":"oak"}';
-  /** And the offset of what is wrong, in bytes; none where it is not UTF-8, or far behind. */
+  /** With the offset of the fault in bytes, unless the text is not UTF-8 or the fault is far in. */
   const notJson: [name: string, body: string | Buffer, at?: number][] = [
     ['empty', '', 0],
-    ['blanks alone', ' \n', 2],
+    ['only blanks', ' \n', 2],
     ['a plant cut short', plant.slice(0, -1), 20],
     ['a plant and more', `${plant}x`, 21],
-    ['a wrong letter behind characters of several bytes', '{"name":"木🌵",x', 18],
+    ['a wrong letter after characters of several bytes', '{"name":"木🌵",x', 18],
     ['a key without its value', '{"id"}', 5],
-    ['a list that is closed as an object', '{"a":[1}', 7],
+    ['a list closed as an object', '{"a":[1}', 7],
     ['two plants', `${plant}\n${plant}`, 22],
-    ['a comma too many', '{"id":7,"name":"oak",}', 21],
+    ['a trailing comma', '{"id":7,"name":"oak",}', 21],
     ['single quotes', "{'id':7,'name':'oak'}", 1],
     ['a comment', `/* plant */${plant}`, 0],
     ['NaN', '{"id":NaN,"name":"oak"}', 6],
     ['a plus sign', '{"id":+7,"name":"oak"}', 6],
     ['a leading zero', '{"id":07,"name":"oak"}', 7],
-    ['no digits behind the point', '{"id":7.,"name":"oak"}', 7],
+    ['no digits after the point', '{"id":7.,"name":"oak"}', 7],
     ['hexadecimal', '{"id":0x7,"name":"oak"}', 7],
     ['a bigint of JavaScript', '{"id":7n,"name":"oak"}', 7],
     ['a raw control character', '{"id":7,"name":"a\nb"}', 15],
     ['a form', 'id=7&name=oak', 0],
     ['a byte order mark (RFC 8259, section 8.1)', `\ufeff${plant}`, 0],
     ['a wrong byte', Buffer.from('{"id":7,"name":"\xff"}', 'latin1')],
-    ['half a character', Buffer.from('{"id":7,"name":"\xc3"}', 'latin1')],
+    ['a truncated character', Buffer.from('{"id":7,"name":"\xc3"}', 'latin1')],
     ['an overlong slash', Buffer.from('{"id":7,"name":"\xc0\xaf"}', 'latin1')],
     ['a surrogate in UTF-8', Buffer.from('{"id":7,"name":"\xed\xa0\x80"}', 'latin1')],
     ['a wrong byte in another field', Buffer.from('{"id":7,"name":"a","x":"\xff"}', 'latin1')],
     ['UTF-16', Buffer.from(plant, 'utf16le'), 1],
     ['60,000 brackets', '['.repeat(60_000)],
   ];
-  // A third parameter of its own would be taken for Jest's callback.
+  // Jest would take a third named parameter for its callback.
   it.each(notJson)('%s', async (_name, text, ...[at]) => {
     const { status, body } = await service.client.post(text);
     const where = at === undefined ? '' : ` at byte ${at} of ${Buffer.byteLength(text)}`;

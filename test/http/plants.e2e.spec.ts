@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Leaves no plant to the next tests. */
+/** Removes all plants after each test. */
 const empty = () => service.store.execute('DELETE FROM plants');
 
 describe('POST /plants keeps the id to its last digit', () => {
@@ -40,7 +40,7 @@ describe('POST /plants keeps the id to its last digit', () => {
     ['-9223372036854775808', -9223372036854775808n],
   ];
   it.each(texts)('%s', async (literal, id) => {
-    // One name for all: some of the literals are the same id.
+    // All have the same name, as some literals are the same id.
     const { status, body } = await service.client.post(`{"id":${literal},"name":"oak"}`);
     expect({ status, body }).toEqual({ status: 200, body: { name: 'oak' } });
     expect(await service.store.plant(id)).toEqual({ id, name: 'oak', tag: null });
@@ -74,14 +74,14 @@ describe('POST /plants keeps every text exactly', () => {
     expect(named).toMatchObject({ status: 200, body: { name: text } });
     expect(named.body).not.toHaveProperty('tag');
     expect(await service.store.plant(id)).toEqual({ id, name: text, tag: null });
-    // Half of the body's limit is for each field.
+    // Each field gets half of the body's limit.
     const tag = text.slice(0, 30_000);
     const tagged = await service.client.create({ id: -id, name: 'tagged', tag });
     expect(tagged.body).toEqual({ name: 'tagged', tag });
     expect(await service.store.plant(-id)).toEqual({ id: -id, name: 'tagged', tag });
   });
 
-  it('reads escapes as the characters that they stand for', async () => {
+  it('decodes escaped characters', async () => {
     const text = String.raw`{"\u0069d":5000,"name":"\ud83c\udf35 \u00fc\n","tag":"\/"}`;
     const { body } = await service.client.post(text);
     expect(body).toEqual({ name: '🌵 ü\n', tag: '/' });
@@ -113,12 +113,12 @@ describe('fields beyond the schema are dropped', () => {
     ['id', '{"id":1.5,"id":"x","id":20,"name":"last"}', 20n],
     ['name', '{"id":21,"name":null,"name":"last"}', 21n],
     ['tag', '{"id":22,"name":"last","tag":"first","tag":"last"}', 22n],
-  ])('of two %ss the last counts', async (_name, text, id) => {
+  ])('the last of two %ss counts', async (_name, text, id) => {
     expect(await service.client.post(text)).toMatchObject({ status: 200, body: { name: 'last' } });
     expect(await service.store.plant(id)).toMatchObject({ id, name: 'last' });
   });
 
-  it('takes nothing from an object that the body has polluted', async () => {
+  it('takes nothing from a polluted prototype', async () => {
     await service.client.post('{"__proto__":{"name":"polluted"},"id":30,"name":"oak"}');
     const { status } = await service.client.post('{"id":31}');
     expect(status).toBe(400);
@@ -144,7 +144,7 @@ describe('the same id again', () => {
     ['another normal form', { name: '\u00e9' }, { name: 'e\u0301' }, false],
     ['a tag more', { name: 'a' }, { name: 'a', tag: 'b' }, false],
     ['a tag less', { name: 'a', tag: 'b' }, { name: 'a' }, false],
-    ['an empty tag for none', { name: 'a' }, { name: 'a', tag: '' }, false],
+    ['an empty tag instead of none', { name: 'a' }, { name: 'a', tag: '' }, false],
     ['no tag for an empty one', { name: 'a', tag: '' }, { name: 'a' }, false],
     ['name and tag swapped', { name: 'a', tag: 'b' }, { name: 'b', tag: 'a' }, false],
   ];
@@ -162,7 +162,7 @@ describe('the same id again', () => {
   });
 });
 
-it('takes deep nesting in a field beyond the schema, but not beside an id that needs a second reading', async () => {
+it('accepts deep nesting in an unknown field, but not with an id that is parsed twice', async () => {
   const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
   const { status } = await service.client.post(`{"x":${deep},"id":7,"name":"oak"}`);
   expect(status).toBe(200);

@@ -31,7 +31,7 @@ const writtenId = fc
       .map((literal) => ({ id, literal })),
   );
 
-/** Members of a JSON object, in any order, with others among them that the schema does not know. */
+/** Members of a JSON object in any order, with unknown ones among them. */
 const member = (name: string, value: string) => `${JSON.stringify(name)}:${value}`;
 const others = fc.array(
   fc
@@ -55,7 +55,7 @@ const newPlant = fc
   });
 
 describe('any NewPlant that the schema allows', () => {
-  it('is accepted, stored and answered exactly, and so is its repeat', async () => {
+  it('is accepted, stored and returned exactly, and so is its repeat', async () => {
     const seen = new Set<bigint>();
     await fc.assert(
       fc.asyncProperty(newPlant, async ({ written: { id }, name, tag, json }) => {
@@ -130,7 +130,7 @@ describe('any body that does not match the schema', () => {
     expect(await service.store.plants()).toEqual(before);
   });
 
-  it('that is no JSON answers 400 with 1000 and stores nothing', async () => {
+  it('that is not JSON answers 400 with 1000 and stores nothing', async () => {
     const before = await service.store.plants();
     const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
     const cut = fc.tuple(newPlant, fc.nat()).map(([{ json }, at]) => {
@@ -154,7 +154,7 @@ describe('any body that does not match the schema', () => {
   });
 });
 
-/** A JSON string with an escaped code unit in it that does not belong there. */
+/** A JSON string that contains an escaped unpaired surrogate or U+0000. */
 function quoted(unit: string, rest: string): string {
   return `"\\u${unit}${JSON.stringify(rest).slice(1)}`;
 }

@@ -4,7 +4,7 @@ import type { Router } from 'express';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Service } from '../support/service.js';
 
-/** Routes that anyone may ask; every other one wants a token. */
+/** Routes that need no token. */
 const PUBLIC: Readonly<Record<string, RegExp>> = {
   'another method on /plants: 405': /^(?!POST)[A-Z-]+ \/plants$/,
   'the document': /^GET \/openapi\.(json|yaml)$/,
@@ -18,19 +18,19 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** What the router knows, as `METHOD /path`. */
+/** The routes of the router, as `METHOD /path`. */
 function routes(): string[] {
   const { router } = service.app.getHttpAdapter().getInstance() as { router: Router };
   return router.stack.flatMap(({ route }) => {
     if (!route) return [];
     const { path } = route;
-    // Express's types leave this out: the methods, each under its name in lower case.
+    // Missing in Express's types: the methods, by their names in lower case.
     const { methods } = route as unknown as { methods: Record<string, boolean> };
     return Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`);
   });
 }
 
-it('every route answers 401 to a request without a token, but for the public ones', async () => {
+it('every route but the public ones answers 401 without a token', async () => {
   const isPublic = (route: string) => Object.values(PUBLIC).some((one) => one.test(route));
   const guarded = routes().filter((route) => !isPublic(route));
   expect(guarded).toContain('POST /plants');
@@ -45,7 +45,7 @@ it('every route answers 401 to a request without a token, but for the public one
   }
 });
 
-it.each(Object.entries(PUBLIC))('the public routes are there: %s', (_name, route) => {
+it.each(Object.entries(PUBLIC))('the public route %s exists', (_name, route) => {
   expect(routes().some((one) => route.test(one))).toBe(true);
 });
 
@@ -86,7 +86,7 @@ describe('another path: 404', () => {
     expect(await service.store.count()).toBe(0);
   });
 
-  it('answers a HEAD with the same status and no body', async () => {
+  it('answers HEAD with the same status and no body', async () => {
     const { status, headers, text } = await service.client.send({ method: 'HEAD', path: '/x' });
     expect({ status, text }).toEqual({ status: 404, text: '' });
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '39' });

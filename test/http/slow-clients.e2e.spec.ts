@@ -5,14 +5,14 @@ import { afterEach, expect, it } from '@jest/globals';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const THOUSAND = 1_000;
 let cleanUp: (() => Promise<void>) | undefined;
 afterEach(() => cleanUp?.());
 
-it('a thousand slow headers and a thousand half-sent bodies keep nobody from being served', async () => {
+it('serves others beside a thousand slow headers and a thousand unfinished bodies', async () => {
   const service = await ServiceProcess.start();
   cleanUp = () => service.remove();
   const client = service.client();
@@ -27,7 +27,7 @@ it('a thousand slow headers and a thousand half-sent bodies keep nobody from bei
   const create = (id: number) => client.create({ id: BigInt(id), name: 'n' });
   const answers = await Promise.all(range(THOUSAND).map(create));
   expect(tally(answers)).toEqual({ '200 {"name":"n"}': THOUSAND });
-  // Headers that take more than 10 seconds are cut off; a body has 30.
+  // Headers may take 10 seconds, a body 30.
   await Promise.all(slow.map((connection) => connection.closed()));
   clearInterval(drip);
   expect(half.filter(({ socket }) => socket.destroyed)).toEqual([]);
@@ -36,7 +36,7 @@ it('a thousand slow headers and a thousand half-sent bodies keep nobody from bei
   expect(await service.store.count()).toBe(THOUSAND + 1);
 });
 
-/** A service whose clients have a second, and not their usual time. */
+/** A service with timeouts of a second instead of the usual ones. */
 async function hurried(allowHalfOpen = false): Promise<[Service, RawConnection]> {
   const service = await Service.start();
   cleanUp = () => service.stop();
@@ -47,20 +47,20 @@ async function hurried(allowHalfOpen = false): Promise<[Service, RawConnection]>
 
 const NOT_HTTP = { status: 400, body: { error: 3002, message: 'the request is not valid HTTP' } };
 
-it('headers that come too late are answered with 400, and the connection is closed', async () => {
+it('answers late headers with 400 and closes the connection', async () => {
   const [, connection] = await hurried();
   connection.write('POST /plants HTTP/1.1\r\nHost: x\r\n');
   expect(await connection.read()).toMatchObject(NOT_HTTP);
   await connection.closed();
 });
 
-it('a body that comes too late is answered with 400, and stores nothing, its rest or not', async () => {
+it('answers a late body with 400 and stores nothing, even if the rest arrives', async () => {
   const [service, connection] = await hurried(true);
   const body = '{"id":7,"name":"n"}';
   const headers = { ...service.client.headers, 'content-length': `${body.length}` };
   connection.write(requestText(headers, body.slice(0, -1)));
   expect(await connection.read()).toMatchObject(NOT_HTTP);
-  // The rest, and what tells a client that the connection is gone.
+  // The rest of the body, and a byte that makes the client notice the closed connection.
   const sending = setInterval(() => connection.write(body.slice(-1)), 50);
   await connection.closed();
   clearInterval(sending);
@@ -68,14 +68,14 @@ it('a body that comes too late is answered with 400, and stores nothing, its res
   expect(await service.store.count()).toBe(0);
 });
 
-it('an idle connection is closed in the end', async () => {
+it('closes idle connections', async () => {
   const [service, connection] = await hurried();
   const answer = await connection.write(requestText(service.client.headers, '{}')).read();
   expect(answer.headers['keep-alive']).toBe('timeout=1');
   await once(connection.socket, 'close');
 });
 
-it('a client that is refused and never closes its side is cut off', async () => {
+it('cuts off a refused client that never closes its side', async () => {
   const service = await Service.start();
   cleanUp = () => service.stop();
   const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
@@ -85,13 +85,13 @@ it('a client that is refused and never closes its side is cut off', async () => 
   socket.resume();
   await ended;
   const closed = new Promise((resolve) => socket.on('close', resolve));
-  // Only what is sent to a connection that is gone tells a client so.
+  // A client notices a closed connection only when it sends.
   const sending = setInterval(() => socket.write('x'), 50);
   await closed;
   clearInterval(sending);
 });
 
-it('connections that together hold too much are closed, the oldest without a token first', async () => {
+it('closes connections that together hold too much, the oldest without a token first', async () => {
   // 40 % of this heap is counted as some 1,000 connections.
   const service = await ServiceProcess.start({
     env: { NODE_OPTIONS: '--max-old-space-size=48 --max-semi-space-size=4' },

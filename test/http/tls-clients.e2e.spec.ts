@@ -19,10 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-/** A connection over TLS whose client may close its side alone. */
+/** A TLS connection whose client may half-close it. */
 async function open(maxVersion: 'TLSv1.2' | 'TLSv1.3' = 'TLSv1.3'): Promise<TLSSocket> {
   const { port } = service;
-  // The types of Node lack it.
+  // Missing in Node's types.
   const halfOpen = { allowHalfOpen: true };
   const socket = connect({
     port,
@@ -36,13 +36,13 @@ async function open(maxVersion: 'TLSv1.2' | 'TLSv1.3' = 'TLSv1.3'): Promise<TLSS
   return socket;
 }
 
-it('a client that closes its side after its request gets its answer, and the connection ends', async () => {
+it('answers a client that closes its side after its request, and ends the connection', async () => {
   const socket = await open();
   socket.end(requestText(service.client().headers, '{"id":1,"name":"oak"}'));
   expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*{"name":"oak"}$/);
 });
 
-it('TLS 1.2 is not renegotiated', async () => {
+it('refuses renegotiation of TLS 1.2', async () => {
   const socket = await open('TLSv1.2');
   const outcome = new Promise((resolve) => {
     socket.on('error', resolve).on('secure', () => resolve('renegotiated'));
@@ -52,7 +52,7 @@ it('TLS 1.2 is not renegotiated', async () => {
   socket.destroy();
 });
 
-it('a long body whose TLS records are a byte each is not read to its end', async () => {
+it('does not read a long body in TLS records of one byte to its end', async () => {
   const socket = await open();
   const closed = new Promise((resolve) => socket.resume().on('close', resolve));
   socket.write(requestText({ 'content-length': '60000' }));
@@ -81,7 +81,7 @@ function sealRecord(secret: Buffer, type: number, content: Buffer): Buffer {
   return Buffer.concat([header, sealed, cipher.final(), cipher.getAuthTag()]);
 }
 
-/** A connection after its handshake, and the secret of what its client sends. */
+/** A connection after its handshake, and the client's traffic secret. */
 async function handshake(): Promise<[Socket, Buffer]> {
   const tcp = connectTcp(service.port, '127.0.0.1');
   const pipe = new Duplex({
@@ -103,7 +103,7 @@ async function handshake(): Promise<[Socket, Buffer]> {
 it.each([
   [32, 'answered'],
   [33, 'closed'],
-])('after %i updates of its keys a client is %s', async (updates, outcome) => {
+])('after %i key updates a client is %s', async (updates, outcome) => {
   const [tcp, first] = await handshake();
   let secret = first;
   const records: Buffer[] = [];
@@ -119,7 +119,7 @@ it.each([
   const request = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n';
   if (outcome === 'answered') tcp.write(sealRecord(secret, 23, Buffer.from(request)));
   const answered = new Promise((resolve) => {
-    // Longer than the tickets of the handshake and the answers to all updates.
+    // Longer than the handshake's tickets and the answers to all updates together.
     tcp.on('data', () => received > 4_000 && resolve('answered'));
   });
   expect(await Promise.race([closed, answered])).toBe(outcome);

@@ -29,7 +29,7 @@ const key = () => env().TLS_KEY_FILE;
 
 const issue = (name: string) => issueCertificate(store.folder, name);
 
-/** The name that the service's certificate has. */
+/** The name in the service's certificate. */
 async function certified(port: number): Promise<string> {
   const socket = await new Promise<TLSSocket>((resolve, reject) => {
     const opened = connect({ port, rejectUnauthorized: false }, () => resolve(opened));
@@ -45,7 +45,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Sends a plant, or asks for another path; whatever comes over TLS says so to browsers. */
+/** Sends a plant, or requests another path. Checks that the answer has HSTS. */
 async function post(
   { port, token }: ServiceProcess,
   id: number,
@@ -64,7 +64,7 @@ async function post(
 }
 
 describe('TLS', () => {
-  it('is spoken with the certificate, and nothing else is; SIGHUP reloads it', async () => {
+  it('serves HTTPS only; SIGHUP reloads the certificate', async () => {
     await issue('first');
     service = await ServiceProcess.start({ store, env: env() });
     expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}/plants`);
@@ -79,14 +79,14 @@ describe('TLS', () => {
     while ((await certified(service.port)) !== 'second') await sleep(20);
     expect(await post(service, 3)).toMatchObject({ status: 200 });
 
-    // A bad pair is no reason to lose the good one.
+    // A bad pair does not replace the good one.
     cpSync(cert(), key());
     service.signal('SIGHUP');
     for (let i = 0; i < 20; i++) expect(await certified(service.port)).toBe('second');
     expect((await store.plants()).map(({ id }) => id)).toEqual([1n, 3n]);
   });
 
-  it('is reloaded once the service listens, where SIGHUP came before', async () => {
+  it('reloads the certificate after the start if SIGHUP came during it', async () => {
     const folder = (name: string) => join(store.folder, name);
     for (const name of ['first', 'second']) {
       mkdirSync(folder(name));
@@ -96,7 +96,7 @@ describe('TLS', () => {
     const child = spawnMain(store, certificateIn(folder('current')));
     let printed = '';
     child.stdout.on('data', (chunk) => (printed += String(chunk)));
-    // Its first line says which store it is; the certificate is read next.
+    // The first line names the store; the certificate is read next.
     await once(child.stdout, 'data');
     await sleep(50);
     symlinkSync('second', folder('next'));
@@ -104,14 +104,14 @@ describe('TLS', () => {
     child.kill('SIGHUP');
     while (!printed.includes('/plants\n')) await once(child.stdout, 'data');
     const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
-    // The kernel may hand the signal over only after that line.
+    // The kernel may deliver the signal only after that line.
     const limit = AbortSignal.timeout(30_000);
     while ((await certified(port)) !== 'second') await sleep(20, undefined, { signal: limit });
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
 
-  it('a client that does not agree on it does not hold up the end', async () => {
+  it('a client that never finishes its handshake does not delay the stop', async () => {
     await issue('plants');
     service = await ServiceProcess.start({ store, env: { ...env(), SHUTDOWN_TIMEOUT: '4s' } });
     const silent = await service.connect();

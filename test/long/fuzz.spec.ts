@@ -1,17 +1,17 @@
 /** @engine sqlite */
 import { afterEach, expect, it } from '@jest/globals';
 import { Fuzzer } from '../../drill/fuzz/fuzzer.js';
-import { rounds } from '../support/rounds.js';
+import { rounds } from './rounds.js';
 
 const CONNECTIONS = rounds(400, 2_000);
 
 let fuzzer: Fuzzer | undefined;
-afterEach(() => fuzzer?.subject.service.remove());
+afterEach(() => fuzzer?.service.remove());
 
 it.each([
   ['TCP', false],
   ['TLS', true],
-])(`${CONNECTIONS} connections over %s that do what they should not`, async (_name, isTls) => {
+])(`${CONNECTIONS} faulty connections over %s: no finding`, async (_name, isTls) => {
   fuzzer = await Fuzzer.start(1, isTls);
   await fuzzer.round(CONNECTIONS);
   expect(fuzzer.findings).toEqual([]);

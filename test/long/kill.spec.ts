@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { createStore, ENGINE } from '../support/engine.js';
-import { rounds } from '../support/rounds.js';
+import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { StoredPlant, TemporaryStore } from '../support/temporary-store.js';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.remove());
 
-it(`every plant that was told 200 is there after ${KILLS} SIGKILLs`, async () => {
+it(`every plant answered with 200 is stored after ${KILLS} SIGKILLs`, async () => {
   const sent = new Map<bigint, StoredPlant>();
   const acknowledged = new Set<bigint>();
   const refused: number[] = [];
@@ -55,7 +55,7 @@ it(`every plant that was told 200 is there after ${KILLS} SIGKILLs`, async () =>
     expect(await store.rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   }
   expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
-  // What is stored without a 200 was on its way; it is whole all the same.
+  // Plants stored without a 200 were in flight; they are complete too.
   for (const [id, plant] of stored) expect(plant).toEqual(sent.get(id));
   expect(acknowledged.size).toBeGreaterThan(KILLS * CLIENTS);
 });

@@ -1,17 +1,97 @@
 /** @engine postgres */
+import { once } from 'node:events';
+import { Agent, createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { createStore } from '../support/engine.js';
 import { Monitor } from '../support/monitor.js';
-import { ReverseProxy, type Backend } from '../support/reverse-proxy.js';
-import { rounds } from '../support/rounds.js';
+import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { tally } from '../support/tally.js';
-import type { Received } from '../support/received.js';
+import { tally, type Received } from '../support/received.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 const RESTARTS = rounds(3, 20);
 const CLIENTS = 16;
+
+/** A service behind the proxy: its port, and a monitor of its management port. */
+interface Backend {
+  readonly port: number;
+  readonly monitor: Monitor;
+}
+
+/** Milliseconds between two readiness checks of a backend. */
+const INTERVAL = 100;
+
+/**
+ * A reverse proxy. It sends requests to the ready backends over keep-alive connections and retries
+ * nothing. It answers 502 if a backend breaks the connection.
+ */
+class ReverseProxy {
+  private readonly agent = new Agent({ keepAlive: true });
+  private readonly backends = new Set<Backend>();
+  private readonly ready = new Set<Backend>();
+  private turn = 0;
+
+  private constructor(private readonly server: Server) {
+    server.on('request', (incoming, outgoing) => {
+      const ready = [...this.ready];
+      const backend = ready[this.turn++ % ready.length];
+      if (!backend) return void outgoing.writeHead(502).end('no backend is ready');
+      const { method, url: path, headers } = incoming;
+      const { port } = backend;
+      const options = { agent: this.agent, host: '127.0.0.1', port, method, path, headers };
+      const passed = request(options, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      });
+      passed.on('error', ({ message }) => outgoing.writeHead(502).end(message));
+      incoming.pipe(passed);
+    });
+  }
+
+  static async start(): Promise<ReverseProxy> {
+    const proxy = new ReverseProxy(createServer());
+    proxy.server.listen(0, '127.0.0.1');
+    await once(proxy.server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Adds a backend. Resolves once it is ready for the first time. */
+  async add(backend: Backend): Promise<void> {
+    this.backends.add(backend);
+    await this.look(backend);
+    while (!this.ready.has(backend)) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
+  /** Removes a backend. */
+  remove(backend: Backend): void {
+    this.backends.delete(backend);
+    this.ready.delete(backend);
+  }
+
+  stop(): void {
+    this.backends.clear();
+    this.agent.destroy();
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  private async look(backend: Backend): Promise<void> {
+    const isReady = await backend.monitor.ready().then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+    if (!this.backends.has(backend)) return;
+    if (isReady) this.ready.add(backend);
+    else this.ready.delete(backend);
+    setTimeout(() => void this.look(backend), INTERVAL);
+  }
+}
 
 let store: TemporaryStore;
 let proxy: ReverseProxy;
@@ -24,9 +104,9 @@ afterEach(async () => {
 
 type Running = readonly [ServiceProcess, Backend];
 
-/** Starts a service behind the proxy; resolves once it is sent requests. */
+/** Starts a service behind the proxy. Resolves once it gets requests. */
 async function start(token?: string): Promise<Running> {
-  // The delay is longer than the proxy takes to learn that a service stops.
+  // The delay is longer than the proxy takes to notice that a service stops.
   const env = { MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '1s' };
   const service = await ServiceProcess.start({ store, env, ...(token && { token }) });
   services.add(service);

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newSecret } from '../../src/auth/token.entity.js';
-import { rounds } from '../support/rounds.js';
+import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const STRANGERS = 200;
-/** Milliseconds; a token is believed for 4 seconds without a look at the store. */
+/** Milliseconds; the service caches a valid token for 4 seconds. */
 const LONG = rounds(5_000, 10_000);
 
 let service: ServiceProcess;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-it('someone with a token is served beside 200 connections that try forged ones', async () => {
+it('serves a client with a token beside 200 connections with forged tokens', async () => {
   const holder = service.client(1);
   const forger = service.client(STRANGERS);
   let running = true;
@@ -22,7 +22,7 @@ it('someone with a token is served beside 200 connections that try forged ones',
     while (running) {
       const headers = { ...forger.headers, authorization: `Bearer ${newSecret()}` };
       const { status } = await forger.post('{}', headers);
-      // 503: more of them wait than may.
+      // 503: too many token lookups wait.
       if (status !== 401 && status !== 503) throw new Error(`a forged token was told ${status}`);
     }
   };

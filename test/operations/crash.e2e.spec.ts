@@ -12,19 +12,19 @@ beforeEach(async () => {
 });
 afterEach(() => store.remove());
 
-/** Node prints the members of an error too. */
+/** Node also prints an error's own properties. */
 const ERROR = `Object.assign(new Error('at fault'), { parameters: ['PLANT'] })`;
 
-/** Goes on once the service has begun to look after such errors. */
+/** Waits until the service handles uncaught errors. */
 const BEGUN = `
   while (process.listenerCount('uncaughtException') === 0) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }`;
 
 it.each([
-  ['an error that nothing caught', `setTimeout(() => { throw ${ERROR}; })`],
-  ['a promise that nobody waits for', `void Promise.reject(${ERROR})`],
-])('%s: a line with its stack and no more of it, exit 1', async (_name, script) => {
+  ['an uncaught error', `setTimeout(() => { throw ${ERROR}; })`],
+  ['an unhandled rejection', `void Promise.reject(${ERROR})`],
+])('%s: one line with its stack only, exit 1', async (_name, script) => {
   const path = join(store.folder, 'fail.mjs');
   writeFileSync(path, `void (async () => {${BEGUN}\n${script};\n})();`);
   const env = { NODE_ENV: 'production', NODE_OPTIONS: `--import file://${path}` };

@@ -13,7 +13,7 @@ const connect = (count: number) =>
   Promise.all(Array.from({ length: count }, () => service.connect()));
 
 describe('SIGTERM', () => {
-  it('under load: all is answered, exit 0', async () => {
+  it('under load: every request is answered, exit 0', async () => {
     service = await ServiceProcess.start();
     const acknowledged: bigint[] = [];
     const broken: unknown[] = [];
@@ -44,10 +44,10 @@ describe('SIGTERM', () => {
     expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
   });
 
-  it('while the store is locked: what waits for its commit is answered and stored', async () => {
+  it('while the store is locked: waiting plants are stored and answered', async () => {
     service = await ServiceProcess.start();
     const connections = await connect(8);
-    // With an answer on it, a connection is the service's and not the kernel's alone.
+    // An answer shows that the service, not only the kernel, has accepted the connection.
     await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
     const unlock = await service.store.lock();
     connections.forEach((connection, i) => connection.write(request(i + 1)));
@@ -63,7 +63,7 @@ describe('SIGTERM', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log says what is left undone', async () => {
+  it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log lists what is unfinished', async () => {
     const env = { MANAGEMENT_PORT: '0', SHUTDOWN_TIMEOUT: '1s', DATABASE_TIMEOUT: '60s' };
     service = await ServiceProcess.start({ env });
     const monitor = Monitor.of(service);
@@ -80,7 +80,7 @@ describe('SIGTERM', () => {
   });
 });
 
-describe('SIGTERM, with spans to be sent', () => {
+describe('SIGTERM with unsent spans', () => {
   let collector: Collector;
   beforeEach(async () => {
     collector = await Collector.start();
@@ -100,7 +100,7 @@ describe('SIGTERM, with spans to be sent', () => {
   const requests = () => collector.spans.filter(({ kind }) => kind === 2);
   const commits = () => collector.spans.filter(({ name }) => name === 'commit plants');
 
-  it('sends those that are left, of commits in flight too', async () => {
+  it('sends them, those of commits in flight too', async () => {
     const { connection, unlock } = await leaveInFlight();
     service.signal('SIGTERM');
     await unlock();
@@ -109,11 +109,11 @@ describe('SIGTERM, with spans to be sent', () => {
     expect([requests(), commits()].map(({ length }) => length)).toEqual([2, 2]);
   });
 
-  it('waits for that of a commit that its client has left behind', async () => {
+  it('waits for the span of a commit whose client has gone', async () => {
     const { connection, unlock } = await leaveInFlight();
     connection.close();
     service.signal('SIGTERM');
-    // By then the server is closed, and the commit is all that the process waits for.
+    // By then the server is closed, and the process waits only for the commit.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     await unlock();
     expect(await service.exited).toEqual({ code: 0, signal: null });

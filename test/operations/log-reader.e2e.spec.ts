@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** Their lines fill every pipe, and are more than wait for their reader. */
+/** Enough lines to fill every pipe and the buffer for the reader. */
 const REQUESTS = 4_000;
 const DOCS = { method: 'GET', path: '/docs' };
 const GET = `GET /docs HTTP/1.1\r\nhost: x\r\nx-request-id: ${'7a'.repeat(64)}\r\n\r\n`;
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.remove());
 
-/** Sends requests that go well, each with a line in the log. */
+/** Sends requests that succeed; each has a line in the log. */
 async function send(count: number): Promise<void> {
   const connection = await service.connect();
   for (let i = 0; i < count; i++) {
@@ -27,7 +27,7 @@ async function send(count: number): Promise<void> {
   connection.close();
 }
 
-it('every answer has its line, to the last one before the end', async () => {
+it('every answer has its line, up to the last before the stop', async () => {
   const closed = once(service.stdout, 'close');
   await send(500);
   service.signal('SIGTERM');
@@ -36,7 +36,7 @@ it('every answer has its line, to the last one before the end', async () => {
   expect(logged.match(/"msg":"GET \/docs 200"\}\n/g)).toHaveLength(500);
 });
 
-it('a reader that stops does not stop the service, and is told what it has missed', async () => {
+it('a reader that pauses does not stop the service, and the log says what it missed', async () => {
   service.stdout.pause();
   await send(REQUESTS);
   service.stdout.resume();
@@ -47,14 +47,14 @@ it('a reader that stops does not stop the service, and is told what it has misse
   expect(logged.match(/ 200"\}\n/g)).toHaveLength(REQUESTS + 1 - dropped);
 });
 
-it('a reader that stops forever does not hold up the end', async () => {
+it('a reader that stops forever does not delay the stop', async () => {
   service.stdout.pause();
   await send(REQUESTS);
   service.signal('SIGTERM');
   expect(await service.exited).toEqual(ENDED);
 });
 
-it('a reader that has left takes nothing with it', async () => {
+it('a reader that has gone does not harm the service', async () => {
   service.stdout.destroy();
   await send(REQUESTS);
   service.signal('SIGTERM');

@@ -5,8 +5,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { readConfig } from '../../src/config/environment.js';
 import { Management, type Lifecycle } from '../../src/management/management.js';
-import { valueOf } from '../support/exposition.js';
-import { Monitor } from '../support/monitor.js';
+import { Monitor, valueOf } from '../support/monitor.js';
 import { RawConnection } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
@@ -20,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.remove());
 
 describe('the management port', () => {
-  it('says that the process lives, and nothing of the store', async () => {
+  it('reports that the process is alive, whatever the state of the store', async () => {
     const { status, headers, text } = await monitor.send('GET', '/livez');
     expect({ status, body: JSON.parse(text) as unknown }).toEqual({
       status: 200,
@@ -38,7 +37,7 @@ describe('the management port', () => {
     ['POST', '/livez'],
     ['PUT', '/readyz'],
     ['PATCH', '/metrics'],
-  ])('takes GET alone: %s %s is 405, with an Error body', async (method, path) => {
+  ])('allows GET only: %s %s is 405, with an Error body', async (method, path) => {
     const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
     expect({ status, allow: headers.allow, body: JSON.parse(text) as unknown }).toEqual({
       status: 405,
@@ -65,7 +64,7 @@ describe('the management port', () => {
   });
 
   it.each(['/livez', '/readyz', '/metrics'])(
-    'is not the public one: %s is 404 there',
+    'is separate from the public port: %s is 404 there',
     async (path) => {
       const { status } = await service.client().send({ method: 'GET', path, headers: {} });
       expect(status).toBe(404);
@@ -119,7 +118,7 @@ it('a check that throws is 500, and the next request is answered', async () => {
   management.server.close();
 });
 
-it('of a connection one request is answered, however many it sends at once', async () => {
+it('answers one request for each connection, however many are pipelined', async () => {
   const connection = await RawConnection.open(monitor.port);
   connection.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
   const { status, headers } = await connection.read({ method: 'GET', path: '/docs' });
@@ -128,13 +127,13 @@ it('of a connection one request is answered, however many it sends at once', asy
 });
 
 it(
-  'as many slow connections as there may be are closed in their time, and a monitor is let in',
+  'closes slow connections at its limit in time, and lets a monitor in',
   async () => {
     const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
     const management = new Management(config, { phase: 'serving' });
     await management.listen(config);
     const { server } = management;
-    // They would have ten seconds.
+    // The usual limit is ten seconds.
     server.headersTimeout = server.requestTimeout = 1_000;
     const { port } = server.address() as AddressInfo;
     const open = Array.from({ length: server.maxConnections }, () => RawConnection.open(port));
@@ -144,18 +143,18 @@ it(
     expect(await new Monitor(port).live()).toBe(200);
     server.close();
   },
-  // Node by itself looks for slow connections every 30 seconds.
+  // Node's own check for slow connections runs every 30 seconds.
   20_000,
 );
 
 describe('MANAGEMENT_PORT', () => {
-  it('off: nothing listens, and nothing is said of it', async () => {
+  it('off: nothing listens, and the log does not mention it', async () => {
     const off = await ServiceProcess.start();
     await off.remove();
     expect(off.printed).not.toContain('Management');
   });
 
-  it('that another process has: exit 1, and what to do', async () => {
+  it('in use by another process: exit 1, and a message that says what to do', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
@@ -175,7 +174,7 @@ describe('MANAGEMENT_PORT', () => {
     });
   });
 
-  it('at an address that is not of this machine: exit 1, and the reason', async () => {
+  it('at an address of another machine: exit 1, and the reason', async () => {
     const env = { MANAGEMENT_PORT: '0', MANAGEMENT_HOST: '192.0.2.1', LOG_LEVEL: 'fatal' };
     const { code, stderr } = await runMain(service.store, env);
     expect({ code, stderr }).toEqual({

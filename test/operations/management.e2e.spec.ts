@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MAX_UNTRUSTED } from '../../src/http/connection.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
-import { valueOf } from '../support/exposition.js';
-import { Monitor } from '../support/monitor.js';
+import { Monitor, valueOf } from '../support/monitor.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;
 let monitor: Monitor;
 beforeAll(async () => {
-  // What waits for a lock here must not be given up.
+  // Plants that wait for the lock must not time out.
   const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
   service = await ServiceProcess.start({ env });
   monitor = Monitor.of(service);
@@ -19,14 +18,14 @@ afterAll(() => service.remove());
 let next = 1n;
 const plant = () => ({ id: next++, name: 'oak' });
 
-/** The bytes of so many requests, each with a plant of its own. */
+/** The bytes of `count` requests, each with its own plant. */
 function requests(count: number): string {
   const { headers } = service.client();
   const body = () => `{"id":${next++},"name":"oak"}`;
   return Array.from({ length: count }, () => requestText(headers, body())).join('');
 }
 
-it('a service says that it is ready, check by check', async () => {
+it('/readyz lists each check of a ready service', async () => {
   expect(await monitor.ready()).toEqual({
     status: 200,
     failed: [],
@@ -39,7 +38,7 @@ it('a service says that it is ready, check by check', async () => {
 });
 
 describe('a service is not ready', () => {
-  it('while its store takes no writes, as another process holds the lock, and lives all the same', async () => {
+  it('while another process holds the write lock; it stays alive', async () => {
     const unlock = await service.store.lock();
     const { details } = await monitor.until(503, 'store');
     expect(details.lifecycle).toMatchObject({ status: 'up' });
@@ -54,7 +53,7 @@ describe('a service is not ready', () => {
   it('while its queue is full', async () => {
     const unlock = await service.store.lock();
     const connections: RawConnection[] = [];
-    // What is refused, and what is on its way to the store, leaves room for others.
+    // Refused requests, and plants already passed to the store, leave room for others.
     for (let failed: string[] = []; !failed.includes('queue');) {
       const more = await Promise.all(Array.from({ length: 64 }, () => service.connect()));
       for (const connection of more) connection.write(requests(MAX_UNTRUSTED));
@@ -74,7 +73,7 @@ describe('a service is not ready', () => {
   });
 });
 
-it('many who ask at once, during load, are all answered', async () => {
+it('answers many simultaneous requests under load', async () => {
   const client = service.client();
   const load = Promise.all(Array.from({ length: 500 }, () => client.create(plant())));
   const asked = Array.from({ length: 50 }, () => Promise.all([monitor.ready(), monitor.metrics()]));

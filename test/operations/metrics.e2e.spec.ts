@@ -2,25 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newSecret } from '../../src/auth/token.entity.js';
 import { ERRORS } from '../../src/errors/errors.js';
-import { parseMetrics, valueOf, type Metrics } from '../support/exposition.js';
+import { Monitor, parseMetrics, valueOf, type Metrics } from '../support/monitor.js';
 import { ENGINE } from '../support/engine.js';
-import { Monitor } from '../support/monitor.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** What OpenTelemetry calls the engine. */
+/** OpenTelemetry's name of the engine. */
 const SYSTEM = ENGINE === 'sqlite' ? 'sqlite' : 'postgresql';
 
 let service: ServiceProcess;
 let monitor: Monitor;
 beforeAll(async () => {
-  // A store that is locked must not fail a plant that waits for it here, however slow the machine.
+  // A plant that waits for the locked store must not time out, even on a slow machine.
   service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' } });
   monitor = Monitor.of(service);
 });
 afterAll(() => service.remove());
 
-/** The metrics once so many requests have ended: the last may be counted after its client has its answer. */
+/** The metrics after `count` requests. The last may be counted after its client has the answer. */
 async function metricsAfter(requests: number): Promise<Metrics> {
   for (;;) {
     const metrics = await monitor.metrics();
@@ -33,7 +32,7 @@ async function metricsAfter(requests: number): Promise<Metrics> {
 const outcome = (status: number | string, error: number | string) =>
   `plant_store_requests_total{status="${status}",error="${error}"}`;
 
-it('before any request there is nothing but zeros', async () => {
+it('all metrics are zero before the first request', async () => {
   const metrics = await monitor.metrics();
   const rows = Object.values(ERRORS).map(({ status, error }) => outcome(status, error));
   const outcomes = [outcome(200, 'none'), ...rows, outcome('none', 'none')];
@@ -49,7 +48,7 @@ it('before any request there is nothing but zeros', async () => {
   expect(valueOf(metrics, 'plant_store_store_up')).toBe(1);
 });
 
-it('every request is counted once, by its status and error number', async () => {
+it('counts every request once, by status and error number', async () => {
   const client = service.client();
   const { authorization = '', ...rest } = client.headers;
   const wrong = { ...rest, authorization: `${authorization.slice(0, -1)}!` };
@@ -104,7 +103,7 @@ it('every request is counted once, by its status and error number', async () => 
   expect(valueOf(metrics, `${duration}_sum{status="200"}`)).toBeGreaterThan(0);
 });
 
-it('plants, groups, commits and looks for tokens are counted', async () => {
+it('counts plants, groups, commits and token lookups', async () => {
   while (valueOf(await monitor.metrics(), 'plant_store_plants_stored_total') < 4) await sleep(10);
   const metrics = await monitor.metrics();
   const values = Object.fromEntries(
@@ -121,11 +120,11 @@ it('plants, groups, commits and looks for tokens are counted', async () => {
       `build_info{version="1.0.0",node="${process.version}",engine="${SYSTEM}"}`,
     ].map((name) => [name, valueOf(metrics, `plant_store_${name}`)]),
   );
-  // The token that is malformed is no look.
+  // A malformed token is not looked up.
   expect(Object.values(values)).toEqual([4, 6, 6, 6, 6, 0, 7, 2, 0, 1]);
 });
 
-it('the text is what Prometheus reads', async () => {
+it("the text is in Prometheus's format", async () => {
   const { headers, text } = await monitor.send('GET', '/metrics');
   expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect([...parseMetrics(text).keys()]).toContain('nodejs_eventloop_lag_seconds');

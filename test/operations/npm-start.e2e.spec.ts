@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => store.remove());
 
-/** Makes a folder whose `npm start` runs what was built: tests beside this one use that, so it is not built again. */
+/** Makes a folder whose `npm start` runs the existing build, which other tests use at the same time. */
 function makeProject(): string {
   const project = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const scripts = { ...project.scripts, build: 'true' };
@@ -27,7 +27,7 @@ function makeProject(): string {
   return store.folder;
 }
 
-/** `npm start` as the leader of a process group, as a shell starts it. */
+/** Runs `npm start` as the leader of a process group, as a shell does. */
 function npmStart(env: Readonly<Record<string, string>> = {}) {
   const { PATH, HOME } = process.env;
   const own = { PORT: '0', MANAGEMENT_PORT: 'off', DATABASE_URL: store.url, LOG_LEVEL: 'info' };
@@ -43,7 +43,7 @@ function npmStart(env: Readonly<Record<string, string>> = {}) {
   return { pid: npm.pid ?? NaN, log, closed: once(npm, 'close') };
 }
 
-/** Waits for what a log has to say; rejects where the process ends before. */
+/** Resolves once the log matches; rejects if the process ends before. */
 async function said({ log, closed }: ReturnType<typeof npmStart>, text: RegExp): Promise<string> {
   const ended = closed.then(() => true);
   for (;;) {
@@ -53,7 +53,7 @@ async function said({ log, closed }: ReturnType<typeof npmStart>, text: RegExp):
   }
 }
 
-/** Resolves once no process of a group is left. */
+/** Resolves once no process of the group is left. */
 async function gone(group: number): Promise<void> {
   try {
     for (;;) {
@@ -65,14 +65,14 @@ async function gone(group: number): Promise<void> {
   }
 }
 
-describe('npm start is one process to whoever started it', () => {
+describe('npm start behaves as one process', () => {
   it.each([
     ['npm', 'SIGTERM'],
     ['npm', 'SIGINT'],
     ['its process group', 'SIGTERM'],
     // Ctrl-C
     ['its process group', 'SIGINT'],
-  ] as const)('%s gets a %s: one stop, in order', async (to, signal) => {
+  ] as const)('%s gets a %s: the service stops once, in order', async (to, signal) => {
     const npm = npmStart();
     const token = await said(npm, / (plant_\w+)\n[^]*curl/);
     const port = await said(npm, /:(\d+)\/plants/);
@@ -85,7 +85,7 @@ describe('npm start is one process to whoever started it', () => {
     process.kill(to === 'npm' ? npm.pid : -npm.pid, signal);
     await said(npm, new RegExp(`${signal}: (stopping)`));
     connection.write(text.slice(-5));
-    // What npm passes on, too, is no reason to end at once.
+    // The second copy of the signal, from npm, must not end the service at once.
     expect((await connection.read()).status).toBe(200);
     expect(await npm.closed).toEqual([0, null]);
     expect(npm.log.text.match(/: stopping$/gm)).toHaveLength(1);
@@ -95,7 +95,7 @@ describe('npm start is one process to whoever started it', () => {
     await gone(npm.pid);
   });
 
-  it('its exit code is that of the service', async () => {
+  it('it exits with the code of the service', async () => {
     const npm = npmStart({ DATABASE_URL: `sqlite:${store.folder}` });
     expect(await npm.closed).toEqual([1, null]);
     expect(npm.log.text).toContain('DATABASE_URL: the store cannot be opened');

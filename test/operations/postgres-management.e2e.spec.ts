@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
-import { valueOf } from '../support/exposition.js';
-import { Monitor } from '../support/monitor.js';
+import { Monitor, valueOf } from '../support/monitor.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { ServiceProcess, spawnMain } from '../support/service-process.js';
@@ -23,7 +22,7 @@ afterAll(async () => {
 let next = 1n;
 const plant = () => ({ id: next++, name: 'oak' });
 
-it('a start that waits for its store lives, and is not ready until the store is there', async () => {
+it('a start that waits for its store is alive, but not ready until the store is up', async () => {
   await server.kill();
   const child = spawnMain(store, { MANAGEMENT_PORT: '0' });
   let printed = '';
@@ -47,9 +46,9 @@ describe('a service whose PostgreSQL', () => {
   let service: ServiceProcess;
   let monitor: Monitor;
   beforeAll(async () => {
-    // An outage is over after half as long without a failure.
+    // An outage ends after half this time without a failure.
     const env = { MANAGEMENT_PORT: '0', NODE_ENV: 'development', DATABASE_TIMEOUT: '2s' };
-    // The start before this one has made the token.
+    // The previous start has created the token.
     await store.execute('DELETE FROM tokens');
     service = await ServiceProcess.start({ store, env });
     monitor = Monitor.of(service);
@@ -63,7 +62,7 @@ describe('a service whose PostgreSQL', () => {
     await client.end();
   }
 
-  it('is killed: not ready without a request, ready again when it is back', async () => {
+  it('is killed: not ready, even without requests; ready when it is back', async () => {
     await monitor.until(200);
     await server.kill();
     await monitor.until(503, 'store');
@@ -74,7 +73,7 @@ describe('a service whose PostgreSQL', () => {
     expect((await service.client().create(plant())).status).toBe(200);
   });
 
-  it('is killed: not ready at once where a request finds it so', async () => {
+  it('is killed: not ready as soon as a request notices', async () => {
     await monitor.until(200);
     await server.kill();
     expect((await service.client().create(plant())).status).toBe(503);
@@ -83,7 +82,7 @@ describe('a service whose PostgreSQL', () => {
     await monitor.until(200);
   });
 
-  it('stands still: not ready, and those who ask are answered all the same', async () => {
+  it('freezes: not ready, and /readyz still answers', async () => {
     await monitor.until(200);
     server.pause();
     const { details } = await monitor.until(503, 'store');

@@ -24,7 +24,7 @@ async function freePort(): Promise<number> {
 }
 
 let next = 1;
-/** The bytes of a request that stores a plant of its own. */
+/** The bytes of a request with its own plant. */
 function request({ token }: ServiceProcess): string {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   return requestText(headers, `{"id":${next++},"name":"oak"}`);
@@ -40,15 +40,15 @@ describe('two processes with REUSE_PORT=on', () => {
   });
   afterEach(() => Promise.all([one.kill(), other.kill()]));
 
-  /** Connections that have had an answer each, so a process has them. */
+  /** Connections with an answer each, so a process has accepted them. */
   async function connections(count: number): Promise<RawConnection[]> {
     const all = await Promise.all(Array.from({ length: count }, () => one.connect()));
     for (const each of all) expect((await each.write(request(one)).read()).status).toBe(200);
     return all;
   }
 
-  it('share its connections; where one is killed, the other goes on', async () => {
-    // The kernel chooses: that it always chooses the same is one chance in 2^63.
+  it('share the connections of a port; when one is killed, the other keeps serving', async () => {
+    // The kernel chooses at random: all on one process has a chance of 2^-63.
     const before = await connections(64);
     process.kill(one.pid, 'SIGKILL');
     await one.exited;
@@ -65,7 +65,7 @@ describe('two processes with REUSE_PORT=on', () => {
     for (const each of [...before, ...(await connections(64))]) each.close();
   });
 
-  it('end one by one under load: all that is accepted is answered', async () => {
+  it('stop one by one under load, and answer every accepted request', async () => {
     let acknowledged = 0;
     /** Sends one plant after the other until the service has closed the connection. */
     async function load(connection: RawConnection): Promise<void> {
@@ -101,6 +101,6 @@ it('a start ends at once while its store is unavailable', async () => {
   const service = spawnMain(store, { DATABASE_URL: 'postgres://127.0.0.1:1/none' });
   await once(service.stdout, 'data');
   service.kill('SIGTERM');
-  // It would go on to try forever.
+  // It would retry forever.
   expect(await once(service, 'close')).toEqual([0, null]);
 });

@@ -17,11 +17,11 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<Servic
 describe('a crowd', () => {
   const CROWD = 200;
   const range = Array.from({ length: CROWD }, (_, i) => i);
-  /** The requests of lines that sum them up. */
+  /** The number of requests in the summary lines. */
   const summed = (found: readonly Record<string, unknown>[]) =>
     found.reduce((sum, { requests = 0 }) => sum + Number(requests), 0);
 
-  it('of unauthenticated clients does not fill the log: few have a line, the others are summed up', async () => {
+  it('of unauthenticated clients does not fill the log: a few have a line, the others are summed up', async () => {
     const service = await start({ LOG_REQUESTS: 'errors' });
     const connection = await service.connect();
     connection.write(requestText({}, PLANT).repeat(CROWD));
@@ -46,7 +46,7 @@ describe('a crowd', () => {
     expect(lines().filter((line) => line.status === status)).toHaveLength(CROWD);
   });
 
-  it('that comes just before the end is summed up all the same', async () => {
+  it('that comes just before the stop is summed up too', async () => {
     const ending = await ServiceProcess.start({ env: { SHUTDOWN_DELAY: '0s' } });
     const connection = await ending.connect();
     connection.write(requestText({}, PLANT).repeat(CROWD));

@@ -16,7 +16,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
   service = await Service.start({ NODE_ENV: 'production', ...env });
 }
 
-/** The lines of requests, once there are as many. */
+/** The lines of requests, once there are `count`. */
 async function lines(count: number): Promise<Record<string, unknown>[]> {
   for (;;) {
     const found = service.log.lines('Request');
@@ -26,7 +26,7 @@ async function lines(count: number): Promise<Record<string, unknown>[]> {
 }
 
 describe('LOG_REQUESTS=all: a line for', () => {
-  it('a plant that is stored, with who sent it, and not the token', async () => {
+  it('a stored plant, with its sender, but not the token', async () => {
     await start();
     const { headers } = await service.client.post(PLANT);
     const [line] = await lines(1);
@@ -69,7 +69,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     expect(await lines(1)).toEqual([expect.objectContaining({ requestId, ...expected })]);
   });
 
-  it("the client's own id, which the answer carries too", async () => {
+  it("a request with the client's id, which the answer has too", async () => {
     await start();
     const sent = { ...service.client.headers, 'x-request-id': 'nursery/7:a' };
     const { headers } = await service.client.post(PLANT, sent);
@@ -77,7 +77,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     expect(await lines(1)).toMatchObject([{ requestId: 'nursery/7:a' }]);
   });
 
-  it('a client that leaves before it has an answer, whose plant is stored', async () => {
+  it('a client that leaves before the answer; its plant is stored', async () => {
     await start();
     const unlock = await service.store.lock();
     const connection = await service.connect();
@@ -86,9 +86,9 @@ describe('LOG_REQUESTS=all: a line for', () => {
     connection.write(
       `POST /plants HTTP/1.1\r\nhost: x\r\nx-request-id: left\r\n${authorization}${rest}`,
     );
-    // Where it waits for its commit, another one is answered.
+    // Another request is answered while this one waits for its commit.
     await service.client.send({ path: '/x' });
-    // A client that closes its side alone could still read its answer.
+    // A client that half-closes its connection could still read its answer.
     connection.socket.resetAndDestroy();
     const left = (await lines(2)).find(({ requestId }) => requestId === 'left');
     await unlock();
@@ -100,7 +100,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     expect(left).not.toHaveProperty('status');
   });
 
-  it('clients that leave with answers in line behind one another: a line for each', async () => {
+  it('each client that leaves with queued answers', async () => {
     await start();
     const unlock = await service.store.lock();
     const connection = await service.connect();
@@ -110,7 +110,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
       connection.write(requestText(named, `{"id":${id},"name":"oak"}`));
     }
     await service.client.send({ path: '/x' });
-    // A client that closes its side alone could still read its answer.
+    // A client that half-closes its connection could still read its answer.
     connection.socket.resetAndDestroy();
     const left = (await lines(4)).filter(({ path }) => path === '/plants');
     await unlock();
@@ -119,7 +119,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     );
   });
 
-  it('secrets that a client puts where they do not belong: they are taken out', async () => {
+  it('a request with secrets in wrong places, which are removed', async () => {
     await start();
     const { token } = service;
     const other = await service.app.get(TokensService).create('other');
@@ -156,8 +156,8 @@ describe('LOG_REQUESTS', () => {
   });
 });
 
-describe('bytes that are no request', () => {
-  it('are answered with an id, and logged by their kind alone, at debug', async () => {
+describe('bytes that are not a request', () => {
+  it('are answered with an id, and logged at debug by their kind only', async () => {
     await start();
     const connection = await service.connect();
     const { headers } = await connection.write('HELLO there\r\n\r\n').read();
@@ -187,7 +187,7 @@ describe('TRUST_PROXY', () => {
     expect(await lines(1)).toMatchObject([{ client }]);
   });
 
-  it('1: a token in place of an address is taken out, also where it is split', async () => {
+  it('1: a token in place of an address is removed, even if split', async () => {
     await start({ TRUST_PROXY: '1' });
     const { token } = service;
     for (const forwarded of [token, token.slice(6), token.replace(/.{4}/g, '$&:')]) {
@@ -203,7 +203,7 @@ describe('docs/logging.md', () => {
     /every line|requests/.test(lines) ? [name] : [],
   );
 
-  it('has every member of the line of a request, and no other', async () => {
+  it("lists every member of a request's line, and no other", async () => {
     await start();
     await service.client.post('{');
     const [line] = await lines(1);

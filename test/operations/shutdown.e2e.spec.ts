@@ -22,13 +22,13 @@ const plant = (content: object = { id: 1, name: 'oak' }) =>
 
 describe('a signal to end', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s: takes no new connections and lets the last request come to its end',
+    '%s: accepts no new connections and finishes the last request',
     async (signal) => {
       await start();
       const connection = await service.connect();
       const text = plant();
       connection.write(text.slice(0, -5));
-      // The service has this connection before it has the signal.
+      // The service has accepted this connection before the signal.
       await service.client().create({ id: 0n, name: 'oak' });
       service.signal(signal);
       await refused();
@@ -43,7 +43,7 @@ describe('a signal to end', () => {
     },
   );
 
-  it('has every answer tell its client to close the connection, a page too', async () => {
+  it('makes every answer close its connection, pages too', async () => {
     await start();
     const connection = await service.connect();
     await connection.write(plant()).read();
@@ -55,7 +55,7 @@ describe('a signal to end', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('is not held up forever by clients that never come to an end', async () => {
+  it('is not delayed forever by clients that never finish', async () => {
     await start();
     const starts = [plant().slice(0, -5), 'POST /plants HTTP/1.1\r\nhost:', ''];
     const connections = await Promise.all(
@@ -72,7 +72,7 @@ describe('a signal to end', () => {
 });
 
 describe('the log of a stop', () => {
-  it('says why it began, once, and how it ended', async () => {
+  it('says once why it began, and how it ended', async () => {
     await start();
     const connection = await service.connect();
     connection.write(plant().slice(0, -5));
@@ -92,7 +92,7 @@ describe('the log of a stop', () => {
 });
 
 describe('SHUTDOWN_DELAY', () => {
-  it('goes by with requests still served, while /readyz is 503', async () => {
+  it('passes with requests served and /readyz at 503', async () => {
     await start({ SHUTDOWN_DELAY: '60s' });
     const client = service.client(1);
     expect(await readiness()).toBe(200);
@@ -112,7 +112,7 @@ describe('SHUTDOWN_DELAY', () => {
     expect(await service.store.count()).toBe(6);
   });
 
-  it('comes to an end, and the process with it', async () => {
+  it('ends, and the process with it', async () => {
     await start({ SHUTDOWN_DELAY: '1s' });
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 0, signal: null });
@@ -120,19 +120,19 @@ describe('SHUTDOWN_DELAY', () => {
 });
 
 describe('SHUTDOWN_TIMEOUT', () => {
-  it('cuts off a client that does not read its answers, and ends in order', async () => {
+  it('cuts off a client that does not read its answers, and the stop succeeds', async () => {
     await start({ SHUTDOWN_TIMEOUT: '2s' });
     const { socket } = await service.connect();
     socket.pause();
     const name = 'n'.repeat(60_000);
-    // The kernel's buffers take megabytes of answers: until they are full, the service writes all.
+    // The service can write until the kernel's buffers, some megabytes, are full.
     for (let id = 0; await isTaken(socket, plant({ id, name })); id++);
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 0, signal: null });
     socket.destroy();
   });
 
-  it('cuts off a client that does not send the rest of its request, and ends in order', async () => {
+  it('cuts off a client that does not finish its request, and the stop succeeds', async () => {
     await start({ SHUTDOWN_TIMEOUT: '2s' });
     const connection = await service.connect();
     const headers = { ...service.client().headers, 'content-length': '100' };
@@ -145,7 +145,7 @@ describe('SHUTDOWN_TIMEOUT', () => {
   });
 });
 
-/** Whether the kernel takes bytes to send, within a second. */
+/** Whether the kernel accepts bytes to send within a second. */
 function isTaken(socket: Socket, bytes: string): Promise<boolean> {
   return new Promise((resolve) => {
     socket.write(bytes, (error) => resolve(!error));
@@ -153,7 +153,7 @@ function isTaken(socket: Socket, bytes: string): Promise<boolean> {
   });
 }
 
-/** Resolves once the service takes no new connections. */
+/** Resolves once the service accepts no new connections. */
 async function refused(): Promise<void> {
   for (;;) {
     try {

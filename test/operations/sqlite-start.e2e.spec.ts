@@ -12,20 +12,20 @@ beforeEach(() => {
 });
 afterEach(() => store.remove());
 
-describe('a start that fails says why on stderr', () => {
+describe('a failed start reports on stderr', () => {
   it.each([
     ['a folder', () => mkdirSync(store.path, { recursive: true })],
-    ['a file that is no database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
+    ['a file that is not a database', () => writeFileSync(made(store.path), 'x'.repeat(5000))],
   ])('a store that is %s', async (_name, spoil) => {
     spoil();
     const { code, stdout, stderr } = await runMain(store, { LOG_LEVEL: 'info' });
-    // Which store it is, and nothing more.
+    // Only the line that names the store.
     const line = expect.stringMatching(new RegExp(`^plant-store .*store: SQLite ${store.path}\n$`));
     expect({ code, stdout }).toEqual({ code: 1, stdout: line });
     expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
   });
 
-  it('a store in a folder that cannot be made', async () => {
+  it('a store in a folder that cannot be created', async () => {
     writeFileSync(`${store.folder}/file`, '');
     const url = `sqlite:${store.folder}/file/store.sqlite`;
     const { code, stderr } = await runMain(store, { DATABASE_URL: url });
@@ -33,7 +33,7 @@ describe('a start that fails says why on stderr', () => {
     expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
   });
 
-  it('a Node.js that is too old, and what to do', async () => {
+  it('a Node.js that is too old, and how to get another', async () => {
     const older = `Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`;
     const env = { NODE_OPTIONS: `--import data:text/javascript,${older}` };
     expect(await runMain(store, env)).toEqual({
@@ -43,7 +43,7 @@ describe('a start that fails says why on stderr', () => {
     });
   });
 
-  it('every bad variable by its name, no secret with its value: exit 78', async () => {
+  it('every bad variable by name, without the values of secrets: exit 78', async () => {
     const bad = {
       PORT: '65536',
       DATABASE_URL: 'mysql://SECRET',
@@ -64,7 +64,7 @@ describe('a start that fails says why on stderr', () => {
     expect(stderr).toContain(', not "65536" (from environment)\n');
   });
 
-  it('a port that another process has', async () => {
+  it('a port in use by another process', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
@@ -77,7 +77,7 @@ describe('a start that fails says why on stderr', () => {
   });
 });
 
-/** The path, whose folder is made first. */
+/** Creates the folder of a path. Returns the path. */
 function made(path: string): string {
   mkdirSync(dirname(path), { recursive: true });
   return path;

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => store.remove());
 
 describe('the first start', () => {
-  it('makes the store and prints the addresses, a token and a curl line that works', async () => {
+  it('creates the store and prints the addresses, a token and a working curl line', async () => {
     const service = await ServiceProcess.start({ store });
     expect(service.printed).toMatch(/^plant-store 1\.0\.0, Node\.js [\d.]+, store: /);
     const [first = ''] = service.printed.split('\n');
@@ -38,7 +38,7 @@ describe('the first start', () => {
     ]);
     await service.kill();
 
-    // Once, and never again.
+    // A second start prints no token.
     const { token } = service;
     writeFileSync(join(store.folder, '.env'), 'DOCS=off\n');
     const second = await ServiceProcess.start({ store, token });
@@ -51,10 +51,10 @@ describe('the first start', () => {
     expect(await store.count()).toBe(2);
   });
 
-  it('makes no token with NODE_ENV=production', async () => {
+  it('creates no token with NODE_ENV=production', async () => {
     const env = { NODE_ENV: 'production', DOCS: 'off' };
     const service = await ServiceProcess.start({ store, token: 'none', env });
-    // An answer shows that the start is over.
+    // An answer shows that the start is complete.
     expect((await service.client().post('')).status).toBe(401);
     await service.kill();
     expect(service.printed).not.toMatch(TOKEN);
@@ -63,8 +63,8 @@ describe('the first start', () => {
   });
 });
 
-it('a signal while the start waits for the store ends it, and the log says so', async () => {
-  // It takes connections, and never answers.
+it('a signal ends a start that waits for the store, and the log says so', async () => {
+  // It accepts connections, and never answers.
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const { port } = silent.address() as AddressInfo;

@@ -9,12 +9,12 @@ import { SqliteStore } from '../support/sqlite-store.js';
 let service: ServiceProcess;
 afterEach(() => service.remove());
 
-/** Stands for systemd's own program, which not every machine has: notes what it is given. */
+/** A substitute for systemd-notify, which not every machine has: records its arguments. */
 const SYSTEMD_NOTIFY = `#!/bin/sh
 echo "$NOTIFY_SOCKET $* DATABASE_URL=$DATABASE_URL" >>"$(dirname "$0")/noted"
 `;
 
-/** The environment of a service under systemd, and what it has told systemd so far. */
+/** The environment of a service under systemd, and its notifications so far. */
 function underSystemd(folder: string) {
   const program = join(folder, 'systemd-notify');
   writeFileSync(program, SYSTEMD_NOTIFY);
@@ -22,7 +22,7 @@ function underSystemd(folder: string) {
   const noted = join(folder, 'noted');
   return {
     env: { NOTIFY_SOCKET: '/run/notify', PATH: `${folder}${delimiter}${process.env.PATH}` },
-    /** Its lines, once there are so many. */
+    /** The notifications, once there are `count`. */
     told: async (count: number) => {
       for (;;) {
         const lines = existsSync(noted) ? readFileSync(noted, 'utf8').trim().split('\n') : [];
@@ -33,7 +33,7 @@ function underSystemd(folder: string) {
   };
 }
 
-it('tells systemd when it serves and when it stops, and none of its secrets', async () => {
+it('notifies systemd when it serves and when it stops, without secrets', async () => {
   const store = new SqliteStore();
   const { env, told } = underSystemd(store.folder);
   service = await ServiceProcess.start({ store, env: { ...env, SHUTDOWN_DELAY: '60s' } });
@@ -43,7 +43,7 @@ it('tells systemd when it serves and when it stops, and none of its secrets', as
   expect((await told(2)).at(1)).toBe('/run/notify STOPPING=1 DATABASE_URL=');
 });
 
-it('serves all the same where the program is not there, and says so', async () => {
+it('serves without systemd-notify, and logs that it is missing', async () => {
   const store = new SqliteStore();
   const env = { NOTIFY_SOCKET: '/run/notify', PATH: store.folder };
   service = await ServiceProcess.start({ store, env });

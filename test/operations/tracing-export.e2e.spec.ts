@@ -17,7 +17,7 @@ afterEach(async () => {
   await collector.stop();
 });
 
-const PROBE = new URL('../support/loaded-scripts.js', import.meta.url).href;
+const PROBE = new URL('./loaded-scripts.js', import.meta.url).href;
 const isRequest = ({ kind }: ReceivedSpan) => kind === 2;
 const count = (text: string) => service.output.split(text).length - 1;
 
@@ -28,7 +28,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
   });
 }
 
-/** Sends plants until something is so. */
+/** Sends plants until the condition is true. */
 async function sendUntil(isSo: () => boolean): Promise<void> {
   for (let id = 0n; !isSo(); id++) {
     expect((await service.client().create({ id, name: 'oak' })).status).toBe(200);
@@ -37,7 +37,7 @@ async function sendUntil(isSo: () => boolean): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  it('is not held up by a collector that does not answer', async () => {
+  it('is not delayed by a collector that does not answer', async () => {
     collector.answers = false;
     await start();
     await service.client().create({ id: 1n, name: 'oak' });
@@ -48,10 +48,10 @@ describe('SIGTERM', () => {
 });
 
 describe('a collector that is unavailable', () => {
-  // One try for each export, so that the test need not wait for the others.
+  // One attempt for each export, so that the test need not wait for retries.
   const env = { OTEL_BSP_SCHEDULE_DELAY: '10', OTEL_EXPORTER_OTLP_TIMEOUT: '500' };
 
-  it('is told of once, harms no request, and is told of once when it is back', async () => {
+  it('is logged once, affects no request, and its return is logged once', async () => {
     const { port } = collector;
     await start(env);
     await collector.stop();
@@ -66,7 +66,7 @@ describe('a collector that is unavailable', () => {
     expect(collector.spans.length).toBeGreaterThan(0);
   });
 
-  it('refuses: the log says with what, and nothing of the secret that was sent', async () => {
+  it('refuses: the log has the reason, but not the secret that was sent', async () => {
     const store = await createStore();
     const file = join(store.folder, 'headers');
     writeFileSync(file, 'authorization=Bearer%20collectors-secret\n');
@@ -90,7 +90,7 @@ describe('a collector that is unavailable', () => {
 });
 
 describe("OpenTelemetry's own variables", () => {
-  it('name the resource, the address and the sampler; an invalid one is logged once', async () => {
+  it('set the resource, the address and the sampler; an invalid one is logged once', async () => {
     await start({
       OTEL_SERVICE_NAME: 'greenhouse',
       OTEL_RESOURCE_ATTRIBUTES: 'service.name=x,service.instance.id=a,deployment.environment=test',
@@ -109,7 +109,7 @@ describe("OpenTelemetry's own variables", () => {
     expect(count('OTEL_TRACES_SAMPLER value "nonsense" invalid')).toBe(1);
   });
 
-  it('OTEL_TRACES_SAMPLER=parentbased_always_off leaves it to the clients', async () => {
+  it('OTEL_TRACES_SAMPLER=parentbased_always_off lets clients decide', async () => {
     await start({
       OTEL_TRACES_SAMPLER: 'parentbased_always_off',
       OTEL_BSP_SCHEDULE_DELAY: '10',
@@ -126,10 +126,10 @@ describe("OpenTelemetry's own variables", () => {
   });
 });
 
-describe('of OpenTelemetry', () => {
+describe('OpenTelemetry', () => {
   it.each([
-    ['nothing is loaded without a collector', false],
-    ['something is loaded with one', true],
+    ['is not loaded without a collector', false],
+    ['is loaded with a collector', true],
   ])('%s', async (_title, isTraced) => {
     const store = await createStore();
     const file = join(store.folder, 'scripts');
@@ -142,7 +142,7 @@ describe('of OpenTelemetry', () => {
     const scripts = readFileSync(file, 'utf8').split('\n');
     expect(scripts.some((path) => path.endsWith('src/plants/plants.service.js'))).toBe(true);
     expect(scripts.some((path) => /node_modules.express.index\.js/.test(path))).toBe(true);
-    // The API, which does nothing by itself, is loaded by prom-client.
+    // prom-client loads the API, which does nothing by itself.
     expect(scripts.some((path) => /@opentelemetry.(?!api\b)/.test(path))).toBe(isTraced);
     // No identity provider is set.
     expect(scripts.filter((path) => /node_modules.jose\b/.test(path))).toEqual([]);

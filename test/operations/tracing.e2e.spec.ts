@@ -33,7 +33,7 @@ const linkTo = ({ traceId, spanId }: ReceivedSpan) => ({ traceId, spanId });
 const attribute = (name: string, value: unknown) => (span: ReceivedSpan) =>
   span.attributes[name] === value;
 
-/** Sends a request, and answers with the span of it too. */
+/** Sends a request. Returns its answer and its span. */
 async function traced(request: Sent): Promise<{ answer: Received; span: ReceivedSpan }> {
   const client = service.client();
   const id = `request-${++sent}`;
@@ -49,7 +49,7 @@ function withHeaders(headers: NonNullable<Sent['headers']>): Sent {
 }
 
 describe('the span of a request', () => {
-  it('tells what came of it, and is linked with its commit in both directions', async () => {
+  it('has the result of the request, and is linked with its commit in both directions', async () => {
     const { span } = await traced({ body: body() });
     expect(span).toMatchObject({ name: 'POST /plants', kind: SERVER, parent: '', status: 0 });
     expect(span.end).toBeGreaterThan(span.start);
@@ -82,7 +82,7 @@ describe('the span of a request', () => {
     [{ traceparent: `00-${TRACE}-${PARENT}-01` }, ''],
     [{ traceparent: `00-${TRACE}-${PARENT}-03`, tracestate: 'a=1,b=2' }, 'a=1,b=2'],
     [{ traceparent: `cc-${TRACE}-${PARENT}-01-of-the-future`, tracestate: 'nonsense' }, ''],
-  ])('goes on with the trace of %j', async (headers, traceState) => {
+  ])('continues the trace of %j', async (headers, traceState) => {
     const { span } = await traced(withHeaders(headers));
     expect(span).toMatchObject({ traceId: TRACE, parent: PARENT, traceState });
   });
@@ -96,14 +96,14 @@ describe('the span of a request', () => {
     `00-${TRACE}-${'0'.repeat(16)}-01`,
     `00-${TRACE.toUpperCase()}-${PARENT}-01`,
     [`00-${TRACE}-${PARENT}-01`, `00-${TRACE}-${PARENT}-01`],
-  ])('begins a trace where traceparent is %j', async (traceparent) => {
+  ])('begins a trace if traceparent is %j', async (traceparent) => {
     const { answer, span } = await traced(withHeaders({ traceparent, tracestate: 'a=1' }));
     expect(answer.status).toBe(200);
     expect(span).toMatchObject({ parent: '', traceState: '' });
     expect(span.traceId).not.toBe(TRACE);
   });
 
-  it('is not made where the client does not record, nor is that of its commit', async () => {
+  it("does not exist if the client does not record, nor does its commit's span", async () => {
     collector.clear();
     const unsampled = withHeaders({ traceparent: `00-${'ab'.repeat(16)}-${PARENT}-00` });
     expect((await service.client().send(unsampled)).status).toBe(200);
@@ -146,7 +146,7 @@ describe('the span of a request', () => {
     expect(span.attributes).not.toHaveProperty('error.type');
   });
 
-  it('does not tell a path that is none of ours: it may hold a token', async () => {
+  it('does not have an unknown path, which may contain a token', async () => {
     const path = `/plants/${service.token}?access_token=${service.token}`;
     const { span } = await traced({ method: 'GET', path, headers: {} });
     expect(span.name).toBe('GET');
@@ -155,14 +155,14 @@ describe('the span of a request', () => {
     ]);
   });
 
-  it('has an id of its own where the client took its token for one', async () => {
+  it('has a new id if the client sent its token as request id', async () => {
     const { headers } = await service.client().send(withHeaders({ 'x-request-id': service.token }));
     const id = headers['x-request-id'];
     expect(id).toMatch(/^[\da-f-]{36}$/);
     await collector.received(1, attribute('plant_store.request_id', id));
   });
 
-  it('has no status where its client left before the answer; its commit is linked', async () => {
+  it('has no status if its client left before the answer; its commit is linked', async () => {
     const connection = await service.connect();
     const unlock = await service.store.lock();
     const headers = { ...service.client().headers, 'x-request-id': 'gone' };
@@ -200,7 +200,7 @@ describe('the span of a commit', () => {
     }
   });
 
-  it('that fails tells the kind of the error alone, as does the request', async () => {
+  it("has only the kind of the error when it fails, like the request's span", async () => {
     await service.store.refuse('Salix');
     const { span } = await traced({ body: `{"id":0,"name":"Salix"}` });
     expect(span).toMatchObject({ status: ERROR, message: '', events: 0 });
@@ -217,7 +217,7 @@ describe('the span of a commit', () => {
   });
 });
 
-it('goes to /v1/traces as protobuf, with nothing of a token or a plant in it', () => {
+it('goes to /v1/traces as protobuf, without data of a token or a plant', () => {
   expect(collector.exports.length).toBeGreaterThan(0);
   for (const { url, headers, body } of collector.exports) {
     expect(url).toBe('/v1/traces');

@@ -6,7 +6,7 @@ import { ServiceProcess } from '../support/service-process.js';
 
 // Not part of `npm test`, which runs on a machine without promtool: `npm run lint:prometheus`.
 
-it('promtool finds nothing to say of the metrics', async () => {
+it('promtool has no complaint about the metrics', async () => {
   const service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0' } });
   await service.client().create({ id: 1n, name: 'oak' });
   const { text } = await Monitor.of(service).send('GET', '/metrics');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Service } from '../support/service.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ const range = (length: number) => Array.from({ length }, (_, i) => i);
 const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
 
 describe('plants that share a commit', () => {
-  it('are all stored, each once, duplicates among them', async () => {
+  it('are all stored once, duplicates too', async () => {
     const ids = range(600).map((i) => BigInt(i % 200));
     const answers = await Promise.all(
       ids.map((id) => service.client.create({ id, name: `n${id}` })),
@@ -24,13 +24,13 @@ describe('plants that share a commit', () => {
     );
   });
 
-  it('that race for one id with one content are all told 200', async () => {
+  it('all get 200 when they race for one id with the same content', async () => {
     const race = range(200).map(() => service.client.create({ id: 1n, name: 'oak', tag: 't' }));
     expect(tally(await Promise.all(race))).toEqual({ '200 {"name":"oak","tag":"t"}': 200 });
     expect(await service.store.plants()).toEqual([{ id: 1n, name: 'oak', tag: 't' }]);
   });
 
-  it('that race for one id with different contents have one winner', async () => {
+  it('have one winner when they race for one id with different contents', async () => {
     for (const id of [1n, 2n, 3n, 4n, 5n]) {
       const names = range(100).map((i) => `n${i % 20}`);
       const answers = await Promise.all(names.map((name) => service.client.create({ id, name })));
@@ -39,7 +39,7 @@ describe('plants that share a commit', () => {
     }
   });
 
-  it('are not harmed by neighbours that are refused', async () => {
+  it('are stored beside refused ones', async () => {
     await service.client.create({ id: 0n, name: 'old' });
     const bodies = range(300).map((i) => {
       if (i % 3 === 0) return '{"id":0,"name":"other"}';
@@ -54,7 +54,7 @@ describe('plants that share a commit', () => {
     expect(await service.store.count()).toBe(101);
   });
 
-  it('are not harmed by one that the store itself refuses', async () => {
+  it('are stored beside one that the store itself refuses', async () => {
     await service.store.refuse('bad');
     const bodies = range(200).map((i) => ({ id: BigInt(i), name: i % 50 === 7 ? 'bad' : 'good' }));
     const answers = await Promise.all(bodies.map((plant) => service.client.create(plant)));
@@ -67,8 +67,8 @@ describe('plants that share a commit', () => {
 });
 
 describe('a commit that fails', () => {
-  it('is an error in the log, its cause under the id of the request, with nothing of the plant', async () => {
-    // Whose log is JSON.
+  it("is logged as an error, with its cause under the request's id, without data of the plant", async () => {
+    // In production the log is JSON.
     const broken = await Service.start({ NODE_ENV: 'production' });
     await broken.store.execute('DROP TABLE plants');
     const { headers, status } = await broken.client.post('{"id":1,"name":"Quercus"}');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreClient, type NewPlant } from 'plant-store/client';
-import { cli, createTarget } from '../support/backups.js';
+import { cli, createTarget } from '../cli/backups.js';
 import { contract, read } from '../support/published.js';
 import { Service } from '../support/service.js';
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/open-store.js';
 import { Snapshot } from '../../src/database/snapshot.js';
-import { runHere } from '../support/cli-in-process.js';
+import { runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
@@ -12,7 +12,7 @@ let store: TemporaryStore;
 beforeEach(async () => {
   store = await createStore();
   await migrateStore(readConfig({ DATABASE_URL: store.url }));
-  // In place of Citus's own, which npm has not: a node that has prepared what is in the table.
+  // A substitute for Citus, which npm does not have: a node whose prepared transactions are in the table.
   await store.execute(`
     CREATE TABLE prepared (gid text, success boolean DEFAULT true);
     CREATE SEQUENCE looks;
@@ -27,7 +27,7 @@ afterEach(() => store.remove());
 const run = (command: string) =>
   runHere(command.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
 
-it('an export waits for transactions that were prepared before it, and for no later ones', async () => {
+it('an export waits for transactions prepared before it, not for later ones', async () => {
   const exported = run('export');
   const look = 'SELECT FROM looks WHERE is_called';
   while ((await store.rows(look)).length === 0) await sleep(5);
@@ -37,7 +37,7 @@ it('an export waits for transactions that were prepared before it, and for no la
   expect(await exported).toMatchObject({ code: 0, stdout: '{"id":1,"name":"oak"}\n' });
 });
 
-it('transactions that stay prepared are an error', async () => {
+it('transactions that stay prepared make an export fail', async () => {
   const config = readConfig({ DATABASE_URL: store.url });
   await expect(Snapshot.open(Object.assign(config, { databaseTimeout: 100 }))).rejects.toThrow(
     'Citus has not finished its prepared transactions (1), which may hold acknowledged plants',
@@ -45,7 +45,7 @@ it('transactions that stay prepared are an error', async () => {
 });
 
 it.each(['export plants.ndjson', 'backup plants.sqlite'])(
-  'a node that is away is one for %s',
+  'an unavailable node makes %s fail',
   async (command) => {
     await store.execute("UPDATE prepared SET success = false, gid = 'w1'");
     expect(await run(command)).toMatchObject({

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createStore } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { tally } from '../support/tally.js';
+import { tally } from '../support/received.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 const PROCESSES = 3;
@@ -28,11 +28,11 @@ afterAll(async () => {
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const clients = () => services.flatMap((service) => [service.client(), service.client()]);
 
-/** The same numbers in another order for each. */
+/** The same numbers, shuffled for each client. */
 const shuffled = (numbers: number[], by: number) =>
   numbers.toSorted((a, b) => ((a * 7 + by * 13) % 101) - ((b * 7 + by * 13) % 101));
 
-it('processes that race for ids with different contents: one content wins, and all learn which', async () => {
+it('processes race for ids with different contents: one wins, and all learn which', async () => {
   const all = clients();
   const answers = await Promise.all(
     all.map((client, i) => {
@@ -49,12 +49,12 @@ it('processes that race for ids with different contents: one content wins, and a
     const won = winners.get(id) === name;
     expect(answer).toMatchObject(won ? { status: 200, body: { name } } : { status: 400 });
   }
-  // Two clients have each content, so two are told 200 for each id.
+  // Two clients have each content, so two get 200 for each id.
   const counts = tally(answers.flat().map(({ answer }) => answer));
   expect(counts[TAKEN]).toBe(IDS * (all.length - 2));
 });
 
-it('processes that race for ids with one content are all told 200', async () => {
+it('processes race for ids with the same content: all get 200', async () => {
   const answers = await Promise.all(
     clients().flatMap((client, i) =>
       shuffled(range(IDS), i).map((id) => client.create({ id: BigInt(1_000 + id), name: 'oak' })),

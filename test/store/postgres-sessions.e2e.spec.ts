@@ -10,7 +10,7 @@ import { PostgresStore } from '../support/postgres-store.js';
 import { Proxy } from '../support/proxy.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** As docs/operating.md says. */
+/** As in docs/operating.md. */
 const CONNECTIONS = 8;
 const SPARE = 2;
 /** Groups of creates in flight, each on a connection. */
@@ -19,7 +19,7 @@ const CLIENTS = 32;
 /** Milliseconds that a statement may take. */
 const STATEMENT_TIMEOUT = 400;
 const WAITING = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-/** The message by which a client asks for TLS, before its first one. */
+/** The first message of a client that asks for TLS. */
 const SSL_REQUEST = '0000000804d2162f';
 
 let server: PostgresServer;
@@ -29,12 +29,12 @@ let operator: Postgres;
 beforeAll(async () => {
   server = await PostgresServer.start();
   store = await PostgresStore.create(server.url());
-  // A session then ends with its connection, even while it waits.
+  // Makes a waiting session end with its connection.
   await store.execute("ALTER ROLE postgres SET client_connection_check_interval = '100ms'");
   service = await ServiceProcess.start({ store, env: { DATABASE_TIMEOUT: '1s' } });
   operator = new Postgres({ connectionString: store.url });
   await operator.connect();
-  // While there is the operator's lock, oaks wait, and cannot be cancelled.
+  // While the operator holds the lock, inserts of oaks wait and cannot be cancelled.
   await operate(
     `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
@@ -60,13 +60,13 @@ async function operate(...statements: string[]): Promise<void> {
   for (const sql of statements) await operator.query(sql);
 }
 
-/** The service's sessions; not by the operator, to whom nothing changes within a transaction. */
+/** The number of the service's sessions. Not by the operator, whose transaction sees no changes. */
 async function countSessions(): Promise<number> {
   const sql = "SELECT FROM pg_stat_activity WHERE application_name = 'plant-store'";
   return (await store.rows(sql)).length;
 }
 
-/** The most sessions that there are in two seconds. */
+/** The highest number of sessions in two seconds. */
 async function watchSessions(): Promise<number> {
   let most = 0;
   for (let i = 0; i < 40; i++) {
@@ -76,7 +76,7 @@ async function watchSessions(): Promise<number> {
   return most;
 }
 
-/** Sends creates until it is stopped; resolves to their statuses then. */
+/** Sends creates until stopped. Resolves to their statuses. */
 function load(): () => Promise<number[]> {
   const client = service.client(CLIENTS);
   const statuses = new Set<number>();
@@ -105,7 +105,7 @@ it.each([
     ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'"],
     ['ALTER SYSTEM RESET synchronous_standby_names'],
   ],
-])('a table that %s: 503, and hardly more sessions than before', async (_name, stop, go) => {
+])('a table that %s: 503, and few more sessions', async (_name, stop, go) => {
   await operate(...stop);
   await store.reload();
   const end = load();
@@ -119,7 +119,7 @@ it.each([
   await untilStored();
 });
 
-it('statements that cannot be cancelled: their sessions are all that there are, and 503 comes at once', async () => {
+it('statements that cannot be cancelled use up the sessions, and further requests get 503 at once', async () => {
   await operate('SELECT pg_advisory_lock(1)');
   const end = load();
   expect(await watchSessions()).toBe(CONNECTIONS + SPARE);
@@ -132,7 +132,7 @@ it('statements that cannot be cancelled: their sessions are all that there are, 
     statuses.add((await client.create({ id: 1n, name: 'oak' })).status);
     statuses.add((await client.post('{"id":1,"name":"oak"}', unknown)).status);
   }
-  // Each of the 20 would wait for a connection otherwise.
+  // Otherwise each of the 20 would wait for a connection.
   expect(performance.now() - asked).toBeLessThan(10 * STATEMENT_TIMEOUT);
   expect([...statuses]).toEqual([503]);
   await operate('SELECT pg_advisory_unlock(1)');
@@ -140,7 +140,7 @@ it('statements that cannot be cancelled: their sessions are all that there are, 
   while ((await countSessions()) > CONNECTIONS) await sleep(20);
 });
 
-it('a session that the server holds, though it commits others, is given up in the end', async () => {
+it('gives up a session that hangs while others commit', async () => {
   const client = service.client();
   await operate('SELECT pg_advisory_lock(1)');
   expect((await client.create({ id: -2n, name: 'oak' })).status).toBe(503);
@@ -152,7 +152,7 @@ it('a session that the server holds, though it commits others, is given up in th
   await operate('SELECT pg_advisory_unlock(1)');
 });
 
-it('over TLS, a statement is cancelled over TLS, too', async () => {
+it('cancels a statement over TLS if the connection uses TLS', async () => {
   const { uid, gid } = statSync(server.data);
   await issueCertificate(server.data, 'localhost');
   const { TLS_CERT_FILE, TLS_KEY_FILE } = certificateIn(server.data);
@@ -164,7 +164,7 @@ it('over TLS, a statement is cancelled over TLS, too', async () => {
     "ALTER SYSTEM SET ssl_cert_file = 'cert.pem'",
     "ALTER SYSTEM SET ssl_key_file = 'key.pem'",
     'ALTER SYSTEM SET ssl = on',
-    // Its statement ends by the request alone.
+    // Only the cancel request ends its statement.
     'ALTER ROLE postgres RESET client_connection_check_interval',
   );
   await store.reload();

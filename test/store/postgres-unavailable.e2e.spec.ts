@@ -21,7 +21,7 @@ let url: string;
 beforeAll(async () => {
   server = await PostgresServer.start();
   store = await PostgresStore.create(server.url());
-  // A role without a superuser's ways round the limits.
+  // A superuser would bypass the limits.
   await operate('CREATE ROLE plants LOGIN', 'GRANT ALL ON SCHEMA public TO plants');
   url = store.url.replace('postgres@', 'plants@');
   service = await ServiceProcess.start({ store, env: { DATABASE_URL: url } });
@@ -34,23 +34,23 @@ afterAll(async () => {
 let next = 1n;
 const plant = () => ({ id: next++, name: 'oak' });
 
-/** Runs statements on the server, each by itself, as an operator would. */
+/** Runs statements on the server one by one, as an operator would. */
 async function operate(...statements: string[]): Promise<void> {
   const client = new Postgres({ connectionString: store.url });
   await client.connect();
-  // Nothing that the operator does waits for a standby.
+  // The operator's statements do not wait for a standby.
   for (const sql of ['SET synchronous_commit = local', ...statements]) await client.query(sql);
   await client.end();
 }
 
-/** Sends a plant again until it is stored: as a client does, and without a restart of the service. */
+/** Sends a plant until it is stored, as a client does. The service is not restarted. */
 async function untilStored(one = plant()): Promise<void> {
   const client = service.client();
   while ((await client.create(one)).status !== 200) await sleep(50);
   expect(await store.plant(one.id)).toEqual({ ...one, tag: null });
 }
 
-/** The answer to a plant, which takes no longer than DATABASE_TIMEOUT and a little. */
+/** Sends a plant. Checks that the answer takes little longer than DATABASE_TIMEOUT. */
 async function expectAway(one = plant()): Promise<void> {
   const client = service.client();
   const answer = client.create(one);
@@ -68,11 +68,11 @@ describe('a server that', () => {
     await server.start();
   });
 
-  it('stands still: 503 within DATABASE_TIMEOUT, for a token that is not known yet, too', async () => {
+  it('freezes: 503 within DATABASE_TIMEOUT, for an unknown token too', async () => {
     server.pause();
     const headers = { ...service.client().headers, authorization: `Bearer ${service.token}` };
     await expectAway();
-    // By now the service believes the token no longer without a look.
+    // The cached token has expired, so the service has to look it up.
     await sleep(4_000);
     const asked = Date.now();
     const answer = await service.client().post('{"id":1,"name":"oak"}', headers);
@@ -98,7 +98,7 @@ describe('a server that', () => {
     await operate('ALTER ROLE plants CONNECTION LIMIT -1');
   });
 
-  it('lets us in no more (28): 503', async () => {
+  it('refuses our login (28): 503', async () => {
     await operate('ALTER ROLE plants NOLOGIN', TERMINATE);
     await expectAway();
     await operate('ALTER ROLE plants LOGIN');
@@ -114,10 +114,10 @@ describe('a server that', () => {
   });
 });
 
-describe('a commit that the synchronous standby has not got', () => {
+describe('a commit that is not on the synchronous standby', () => {
   const WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
-  it('is no 200, even where the server says that it is done; nor is its repeat, until then', async () => {
+  it('gets no 200, even if the server reports success; nor does its repeat', async () => {
     await operate("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     await store.reload();
     const one = plant();
@@ -125,7 +125,7 @@ describe('a commit that the synchronous standby has not got', () => {
     while ((await store.rows(WAITING)).length === 0) await sleep(20);
     await operate(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`);
     expect(await answer).toMatchObject(UNAVAILABLE);
-    // It is there all the same, and may be lost with this server.
+    // The plant is stored here, but would be lost with this server.
     expect(await store.plant(one.id)).toBeDefined();
     await expectAway(one);
     await operate('ALTER SYSTEM RESET synchronous_standby_names', 'SELECT pg_reload_conf()');
@@ -134,7 +134,7 @@ describe('a commit that the synchronous standby has not got', () => {
 });
 
 describe('a start', () => {
-  it('waits for a server that is unavailable, and says so', async () => {
+  it('waits for an unavailable server, and logs it', async () => {
     await server.kill();
     const child = spawnMain(store, { DATABASE_URL: url, LOG_LEVEL: 'info' });
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
@@ -149,7 +149,7 @@ describe('a start', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  it('waits for a server that is read-only while there is something to migrate', async () => {
+  it('waits for a read-only server if there are migrations to run', async () => {
     const empty = await PostgresStore.create(server.url());
     const alter = (change: string) =>
       empty.execute(
@@ -170,7 +170,7 @@ describe('a start', () => {
     await empty.remove();
   });
 
-  it('migrates over one connection, as behind a pooler that has no more', async () => {
+  it('migrates over one connection, as a pooler may have only one', async () => {
     const empty = await PostgresStore.create(server.url());
     await operate('ALTER ROLE plants CONNECTION LIMIT 1');
     await empty.execute('GRANT ALL ON SCHEMA public TO plants');
@@ -182,7 +182,7 @@ describe('a start', () => {
     await empty.remove();
   });
 
-  it('is refused where the server does not know us, without the password', async () => {
+  it('fails if the login is wrong, and does not show the password', async () => {
     const wrong = url.replace('plants@', 'nobody:SECRET@');
     const { code, stderr } = await runMain(store, { DATABASE_URL: wrong });
     expect(code).toBe(1);

@@ -15,10 +15,10 @@ let store: PostgresStore;
 let service: ServiceProcess;
 let operator: Postgres;
 beforeAll(async () => {
-  // Nothing but a commit syncs the log for so long: what did not wait for it is lost with the server.
+  // Only commits sync the log for this long; a commit that does not wait is lost with the server.
   server = await PostgresServer.start(['wal_writer_delay=10s']);
   store = await PostgresStore.create(server.url());
-  // An outage is over after half as long without a failure.
+  // An outage ends after half this time without a failure.
   const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '2s' };
   service = await ServiceProcess.start({ store, env });
   operator = new Postgres({ connectionString: store.url });
@@ -31,7 +31,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-/** Changes a setting for all as an operator does; null takes it back. */
+/** Changes a setting of the server as an operator does; null resets it. */
 async function set(name: string, value: string | null): Promise<void> {
   const change = value === null ? `RESET ${name}` : `SET ${name} = ${value}`;
   await operator.query(`ALTER SYSTEM ${change}`);
@@ -72,7 +72,7 @@ describe('a start', () => {
     });
   });
 
-  it('is refused in another encoding, and nothing is made', async () => {
+  it('is refused with another encoding, and creates nothing', async () => {
     await operator.query(
       "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0",
     );
@@ -118,7 +118,7 @@ describe('a server that is weakened while the service runs', () => {
     for (const plant of [known, fresh]) expect((await client.create(plant)).status).toBe(200);
   });
 
-  it('whose warning of an abandoned wait for the standby is hidden: no 200', async () => {
+  it('and hides its warning of an abandoned wait for the standby: no 200', async () => {
     const plant = { id: 60n, name: 'oak' };
     await set('client_min_messages', 'error');
     await set('synchronous_standby_names', "'nobody'");
@@ -131,7 +131,7 @@ describe('a server that is weakened while the service runs', () => {
     await Monitor.of(service).until(200);
   });
 
-  it('for the role alone, which counts from the login on: the same', async () => {
+  it('for the role only, which takes effect at login: the same', async () => {
     const client = service.client();
     const plant = { id: 50n, name: 'oak' };
     const relogin =
@@ -145,9 +145,9 @@ describe('a server that is weakened while the service runs', () => {
     expect((await client.create(plant)).status).toBe(200);
   });
 
-  it('while a plant waits in its statement: a 200 is not lost when the server is killed', async () => {
+  it('while a plant waits in its statement: no 200 is lost when the server is killed', async () => {
     const plant = { id: 100n, name: 'oak' };
-    // Another one under the same id, whose fate the statement waits for.
+    // An uncommitted plant with the same id, which the statement waits for.
     for (const sql of ['BEGIN', "INSERT INTO plants (id, name) VALUES (100, 'elm')"])
       await operator.query(sql);
     const answer = service.client().create(plant);

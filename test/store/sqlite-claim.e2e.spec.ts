@@ -2,7 +2,7 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runHere } from '../support/cli-in-process.js';
+import { runHere } from '../support/cli.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
@@ -10,14 +10,14 @@ let store: SqliteStore;
 let service: ServiceProcess;
 const plant = (id: bigint) => ({ id, name: 'oak' });
 
-describe('a SQLite file that a service runs on', () => {
+describe('a SQLite file in use by a service', () => {
   beforeEach(async () => {
     store = new SqliteStore();
     service = await ServiceProcess.start({ store });
   });
   afterEach(() => service.remove());
 
-  it('takes no second one, by whatever name: one line on stderr, exit 1', async () => {
+  it('refuses a second service under any name of the file: one line on stderr, exit 1', async () => {
     const link = `${store.folder}/link.sqlite`;
     symlinkSync(store.path, link);
     for (const url of [store.url, `sqlite:${link}`]) {
@@ -34,7 +34,7 @@ describe('a SQLite file that a service runs on', () => {
     expect((await service.client().create(plant(1n))).status).toBe(200);
   });
 
-  it('is open to the commands', async () => {
+  it('is available to commands', async () => {
     const run = (line: string) => {
       const env = { DATABASE_URL: store.url };
       return runHere(line.split(' '), { cwd: store.folder, env });
@@ -63,7 +63,7 @@ describe('a SQLite file that a service runs on', () => {
   });
 });
 
-it('a SQLite file with a second name, a hard link, is refused: the claim and the log go by the name', async () => {
+it('refuses a SQLite file with a hard link, as claim and log belong to one name', async () => {
   const linked = new SqliteStore();
   mkdirSync(dirname(linked.path));
   writeFileSync(linked.path, '');
@@ -72,7 +72,7 @@ it('a SQLite file with a second name, a hard link, is refused: the claim and the
     code: 1,
     stderr: expect.stringContaining(`${linked.path} is a hard link: remove its other names`),
   });
-  // A folder has several names, too, but is no file at all.
+  // A folder has several links too, but is not a file.
   expect(await runMain(linked, { DATABASE_URL: `sqlite:${linked.folder}` })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`${linked.folder} is not a file`),
@@ -80,7 +80,7 @@ it('a SQLite file with a second name, a hard link, is refused: the claim and the
   await linked.remove();
 });
 
-it('of services that start at once on a new file, one runs', async () => {
+it('one of several services that start on a new file runs', async () => {
   const fresh = new SqliteStore();
   const start = () =>
     ServiceProcess.start({ store: fresh, env: { NODE_ENV: 'production' }, token: '-' });

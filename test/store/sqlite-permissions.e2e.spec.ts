@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => store.remove());
 
-/** The permissions of what is in the store's folder, in octal, by name. */
+/** The permissions of the files in the store's folder, in octal, by name. */
 function modes(): Record<string, string> {
   const folder = dirname(store.path);
   return Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(join(folder, name))]));
@@ -22,11 +22,11 @@ function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
 }
 
-/** Runs with the umask that most systems have, whatever this one's. */
+/** Runs with umask 022, the usual default. */
 const UNDER = ['sh', '-c', 'umask 022 && exec "$0" "$@"'];
 
-describe('what SQLite makes is for its user alone', () => {
-  it('at the start of the service: the folder, the file and all beside it', async () => {
+describe('files of SQLite are accessible to their user only', () => {
+  it('at a start of the service: the folder, the file and those beside it', async () => {
     const service = await ServiceProcess.start({ store, under: UNDER });
     await service.client().create({ id: 1n, name: 'oak' });
     expect(modeOf(dirname(store.path))).toBe('700');
@@ -36,7 +36,7 @@ describe('what SQLite makes is for its user alone', () => {
     await service.kill();
   });
 
-  it('by a command that makes it', async () => {
+  it('after a command that creates the store', async () => {
     const { code } = await runCli(['migrate'], {
       cwd: store.folder,
       env: { DATABASE_URL: store.url },
@@ -46,7 +46,7 @@ describe('what SQLite makes is for its user alone', () => {
     expect(new Set(Object.values(modes()))).toEqual(new Set(['600']));
   });
 
-  it('and a folder that is there already keeps its permissions', async () => {
+  it('but an existing folder keeps its permissions', async () => {
     const folder = dirname(store.path);
     mkdirSync(folder);
     chmodSync(folder, 0o755);

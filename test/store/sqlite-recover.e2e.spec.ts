@@ -19,7 +19,7 @@ afterEach(() => service.remove());
 
 const sizeOfLog = () => statSync(`${store.path}-wal`).size;
 
-/** Starts the service again, with nothing that would write to the store by the way. */
+/** Starts the service again without anything else that writes to the store. */
 async function restart(): Promise<void> {
   const { token } = service;
   service = await ServiceProcess.start({ store, token, env: { MIGRATE: 'off' } });
@@ -35,8 +35,8 @@ function isInFile(): boolean {
   return found.length === 1;
 }
 
-describe('what a killed process left in the log', () => {
-  it('is in the file, and the log empty, when the next one listens', async () => {
+describe('the log of a killed process', () => {
+  it('is in the file, and empty, when the next process listens', async () => {
     await service.client().create(OAK);
     await service.kill();
     expect(isInFile()).toBe(false);
@@ -47,7 +47,7 @@ describe('what a killed process left in the log', () => {
     expect((await service.client().create(OAK)).status).toBe(200);
   });
 
-  it('is synced by a commit where a reader keeps it in the log, and the start says so', async () => {
+  it('is synced by a commit if a reader blocks the checkpoint, and the start logs it', async () => {
     const reader = store.open();
     reader.exec('BEGIN');
     reader.prepare('SELECT count(*) FROM plants').get();

@@ -35,7 +35,7 @@ describe('a store in trouble', () => {
     expect(await service.store.count()).toBe(1);
   });
 
-  it('locked: others than those who write are answered meanwhile', async () => {
+  it('locked: requests that do not write are answered', async () => {
     other.exec('BEGIN IMMEDIATE');
     const waiting = service.client.create({ id: 1n, name: 'oak' });
     const { status, body } = await service.client.post('{"id":"1","name":"oak"}');
@@ -44,29 +44,32 @@ describe('a store in trouble', () => {
     expect((await waiting).status).toBe(200);
   });
 
-  it.each(['plants', 'tokens'])('without its table of %s: 500, without insides', async (table) => {
-    // A token that the service has not seen yet, so that it must look it up.
-    const secret = await service.app.get(TokensService).create(`for-${table}`);
-    const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
-    other.exec(`ALTER TABLE ${table} RENAME TO elsewhere`);
-    const { status, body } = await service.client.post('{"id":2,"name":"oak"}', headers);
-    other.exec(`ALTER TABLE elsewhere RENAME TO ${table}`);
-    expect({ status, body }).toEqual(INTERNAL);
-    expect((await service.client.post('{"id":2,"name":"oak"}', headers)).status).toBe(200);
-  });
+  it.each(['plants', 'tokens'])(
+    'without its table of %s: 500, without internals',
+    async (table) => {
+      // A new token, so that the service must look it up.
+      const secret = await service.app.get(TokensService).create(`for-${table}`);
+      const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
+      other.exec(`ALTER TABLE ${table} RENAME TO elsewhere`);
+      const { status, body } = await service.client.post('{"id":2,"name":"oak"}', headers);
+      other.exec(`ALTER TABLE elsewhere RENAME TO ${table}`);
+      expect({ status, body }).toEqual(INTERNAL);
+      expect((await service.client.post('{"id":2,"name":"oak"}', headers)).status).toBe(200);
+    },
+  );
 });
 
 describe('a full disk', () => {
   let service: ServiceProcess;
   beforeAll(async () => {
-    // A limit on the size of files stops writes as a full disk does, and needs no disk to fill.
+    // A limit on file sizes stops writes like a full disk.
     service = await ServiceProcess.start({
       under: ['sh', '-c', 'ulimit -f 2000; exec "$@"', 'sh'],
     });
   });
   afterAll(() => service.remove());
 
-  it('503 with 5001, then goes on without a restart; what was told 200 is stored', async () => {
+  it('503 with 5001, then recovery without a restart; plants answered with 200 are stored', async () => {
     const name = 'x'.repeat(20_000);
     const send = (id: number) => service.client().create({ id: BigInt(id), name });
     let stored = 0;
@@ -77,7 +80,7 @@ describe('a full disk', () => {
     const ids = async () => (await service.store.plants()).map(({ id }) => Number(id));
     expect(await ids()).toEqual(Array.from({ length: stored }, (_, id) => id));
 
-    // Room again: the write-ahead log is emptied into the database file.
+    // With room again, a checkpoint empties the write-ahead log.
     await service.store.rows('PRAGMA wal_checkpoint(TRUNCATE)');
     expect((await send(stored)).status).toBe(200);
     expect(await ids()).toHaveLength(stored + 1);
@@ -97,7 +100,7 @@ describe('while the service runs', () => {
   });
   afterEach(() => service.remove());
 
-  /** Neither a new plant nor a repeat is told 200, and the service is not ready; the log has the file's name. */
+  /** Checks that neither a new plant nor a repeat gets 200, that the service is not ready, and that the log names the file. */
   async function expectAway(file: string): Promise<void> {
     for (const id of [1n, 2n])
       expect(await service.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
@@ -107,7 +110,7 @@ describe('while the service runs', () => {
     expect(service.output).toContain(`the store is unavailable: ${reason}`);
   }
 
-  it('the file is removed: 503 with 5001, not ready; it goes on when the file is moved back', async () => {
+  it('the file is removed: 503 with 5001, not ready; recovers when the file is moved back', async () => {
     renameSync(store.path, `${store.path}.elsewhere`);
     await expectAway(store.path);
     renameSync(`${store.path}.elsewhere`, store.path);
@@ -119,7 +122,7 @@ describe('while the service runs', () => {
   it('its folder can no longer be entered: 503 with 5001, not ready', async () => {
     const folder = dirname(store.path);
     renameSync(folder, `${folder}.elsewhere`);
-    // A link to itself, since root may enter every folder.
+    // A link to itself, as root may enter every folder.
     symlinkSync(folder, folder);
     await expectAway(store.path);
     rmSync(folder);
@@ -127,8 +130,8 @@ describe('while the service runs', () => {
     await monitor.until(200);
   });
 
-  it('another file takes its place: 503 with 5001, not ready', async () => {
-    // As a restored backup would.
+  it('another file replaces it: 503 with 5001, not ready', async () => {
+    // Like a restored backup.
     copyFileSync(store.path, `${store.path}.backup`);
     renameSync(`${store.path}.backup`, store.path);
     await expectAway(store.path);

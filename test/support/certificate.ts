@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 
-/** Where a folder has its certificate and key: variables of the service's configuration. */
+/** The service's variables for the certificate and key of a folder. */
 export function certificateIn(folder: string) {
   return { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') };
 }
 
-/** Writes a certificate for a name, and its key, into a folder, over those that are there. */
+/** Writes a certificate for a name, and its key, into a folder. Replaces existing ones. */
 export async function issueCertificate(folder: string, name: string): Promise<void> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',

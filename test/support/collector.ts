@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { readSpans, type ReceivedSpan } from './otlp.js';
 
-/** A request as a collector received it. */
+/** A request that a collector received. */
 export interface Export {
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** A collector: it takes OTLP over HTTP and keeps all that it receives. */
+/** A collector of OTLP over HTTP that keeps everything it receives. */
 export class Collector {
   readonly exports: Export[] = [];
-  /** The status that it answers with, and whether it answers at all. */
+  /** The status of its answers, and whether it answers at all. */
   status = 200;
   answers = true;
   private readonly changes = new EventEmitter();
@@ -29,7 +29,7 @@ export class Collector {
     });
   }
 
-  /** @param port 0 takes a free one */
+  /** @param port 0 for a free one */
   static async start(port = 0): Promise<Collector> {
     const server = createServer();
     server.listen(port, '127.0.0.1');
@@ -45,12 +45,12 @@ export class Collector {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** All the spans that were received, the oldest export first. */
+  /** All received spans, the oldest export first. */
   get spans(): ReceivedSpan[] {
     return this.exports.flatMap(({ body }) => readSpans(body));
   }
 
-  /** The spans that are wanted, once there are so many of them. */
+  /** The spans that match, once there are `count`. */
   async received(count: number, wanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan[]> {
     for (;;) {
       const spans = this.spans.filter(wanted);
@@ -59,7 +59,7 @@ export class Collector {
     }
   }
 
-  /** Forgets what it received. */
+  /** Forgets everything received. */
   clear(): void {
     this.exports.length = 0;
   }

@@ -1,19 +1,18 @@
-import { createPublicKey } from 'node:crypto';
-import { byKey, bySecret, forge, type Part } from './forge.js';
+import { createHmac, createPrivateKey, createPublicKey, sign, type BinaryLike } from 'node:crypto';
 import { AUDIENCE, type IdentityProvider } from './identity-provider.js';
 import type { SigningKey } from './signing-key.js';
 
-/** The header of a token that holds. */
+/** The header of a valid token. */
 export const HEADER = { alg: 'ES256', kid: 'ES256', typ: 'at+jwt' };
 
-/** Seconds since 1970, so many from now. */
+/** Unix time in seconds, `ahead` seconds from now. */
 export const seconds = (ahead: number): number => Math.floor(Date.now() / 1000) + ahead;
 
-/** Makes tokens that hold, but for what is given. */
+/** Makes tokens that are valid except for what is given. */
 export class Forger {
   /**
-   * @param stranger somebody else's key, under the id of the provider's
-   * @param trapUrl where somebody else's server shows that key
+   * @param stranger an attacker's key with the id of the provider's key
+   * @param trapUrl the URL where the attacker publishes that key
    */
   constructor(
     private readonly provider: IdentityProvider,
@@ -29,7 +28,7 @@ export class Forger {
     return this.provider.key().publicJwk;
   }
 
-  /** The claims of a token that holds, but for these. */
+  /** The claims of a valid token, with changes. */
   claims(over: object = {}): object {
     const who = { iss: this.issuer, aud: AUDIENCE, sub: 'nursery', client_id: 'nursery' };
     return {
@@ -42,36 +41,60 @@ export class Forger {
     };
   }
 
-  /** A token that the provider has signed, whatever is in it. */
+  /** A token signed by the provider, with any content. */
   signed(over: object = {}, header: object = {}): string {
     return this.signedAs({ ...HEADER, ...header }, this.claims(over));
   }
 
-  /** The same of a whole header and whole claims. */
+  /** The same for a complete header and complete claims. */
   signedAs(header: Part, claims: Part): string {
     return forge(header, claims, byKey(this.provider.key()));
   }
 
-  /** A token that the stranger has signed. */
+  /** A token signed by the attacker. */
   strange(header: object = {}): string {
     return forge({ ...HEADER, ...header }, this.claims(), byKey(this.stranger));
   }
 
-  /** A token whose signature is these bytes. */
+  /** A token with these bytes as signature. */
   withSignature(bytes: Buffer, header: Part = HEADER): string {
     return forge(header, this.claims(), () => bytes);
   }
 
-  /** A token signed with a secret, which the provider has none of. */
+  /** A token signed by HMAC, though the provider has no secret. */
   confused(secret: Buffer | string, bits = 256): string {
     return forge({ ...HEADER, alg: `HS${bits}` }, this.claims(), bySecret(secret, bits));
   }
 
-  /** The provider's public key in a form that a careless verifier takes for a secret. */
+  /** The provider's public key in a form that a careless verifier uses as a secret. */
   publicKey(type: 'pem' | 'der'): Buffer | string {
     const key = createPublicKey({ key: this.provider.key().publicJwk, format: 'jwk' });
     return type === 'pem'
       ? key.export({ type: 'spki', format: 'pem' })
       : key.export({ type: 'spki', format: 'der' });
   }
+}
+
+/** A header or claims; a string is used unchanged. */
+export type Part = object | string;
+
+/** Makes a JSON Web Token with any signer. jose would refuse to make most of these. */
+export function forge(header: Part, claims: Part, signer: (input: Buffer) => Buffer): string {
+  const input = `${encode(header)}.${encode(claims)}`;
+  return `${input}.${signer(Buffer.from(input)).toString('base64url')}`;
+}
+
+/** A signer for ES256 (RFC 7518, section 3.4). */
+export function byKey({ privateJwk }: SigningKey): (input: Buffer) => Buffer {
+  const key = createPrivateKey({ key: privateJwk, format: 'jwk' });
+  return (input) => sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
+}
+
+/** A signer for HS256, HS384 and HS512 (RFC 7518, section 3.2). */
+export function bySecret(secret: BinaryLike, bits = 256): (input: Buffer) => Buffer {
+  return (input) => createHmac(`sha${bits}`, secret).update(input).digest();
+}
+
+function encode(part: Part): string {
+  return Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
 }

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Adapter, type AsymmetricSigningAlgorithm } from 'oidc-provider';
 import { SigningKey } from './signing-key.js';
 
-/** What the service calls itself to the provider. */
+/** The audience of the service. */
 export const AUDIENCE = 'https://plants.example';
 
 const CLIENT = { client_id: 'nursery', client_secret: 'of-the-nursery' };
 
 const nothing = (): Promise<undefined> => Promise.resolve(undefined);
-/** JSON Web Tokens and clients' credentials need no store. */
+/** A provider of JSON Web Tokens by client credentials needs no store. */
 const NO_STORE: Adapter = {
   upsert: nothing,
   find: nothing,
@@ -21,19 +21,19 @@ const NO_STORE: Adapter = {
   revokeByGrantId: nothing,
 };
 
-/** A real OpenID provider on this machine, which gives the client `nursery` JSON Web Tokens. */
+/** A real OpenID provider on this machine. It issues JSON Web Tokens to the client `nursery`. */
 export class IdentityProvider {
-  /** Paths that it was asked for. */
+  /** Requested paths. */
   readonly asked: string[] = [];
   private server: Server | undefined;
 
   private constructor(
-    /** It signs with the first, and shows them all. */
+    /** Signs with the first, and publishes all. */
     private keys: readonly SigningKey[],
     private port = 0,
   ) {}
 
-  /** @param algorithms one for each key; the key's id is the same */
+  /** @param algorithms one for each key, which is also the key's id */
   static async start(...algorithms: string[]): Promise<IdentityProvider> {
     const names = algorithms.length > 0 ? algorithms : ['ES256'];
     const keys = await Promise.all(names.map((alg) => SigningKey.create(alg, alg)));
@@ -42,7 +42,7 @@ export class IdentityProvider {
     return provider;
   }
 
-  /** The key of an id; else the first. */
+  /** The key of an id; without one the first. */
   key(kid?: string): SigningKey {
     const [first] = this.keys;
     const key = kid === undefined ? first : this.keys.find((one) => one.kid === kid);
@@ -54,12 +54,12 @@ export class IdentityProvider {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** The variables of a service that takes its tokens. */
+  /** The variables of a service that accepts its tokens. */
   get env(): Readonly<Record<string, string>> {
     return { AUTH_ISSUER: this.issuer, AUTH_AUDIENCE: AUDIENCE };
   }
 
-  /** Comes (back) at its address, with the key that it has. */
+  /** Starts to listen, always at the same address. */
   async listen(): Promise<void> {
     const server = createServer().listen(this.port, '127.0.0.1');
     await once(server, 'listening');
@@ -72,7 +72,7 @@ export class IdentityProvider {
     this.server = server;
   }
 
-  /** Goes away. */
+  /** Stops listening. */
   async stop(): Promise<void> {
     const { server } = this;
     if (!server?.listening) return;
@@ -81,14 +81,14 @@ export class IdentityProvider {
     await once(server, 'close');
   }
 
-  /** Signs with another key from now on, and shows the old one no more. */
+  /** Replaces the keys by a new one. */
   async rotate(kid: string): Promise<void> {
     this.keys = [await SigningKey.create(kid)];
     await this.stop();
     await this.listen();
   }
 
-  /** Gets an access token, as a client does: by its credentials, for a resource (RFC 8707). */
+  /** Requests an access token by client credentials, for a resource (RFC 8707). */
   async token(scope = 'plants:create'): Promise<string> {
     const { client_id: id, client_secret: secret } = CLIENT;
     const response = await fetch(`${this.issuer}/token`, {

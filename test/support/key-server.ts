@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An answer of the server: JSON, but where it is text; `undefined` never comes. */
+/** An answer of the server. A body that is not text is sent as JSON. */
 export interface KeyAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** An HTTP server that answers what a test wants, good or bad, in an identity provider's place. */
+/** An HTTP server with the answers of a test, in place of an identity provider. */
 export class KeyServer {
-  /** Paths that it was asked for, each with its query. */
+  /** Requested paths with their queries. */
   readonly asked: string[] = [];
-  /** By path. What is not there never gets an answer. */
+  /** Answers by path. Other paths never get one. */
   answers: Readonly<Record<string, KeyAnswer>> = {};
 
   private constructor(private readonly server: Server) {}

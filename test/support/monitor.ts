@@ -1,7 +1,6 @@
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseMetrics, type Metrics } from './exposition.js';
 
 /** What /readyz answers. */
 export interface Readiness {
@@ -11,11 +10,11 @@ export interface Readiness {
   readonly details: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Who looks at a service over its management port. */
+/** A client of a service's management port. */
 export class Monitor {
   constructor(readonly port: number) {}
 
-  /** The monitor of a service, by what it printed. */
+  /** The monitor of a service, by the address that it printed. */
   static of({ printed }: { readonly printed: string }): Monitor {
     return new Monitor(Number(/Management: http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]));
   }
@@ -39,7 +38,7 @@ export class Monitor {
     return { status, failed: Object.keys(error), details };
   }
 
-  /** Asks until the answer is this one: a status, and the checks that failed. */
+  /** Polls /readyz until it has this status and these failed checks. */
   async until(status: number, ...failed: string[]): Promise<Readiness> {
     for (;;) {
       const answer = await this.ready();
@@ -49,7 +48,7 @@ export class Monitor {
     }
   }
 
-  /** How often a token was looked up so far: once for each request that has come in with one. */
+  /** Number of token lookups so far: one for each request with a token. */
   async lookups(): Promise<number> {
     const counts = (await this.metrics()).get('plant_store_token_cache_lookups_total')?.samples;
     return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0);
@@ -60,4 +59,62 @@ export class Monitor {
     if (status !== 200) throw new Error(`/metrics answered ${status}`);
     return parseMetrics(body);
   }
+}
+
+/** An exposed metric: its samples by name and labels, such as `requests_total{status="200"}`. */
+export interface Exposed {
+  readonly help: string;
+  readonly type: string;
+  readonly samples: Map<string, number>;
+}
+
+/** Every exposed metric, by its name. */
+export type Metrics = Map<string, Exposed>;
+
+const HELP = /^# HELP ([a-zA-Z_:][\w:]*) (.+)$/;
+const TYPE = /^# TYPE ([a-zA-Z_:][\w:]*) (counter|gauge|histogram|summary)$/;
+const LABELS =
+  /\{[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*"(?:,[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*")*\}/;
+const SAMPLE = new RegExp(`^([a-zA-Z_:][\\w:]*)((?:${LABELS.source})?) (\\S+)$`);
+const PARTS: Readonly<Record<string, RegExp>> = { histogram: /^_(bucket|sum|count)$/ };
+
+/**
+ * Reads Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats), strictly.
+ *
+ * @throws Error with the wrong line
+ */
+export function parseMetrics(text: string): Metrics {
+  if (!text.endsWith('\n')) throw new Error('the last line does not end');
+  const metrics: Metrics = new Map();
+  let help: RegExpExecArray | null = null;
+  let name = '';
+  for (const line of text.split('\n').filter((one) => one !== '')) {
+    const type = TYPE.exec(line);
+    if (line.startsWith('# HELP')) help = HELP.exec(line);
+    else if (type) {
+      name = type[1] ?? '';
+      if (help?.[1] !== name || metrics.has(name)) throw new Error(`out of place: ${line}`);
+      metrics.set(name, { help: help[2] ?? '', type: type[2] ?? '', samples: new Map() });
+    } else addSample(line, name, metrics.get(name));
+  }
+  return metrics;
+}
+
+function addSample(line: string, name: string, metric?: Exposed): void {
+  const [, sample = '', labels = '', value = ''] = SAMPLE.exec(line) ?? [];
+  const part = sample.slice(name.length);
+  const isPart = PARTS[metric?.type ?? '']?.test(part) ?? part === '';
+  const number = value === 'Nan' ? NaN : Number(value.replace('Inf', 'Infinity'));
+  const isNumber = value !== '' && (value === 'Nan' || !Number.isNaN(number));
+  if (!metric || !sample.startsWith(name) || !isPart || !isNumber)
+    throw new Error(`wrong: ${line}`);
+  if (metric.samples.has(sample + labels)) throw new Error(`twice: ${line}`);
+  metric.samples.set(sample + labels, number);
+}
+
+/** The value of a sample; 0 if missing. */
+export function valueOf(metrics: Metrics, sample: string): number {
+  const name = sample.replace(/\{.*/, '');
+  const metric = metrics.get(name) ?? metrics.get(name.replace(/_(bucket|sum|count)$/, ''));
+  return metric?.samples.get(sample) ?? 0;
 }

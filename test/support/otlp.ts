@@ -1,14 +1,12 @@
-import { readMessage, type Field } from './protobuf.js';
-
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** What a span says of another one. */
+/** A reference to a span. */
 export interface Link {
   readonly traceId: string;
   readonly spanId: string;
 }
 
-/** A span, as OTLP has it (opentelemetry-proto, trace/v1/trace.proto); times in nanoseconds. */
+/** A span of OTLP (opentelemetry-proto, trace/v1/trace.proto). Times in nanoseconds. */
 export interface ReceivedSpan extends Link {
   readonly traceState: string;
   readonly parent: string;
@@ -22,7 +20,7 @@ export interface ReceivedSpan extends Link {
   /** 0: unset, 2: error. */
   readonly status: number;
   readonly message: string;
-  /** The attributes of who sent it. */
+  /** The attributes of the sender. */
   readonly resource: Attributes;
 }
 
@@ -92,4 +90,42 @@ function number(message: Message, field: number): bigint {
 function asBytes(value: Field): Buffer {
   if (typeof value === 'bigint') throw new Error('not bytes');
   return value;
+}
+
+/** A field on the wire: a number (varint, fixed32, fixed64) or bytes. */
+export type Field = bigint | Buffer;
+
+/**
+ * Reads a protobuf message (protobuf.dev/programming-guides/encoding): the values of each field number
+ * in order.
+ *
+ * @throws Error if it is malformed
+ */
+export function readMessage(bytes: Buffer): Map<number, Field[]> {
+  const fields = new Map<number, Field[]>();
+  let at = 0;
+  const take = (length: number): Buffer => {
+    if (at + length > bytes.length) throw new Error('the message is cut short');
+    return bytes.subarray(at, (at += length));
+  };
+  const readVarint = (): bigint => {
+    for (let value = 0n, shift = 0n; ; shift += 7n) {
+      const byte = take(1).readUInt8();
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  const readers: Record<number, () => Field> = {
+    0: readVarint,
+    1: () => take(8).readBigUInt64LE(),
+    2: () => take(Number(readVarint())),
+    5: () => BigInt(take(4).readUInt32LE()),
+  };
+  while (at < bytes.length) {
+    const tag = Number(readVarint());
+    const value = readers[tag & 7]?.();
+    if (value === undefined) throw new Error(`no such wire type: ${tag & 7}`);
+    fields.set(tag >> 3, [...(fields.get(tag >> 3) ?? []), value]);
+  }
+  return fields;
 }

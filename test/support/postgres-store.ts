@@ -4,12 +4,12 @@ import { TemporaryStore } from './temporary-store.js';
 
 /** A store in a database of its own on the server of the tests. */
 export class PostgresStore extends TemporaryStore {
-  /** What its queries go over, from the first one until the server ends it. */
+  /** The connection for queries, from the first one until the server closes it. */
   private client: Promise<Client> | undefined;
 
   /**
-   * @param server the address of a database on the server, whose role may make and drop others
-   * @param database the store's own database, which is there already
+   * @param server the URL of a database on the server; its role may create and drop others
+   * @param database the store's own database, which exists
    */
   constructor(
     private readonly server: string,
@@ -18,7 +18,7 @@ export class PostgresStore extends TemporaryStore {
     super();
   }
 
-  /** @param server the address of a database on the server, whose role may make others */
+  /** @param server the URL of a database on the server; its role may create others */
   static async create(server: string): Promise<PostgresStore> {
     const store = new PostgresStore(server, `plant_store_${randomBytes(6).toString('hex')}`);
     await run(server, `CREATE DATABASE ${store.database}`);
@@ -50,11 +50,11 @@ export class PostgresStore extends TemporaryStore {
     return this.execute(`ALTER TABLE plants ADD CONSTRAINT refuse CHECK (name <> '${name}')`);
   }
 
-  /** Has the server read its settings again. Resolves once each session has the signal by which it does so at its next statement. */
+  /** Makes the server reload its settings. Resolves once every session has been signalled to do so. */
   async reload(): Promise<void> {
     const [row] = await this.rows<{ now: string }>('SELECT now()::text, pg_reload_conf()');
     const sql = `SELECT WHERE pg_conf_load_time() > '${row?.now}'`;
-    // A new session has the settings of the server's first process, which has told the others by then.
+    // A new session has the settings of the server's first process, which signals the others first.
     for (let isDone = false; !isDone;) {
       const client = await connect(this.url);
       isDone = (await client.query(sql)).rowCount === 1;
@@ -71,7 +71,7 @@ export class PostgresStore extends TemporaryStore {
   private async open(): Promise<Client> {
     try {
       const client = await connect(this.url);
-      // A test that ends its server goes on with a new connection.
+      // A test that stops its server continues with a new connection.
       client.on('error', () => undefined).on('end', () => (this.client = undefined));
       return client;
     } catch (error) {

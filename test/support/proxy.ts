@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy, as HAProxy or PgBouncer would be: its clients know one address. */
+/** A TCP proxy like HAProxy or PgBouncer: its address stays the same. */
 export class Proxy {
-  /** Connections that it broke after their last answer. */
+  /** Number of connections broken after their last answer. */
   broken = 0;
   /** The first bytes of each connection. */
   readonly openings: Buffer[] = [];
@@ -18,14 +18,14 @@ export class Proxy {
     server.on('connection', (client) => this.pass(client));
   }
 
-  /** @param answers pieces of data from the target that a connection lets through, then breaks */
+  /** @param answers pieces of data from the target after which a connection breaks */
   static async start(target: number, answers = Infinity): Promise<Proxy> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new Proxy(server, (server.address() as AddressInfo).port, target, answers);
   }
 
-  /** Passes to another port from now on; the connections to the one before are cut. */
+  /** Switches to another port, and cuts all connections. */
   pointAt(target: number): void {
     this.target = target;
     for (const socket of this.sockets) socket.destroy();
@@ -51,7 +51,7 @@ export class Proxy {
     upstream.on('data', (chunk) => {
       left -= 1;
       if (left >= 0) return void client.write(chunk);
-      // The service has stored the plant, but its client does not hear of it.
+      // The plant is stored, but its client gets no answer.
       this.broken += 1;
       cut();
     });

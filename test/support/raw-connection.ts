@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { receive, type Received } from './received.js';
-import { noteSecrets } from './secrecy.js';
+import { recordSecrets } from './secrecy.js';
 
-/** A bare TCP connection: for what no HTTP client would send. */
+/** A TCP connection, for bytes that no HTTP client would send. */
 export class RawConnection {
   private bytes = Buffer.alloc(0);
   private ended = false;
@@ -14,7 +14,7 @@ export class RawConnection {
       this.bytes = Buffer.concat([this.bytes, chunk]);
       this.wake();
     });
-    // A reset ends the connection too; read() then says what was missing.
+    // A reset ends the connection too; read() then reports the missing bytes.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       this.ended = true;
@@ -22,7 +22,7 @@ export class RawConnection {
     });
   }
 
-  /** @param allowHalfOpen whether it can still send when the service no longer does */
+  /** @param allowHalfOpen whether it can still send after the service has closed its side */
   static async open(port: number, allowHalfOpen = false): Promise<RawConnection> {
     const connection = new RawConnection(connect({ port, host: '127.0.0.1', allowHalfOpen }));
     await once(connection.socket, 'connect');
@@ -30,15 +30,15 @@ export class RawConnection {
   }
 
   write(bytes: string | Buffer): this {
-    if (typeof bytes === 'string') noteSecrets(bytes);
+    if (typeof bytes === 'string') recordSecrets(bytes);
     this.socket.write(bytes);
     return this;
   }
 
   /**
-   * The next answer with its whole body; rejects where the connection ends before it.
+   * Reads the next answer with its whole body. Rejects if the connection ends before.
    *
-   * @param request the method and path that it answers
+   * @param request the method and path of its request
    */
   async read(request = { method: 'POST', path: '/plants' }): Promise<Received> {
     const end = await this.until(() => this.bytes.indexOf('\r\n\r\n'));
@@ -53,7 +53,7 @@ export class RawConnection {
 
   /** Resolves once the service has closed the connection. */
   async closed(): Promise<void> {
-    // Not by once(), which a reset would reject.
+    // once() would reject on a reset.
     if (!this.ended) await new Promise((resolve) => this.socket.once('close', resolve));
   }
 
@@ -71,7 +71,7 @@ export class RawConnection {
   }
 }
 
-/** The status and the headers of an answer, by name in lower case, of all lines before its body. */
+/** Status and headers of an answer, by name in lower case, from the lines before its body. */
 export function parseHead(head: string): { status: number; headers: Record<string, string> } {
   const [statusLine = '', ...lines] = head.split('\r\n');
   const pairs = lines.map((line) => [
@@ -82,7 +82,7 @@ export function parseHead(head: string): { status: number; headers: Record<strin
   return { status: Number(statusLine.split(' ')[1]), headers };
 }
 
-/** The bytes of a request. `content-length` is that of the body unless the headers say otherwise. */
+/** The text of a request. By default `content-length` is that of the body. */
 export function requestText(headers: Readonly<Record<string, string>>, body = ''): string {
   const all = { host: 'localhost', 'content-length': `${Buffer.byteLength(body)}`, ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);

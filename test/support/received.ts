@@ -1,6 +1,9 @@
-import { conforms } from './answers.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { ERRORS } from '../../src/errors/errors.js';
+import { isObject, pointerTo, published, valueAt } from './published.js';
 
-/** A request as the tests write it; by default a POST to `/plants`. */
+/** A request; by default a POST to `/plants`. */
 export interface Sent {
   readonly method?: string;
   readonly path?: string;
@@ -8,22 +11,22 @@ export interface Sent {
   readonly body?: string | Buffer;
 }
 
-/** An answer as it came; `body` is the JSON text read, undefined where the answer is not JSON. */
+/** An answer. `body` is the parsed JSON; undefined if the answer is not JSON. */
 export interface Received {
   readonly status: number;
-  /** By name in lower case; those that came several times are joined by a comma. */
+  /** By name in lower case. Repeated ones are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly body: unknown;
 }
 
-/** Paths of the document and its UI, which the document itself does not describe. */
+/** Paths of the document and its UI. The document does not describe them. */
 const DOCUMENT = /^\/(docs|openapi\.)/;
 
 /**
- * Every answer to a test comes through here, and is held against the published document.
+ * Makes an answer, after a check against the published document. Every answer in a test passes here.
  *
- * @throws Error where the answer does not conform
+ * @throws Error if the answer does not conform
  */
 export function receive(
   { method, path }: { readonly method: string; readonly path: string },
@@ -35,4 +38,91 @@ export function receive(
   if (isInterface) conforms({ method, path, status, headers: new Headers(headers), text });
   const isJson = headers['content-type']?.startsWith('application/json') && text !== '';
   return { status, headers, text, body: isJson ? (JSON.parse(text) as unknown) : undefined };
+}
+
+/** Counts answers by status and text. */
+export function tally(answers: Received[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, text } of answers) {
+    const key = `${status} ${text}`;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** An answer of the service, and the request's method and path. */
+export interface Answer {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+// Only the schemas in the document are JSON Schema, so Ajv must not validate the whole.
+const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false });
+addFormats.default(ajv);
+ajv.addSchema(published, 'openapi.json');
+const validators = new Map<string, ValidateFunction>();
+
+/**
+ * Checks an answer against the published document: a documented status, the required headers, the
+ * media type `application/json`, and a body with the members of the schema only. On an unknown path or
+ * method the answer must be an Error, without a body for HEAD (RFC 9110, section 9.3.2).
+ *
+ * @throws Error that names the answer and the problems
+ */
+export function conforms(answer: Answer): void {
+  const problems = problemsOf(answer);
+  if (problems.length === 0) return;
+  const { method, path, status, text } = answer;
+  throw new Error(`${method} ${path} answered ${status} ${text}: ${problems.join('; ')}`);
+}
+
+function problemsOf({ method, path, status, headers, text }: Answer): string[] {
+  const [pathname = ''] = path.split('?', 1);
+  const operation = pointerTo(pointerTo('/paths', pathname), method.toLowerCase());
+  // On any path (RFC 9112, section 6.1).
+  const isNoSuchCoding = status === 501 && text.includes(`"error":${ERRORS.NO_SUCH_CODING.error},`);
+  if (valueAt(published, operation) === undefined || isNoSuchCoding) {
+    const wrong = status < 400 ? [`${status} is documented nowhere`] : [];
+    if (method === 'HEAD' && text === '') return wrong;
+    return [...wrong, ...bodyProblems('/components/schemas/Error', headers, text)];
+  }
+  const at = `${operation}/responses/${status}`;
+  const response = valueAt(published, at);
+  if (response === undefined) return [`the status ${status} is not documented`];
+  const content = `${at}/content/application~1json/schema`;
+  return [...missingHeaders(at, headers), ...bodyProblems(content, headers, text)];
+}
+
+function missingHeaders(at: string, headers: Headers): string[] {
+  const documented = valueAt(published, `${at}/headers`);
+  const missing = Object.entries(isObject(documented) ? documented : {}).filter(
+    ([name, header]) => isObject(header) && header.required === true && !headers.has(name),
+  );
+  return missing.map(([name]) => `no header ${name}`);
+}
+
+function bodyProblems(schema: string, headers: Headers, text: string): string[] {
+  const mediaType = headers.get('content-type') ?? '';
+  if (mediaType !== 'application/json') return [`the media type is "${mediaType}"`];
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return ['the body is not JSON'];
+  }
+  const validate = validatorOf(schema);
+  return validate(body) ? [] : [ajv.errorsText(validate.errors, { dataVar: 'body' })];
+}
+
+/** Compiles a schema. Schemas allow unknown members; answers must not have any. */
+function validatorOf(pointer: string): ValidateFunction {
+  const known = validators.get(pointer);
+  if (known) return known;
+  const $ref = `openapi.json#${pointer}`;
+  const validate = ajv.compile({ $ref, unevaluatedProperties: false });
+  validators.set(pointer, validate);
+  return validate;
 }

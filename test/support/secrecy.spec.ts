@@ -1,14 +1,14 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../../src/auth/token.entity.js';
-import { demandSecrecy, Log, noteSecrets } from './secrecy.js';
+import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
-/** What the check says of a log with these pieces; it is emptied, as every test is checked too. */
+/** The finding of the check in a log with these pieces. The log is emptied, as every test is checked too. */
 function judge(...pieces: string[]): string | undefined {
   const log = new Log();
   for (const piece of pieces) log.write(piece);
   try {
-    demandSecrecy();
+    assertSecrecy();
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -17,7 +17,7 @@ function judge(...pieces: string[]): string | undefined {
   }
 }
 
-describe('demandSecrecy', () => {
+describe('assertSecrecy', () => {
   it.each([
     ['a token of an Authorization header', 'Bearer abcdefghijklmnop', 'abcdefghijklmnop'],
     ['a token in a query', '/plants?access_token=abcdefghijklmnop&x=1', 'abcdefghijklmnop'],
@@ -25,13 +25,13 @@ describe('demandSecrecy', () => {
     ['a token of ours, whoever used it', '', newSecret()],
     ['a part of one', '', newSecret().slice(0, 30)],
   ])('finds %s', (_name, sent, shown) => {
-    noteSecrets(sent);
+    recordSecrets(sent);
     expect(judge('a line\n{"msg":"', shown.slice(0, 7), shown.slice(7), '"}\n')).toBe(
       `a log shows ${shown}: {"msg":"${shown}"}`,
     );
   });
 
-  it('lets the first token of a start in development pass, and nothing else', () => {
+  it('allows only the first token of a start in development', () => {
     const secret = newSecret();
     const printed = `Shown only now:\n\n  ${secret}\n\n  curl x -H 'Authorization: Bearer ${secret}'\n`;
     expect(judge(printed)).toBeUndefined();

@@ -1,18 +1,18 @@
-/** What tests have used that a log must not show. */
+/** Secrets used in tests. */
 const secrets = new Set<string>();
 const logs: Log[] = [];
 
-/** Below this a text is found in a log by chance. */
+/** Shorter texts may occur in a log by chance. */
 const SHORTEST = 6;
-/** A token of the service, whole or cut; names of databases go on with `_`. */
+/** A token of the service, whole or cut. Names of databases have `_` next. */
 const TOKEN = /plant_[\dA-Za-z]{16,}/;
 const CREDENTIALS =
   /bearer +(\S{16,})|access_token["':= ]+([^\s"'&]{16,})|:\/\/[^/\s:@]*:([^/\s@]+)@/gi;
 
-/** Variables with which a service logs all that it can. */
+/** Variables that make a service log everything. */
 export const LOG_ALL = { LOG_LEVEL: 'trace', LOG_REQUESTS: 'all' } as const;
 
-/** All that one application, or one process, has written. */
+/** The output of one application or process. */
 export class Log {
   text = '';
 
@@ -20,12 +20,12 @@ export class Log {
     logs.push(this);
   }
 
-  /** Takes lines as pino writes them, and output of a process as it comes. */
+  /** Adds lines of pino, or output of a process. */
   write(text: string | Buffer): void {
     this.text += text.toString();
   }
 
-  /** The lines of a log in JSON that come from a part of the service. */
+  /** The lines of a JSON log from one part of the service. */
   lines(context: string): Record<string, unknown>[] {
     const lines = this.text.split('\n').filter((line) => line.startsWith('{'));
     return lines
@@ -34,21 +34,21 @@ export class Log {
   }
 }
 
-/** Notes tokens and passwords in a text that is sent to the service, or configures it. */
-export function noteSecrets(text: string): void {
+/** Records tokens and passwords in a text that is sent to the service or configures it. */
+export function recordSecrets(text: string): void {
   for (const [, ...groups] of text.matchAll(CREDENTIALS)) {
     for (const secret of groups) if (secret && secret.length >= SHORTEST) secrets.add(secret);
   }
 }
 
 /**
- * Every test comes through here, when it ends and when a service of its ends.
+ * Checks all logs. Runs at the end of every test and of every service.
  *
- * @throws Error where a log shows a token, or a secret that was noted
+ * @throws Error if a log shows a token or a recorded secret
  */
-export function demandSecrecy(): void {
+export function assertSecrecy(): void {
   for (const log of logs) {
-    // main.ts prints the first token in development: it is not of the log, and stands apart.
+    // In development main.ts prints the first token on indented lines outside the log.
     const text = log.text.replace(/^ {2}(plant_|curl ).*$/gm, '');
     const shown = [...secrets].find((secret) => text.includes(secret)) ?? TOKEN.exec(text)?.[0];
     if (shown !== undefined) throw new Error(`a log shows ${shown}: ${lineWith(text, shown)}`);

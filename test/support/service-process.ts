@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
-import { demandSecrecy, Log, LOG_ALL, noteSecrets } from './secrecy.js';
+import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
-/** As it was built; npm starts its scripts at the top of the project. */
+/** The built program; npm runs its scripts at the top of the project. */
 const MAIN = resolve('dist/src/main.js');
 
 const ending = new AbortController();
@@ -21,18 +21,18 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What a process is started with. */
+/** Options of a start. */
 export interface Start {
-  /** The store; a new one by default. */
+  /** By default a new one. */
   readonly store?: TemporaryStore;
-  /** A token of the store; by default the one that is printed at the first start. */
+  /** A token of the store; by default the one printed at the first start. */
   readonly token?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** A command to run Node with: its arguments follow. */
+  /** A command that Node's command line is appended to. */
   readonly under?: readonly string[];
 }
 
-/** Starts what was built, with no variable of the environment but these and PATH. */
+/** Starts the built service with only these variables and PATH. */
 export function spawnMain(
   store: TemporaryStore,
   env: Readonly<Record<string, string>> = {},
@@ -41,12 +41,12 @@ export function spawnMain(
   const [command, ...args] = [...under, process.execPath, MAIN];
   const own = { PORT: '0', MANAGEMENT_PORT: 'off', DATABASE_URL: store.url, ...LOG_ALL };
   const variables = { PATH: process.env.PATH, ...own, ...env };
-  noteSecrets(Object.values(variables).join('\n'));
+  recordSecrets(Object.values(variables).join('\n'));
   const child = spawn(command, args, {
-    // No file `.env` of a developer is there.
+    // A folder without a developer's `.env`.
     cwd: store.folder,
     env: variables,
-    // It ends at the latest when this process does.
+    // Ends it with this process at the latest.
     signal: ending.signal,
     killSignal: 'SIGKILL',
   });
@@ -57,17 +57,17 @@ export function spawnMain(
   return child;
 }
 
-/** Runs the service in the hope that it ends by itself. */
+/** Runs the service until it ends by itself. */
 export async function runMain(store: TemporaryStore, env: Readonly<Record<string, string>>) {
   const child = spawnMain(store, env);
   const texts = Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await once(child, 'exit')) as [number | null];
   const [stdout, stderr] = await texts;
-  demandSecrecy();
+  assertSecrecy();
   return { code, stdout, stderr };
 }
 
-/** The service as it was built, in a process of its own. */
+/** The built service in its own process. */
 export class ServiceProcess {
   private readonly clients: Client[] = [];
 
@@ -76,13 +76,13 @@ export class ServiceProcess {
     readonly exited: Promise<Exit>,
     private readonly child: ChildProcessWithoutNullStreams,
     private readonly chunks: readonly string[],
-    /** What it printed until it was ready. */
+    /** Its output until it was ready. */
     readonly printed: string,
     readonly port: number,
     readonly token: string,
   ) {}
 
-  /** Resolves once the service answers; rejects where it ends before. */
+  /** Resolves once the service listens; rejects if it ends before. */
   static async start({ store: given, token, env, under }: Start = {}) {
     const store = given ?? (await createStore());
     const child = spawnMain(store, env, under);
@@ -94,7 +94,7 @@ export class ServiceProcess {
     const chunks: string[] = [];
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
-    // Without a token to go by, the printed one is waited for.
+    // Without a given token, waits for the printed one.
     const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants[\n"]/;
     await new Promise<void>((begin, reject) => {
       child.stdout.on('data', (chunk: Buffer) => {
@@ -108,19 +108,19 @@ export class ServiceProcess {
     return new ServiceProcess(store, exited, child, chunks, printed, port, own);
   }
 
-  /** All that it has printed and logged so far. */
+  /** Its output and log so far. */
   get output(): string {
     return this.chunks.join('');
   }
 
-  /** A client with connections and a token; it is closed with the service. */
+  /** A client with the service's token; it is closed with the service. */
   client(connections?: number): Client {
     const client = new Client(this.port, this.token, connections);
     this.clients.push(client);
     return client;
   }
 
-  /** Where it logs, for tests that do not read it. */
+  /** Its log stream, for tests that control the reading. */
   get stdout(): Readable {
     return this.child.stdout;
   }
@@ -137,16 +137,16 @@ export class ServiceProcess {
     this.child.kill(signal);
   }
 
-  /** Ends it at once; the store stays. */
+  /** Kills it. The store stays. */
   async kill(): Promise<Exit> {
     this.signal('SIGKILL');
     const exit = await this.exited;
     for (const client of this.clients) client.close();
-    demandSecrecy();
+    assertSecrecy();
     return exit;
   }
 
-  /** Ends it at once and removes its store. */
+  /** Kills it and removes its store. */
   async remove(): Promise<void> {
     await this.kill();
     await this.store.remove();

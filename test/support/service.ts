@@ -6,10 +6,10 @@ import { readConfig } from '../../src/config/environment.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
-import { demandSecrecy, Log, LOG_ALL, noteSecrets } from './secrecy.js';
+import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
-/** The real application in this process, on a free port, over a store and with a token of its own. */
+/** The real application in this process, with its own free port, store and token. */
 export class Service {
   private constructor(
     readonly app: NestExpressApplication,
@@ -17,15 +17,15 @@ export class Service {
     readonly port: number,
     readonly token: string,
     readonly client: Client,
-    /** What it has logged. */
+    /** Its log. */
     readonly log: Log,
   ) {}
 
-  /** @param env variables of the configuration, over those that a test needs */
+  /** @param env variables that override those of the tests */
   static async start(env: Readonly<Record<string, string>> = {}): Promise<Service> {
     const store = await createStore();
     const variables = { DATABASE_URL: store.url, PORT: '0', ...LOG_ALL, ...env };
-    noteSecrets(Object.values(variables).join('\n'));
+    recordSecrets(Object.values(variables).join('\n'));
     const log = new Log();
     const app = await createApp(readConfig(variables), log);
     await app.listen(0, '127.0.0.1');
@@ -34,16 +34,16 @@ export class Service {
     return new Service(app, store, port, token, new Client(port, token), log);
   }
 
-  /** Opens a bare connection; the caller closes it. */
+  /** Opens a TCP connection. The caller closes it. */
   connect(allowHalfOpen = false): Promise<RawConnection> {
     return RawConnection.open(this.port, allowHalfOpen);
   }
 
-  /** Ends the application and removes its store. */
+  /** Stops the application and removes its store. */
   async stop(): Promise<void> {
     this.client.close();
     await this.app.close();
     await this.store.remove();
-    demandSecrecy();
+    assertSecrecy();
   }
 }

@@ -8,7 +8,7 @@ import {
   type JWTPayload,
 } from 'jose';
 
-/** A key pair that an identity provider signs with. */
+/** The key pair of an identity provider. */
 export class SigningKey {
   private constructor(
     readonly kid: string,
@@ -19,14 +19,14 @@ export class SigningKey {
     readonly publicJwk: JWK,
   ) {}
 
-  /** @param kid what the key set calls it */
+  /** @param kid its id in the key set */
   static async create(kid: string, alg = 'ES256'): Promise<SigningKey> {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
     const of = async (key: CryptoKey) => ({ ...(await exportJWK(key)), kid, alg, use: 'sig' });
     return new SigningKey(kid, alg, privateKey, await of(privateKey), await of(publicKey));
   }
 
-  /** Signs whatever claims, under a header that may say anything. */
+  /** Signs any claims under any header. */
   sign(claims: JWTPayload, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
     const { alg, kid } = this;
     return new SignJWT(claims)

@@ -7,7 +7,7 @@ export class SqliteStore extends TemporaryStore {
   readonly path = join(this.folder, 'data', 'store.sqlite');
   readonly url = `sqlite:${this.path}`;
 
-  /** A connection besides the service's; integers are bigints. The caller closes it. */
+  /** Opens another connection. Integers are bigints. The caller closes it. */
   open(): Database.Database {
     return new Database(this.path).defaultSafeIntegers();
   }

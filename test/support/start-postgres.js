@@ -3,12 +3,12 @@ import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { PostgresServer } from './postgres-server.js';
 
-/** Starts the PostgreSQL of the tests, once for all of them, where TEST_DATABASE_URL names none. */
+/** Starts one PostgreSQL for all tests, unless TEST_DATABASE_URL names one. */
 export default async function startPostgres() {
   if (process.env.TEST_DATABASE_URL) return;
-  // Tests that end a server have one of their own.
+  // Tests that stop a server start their own.
   const server = await PostgresServer.start(['max_connections=300']);
-  // Where Jest is broken off it tears nothing down.
+  // An interrupted Jest runs no tear-down.
   process.once('exit', () => {
     server.process?.kill('SIGQUIT');
     rmSync(server.folder, { recursive: true, force: true, maxRetries: 20 });

@@ -1,5 +1,5 @@
 // @ts-check
-/** Ends what start-postgres.js has started. */
+/** Stops the server of start-postgres.js. */
 export default async function stopPostgres() {
   const { postgresOfTests } =
     /** @type {{ postgresOfTests?: import('./postgres-server.js').PostgresServer }} */ (globalThis);

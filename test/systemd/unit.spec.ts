@@ -28,7 +28,7 @@ async function onMachine(env: Readonly<Record<string, string>>, commands: string
   const lines = variables.map(([name, value]) => `echo ${name}=${value} >>$file\n`).join('');
   const file = 'file=/etc/plant-store/plant-store.env\n';
   writeFileSync(join(folder, 'commands'), `${file}${lines}${commands}`);
-  const machine = ['sh', 'test/support/systemd-machine.sh', folder];
+  const machine = ['sh', 'test/systemd/machine.sh', folder];
   await promisify(execFile)('unshare', [...NAMESPACES, ...machine]);
   const log = join(folder, 'log');
   return {
@@ -40,7 +40,7 @@ async function onMachine(env: Readonly<Record<string, string>>, commands: string
 const SHOW = 'systemctl show plant-store -p SubState,Result,ExecMainStatus\n';
 
 describe('systemctl start', () => {
-  it('returns when the service serves; stop ends it in order', async () => {
+  it('returns when the service serves; stop ends it cleanly', async () => {
     const { output, log } = await onMachine(
       {},
       `systemctl start plant-store; echo "start: $?"
@@ -66,7 +66,7 @@ describe('systemctl start', () => {
     expect(log).not.toContain('systemd was not told');
   });
 
-  it('fails where the service cannot serve, and says why in its log', async () => {
+  it('fails if the service cannot serve, and the log says why', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
@@ -80,8 +80,8 @@ describe('systemctl start', () => {
   });
 });
 
-it('a bad configuration, exit code 78, is not started again', async () => {
-  // So quick that it would have been started again by then.
+it('does not restart a service with a bad configuration (exit code 78)', async () => {
+  // A restart would have happened by then.
   const drop = '/etc/systemd/system/plant-store.service.d/bad.conf';
   const { output } = await onMachine(
     { BODY_LIMIT: 'much' },

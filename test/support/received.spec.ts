@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { conforms, type Answer } from './answers.js';
+import { conforms, type Answer } from './received.js';
 
 const JSON_TYPE = { 'content-type': 'application/json', 'x-request-id': 'r-1' };
 const CHALLENGE = { ...JSON_TYPE, 'www-authenticate': 'Bearer realm="plant-store"' };
@@ -31,7 +31,7 @@ describe('conforms', () => {
     answer(405, '', { ...JSON_TYPE, allow: 'POST' }, 'HEAD /plants'),
     answer(503, ERROR, RETRY, 'GET /elsewhere'),
     answer(501, '{"error":3003,"message":"no such transfer coding"}'),
-  ])('lets $method $path $status $text pass', (documented) => {
+  ])('accepts $method $path $status $text', (documented) => {
     expect(() => conforms(documented)).not.toThrow();
   });
 
@@ -62,7 +62,7 @@ describe('conforms', () => {
     expect(() => conforms(undocumented)).toThrow(problem);
   });
 
-  it('names the answer that is wrong', () => {
+  it('names the wrong answer', () => {
     expect(() => conforms(answer(201, '{}'))).toThrow('POST /plants answered 201 {}: ');
   });
 });

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs commands on a systemd of their own: process 1 of new namespaces, over this machine's files, whose changes
-# go to memory. The service is installed there as docs/operating.md says. By root, in the checkout:
-#   unshare --mount --pid --fork --cgroup --ipc --uts --kill-child sh test/support/systemd-machine.sh FOLDER
-# FOLDER/commands are run; what they print is in FOLDER/output, what the service logs in FOLDER/log.
+# Runs commands on a separate systemd: process 1 of new namespaces, over a copy-on-write view of this machine's
+# files in memory. The service is installed there as in docs/operating.md. As root, in the checkout:
+#   unshare --mount --pid --fork --cgroup --ipc --uts --kill-child sh test/systemd/machine.sh FOLDER
+# Runs FOLDER/commands; their output is in FOLDER/output, the log of the service in FOLDER/log.
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
 folder=$1
@@ -38,7 +38,7 @@ StandardOutput=append:$folder/log
 StandardError=append:$folder/log
 UNIT
 
-# Nothing else of this machine is started there.
+# Starts no other service of this machine.
 rm -f "$units/default.target"
 cat >"$units/default.target" <<UNIT
 [Unit]

@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import process from 'node:process';
 
 /**
- * For Node's `--import`: writes the address of every script that the process has loaded into the file
- * `LOADED_SCRIPTS` when it ends. V8 knows ESM and CommonJS alike, but forgets scripts that nothing
- * refers to any more; Node remembers CommonJS alone.
+ * For Node's `--import`: when the process ends, writes the addresses of all scripts that it has loaded
+ * to the file `LOADED_SCRIPTS`. V8 lists ESM and CommonJS, but not scripts that were collected; Node's
+ * cache has CommonJS only.
  */
 process.on('exit', () => {
   const scripts = Object.keys(createRequire(import.meta.url).cache);

@@ -1,16 +1,17 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/open-store.js';
-import type { Ran } from './cli.js';
-import { runHere } from './cli-in-process.js';
-import { createStore } from './engine.js';
-import { SqliteStore } from './sqlite-store.js';
-import type { StoredPlant, TemporaryStore } from './temporary-store.js';
+import { runHere, type Ran } from '../support/cli.js';
+import { createStore } from '../support/engine.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+import type { StoredPlant, TemporaryStore } from '../support/temporary-store.js';
 
-/** One more than the highest id. */
+/** The highest id plus one. */
 export const END = 2n ** 63n;
-/** Each that a format may have to escape. */
+/** Characters that a format may have to escape. */
 const CHARACTERS = String.fromCodePoint(...Array.from({ length: 0x2ff }, (_, i) => i + 1));
-/** Plants that a backup could spoil, in the order of their ids. */
+/** Plants that a faulty backup could change, ordered by id. */
 export const PLANTS: StoredPlant[] = [
   { id: -END, name: 'lowest', tag: null },
   { id: -1n, name: '', tag: '' },
@@ -19,26 +20,26 @@ export const PLANTS: StoredPlant[] = [
   { id: 2n, name: '\\.', tag: '\\\\t\\' },
   { id: 2n ** 53n, name: '{"a",NULL}', tag: '\\' },
   { id: 2n ** 53n + 1n, name: "Alder 木 🌵 é e\u0301 \u2028\n\t'", tag: '"' },
-  // Long enough for chunks of their own.
+  // Long enough for their own chunks.
   ...[7n, 6n, 5n].map((i) => ({ id: END - i, name: '長'.repeat(500_000), tag: null })),
   { id: END - 1n, name: 'highest', tag: 'x' },
 ];
 
-/** A store in a SQLite file, with its schema and nothing in it. */
+/** Creates an empty store in a SQLite file, with its schema. */
 export async function createSource(): Promise<SqliteStore> {
   const store = new SqliteStore();
   await migrateStore(readConfig({ DATABASE_URL: store.url }));
   return store;
 }
 
-/** A store on the engine under test, with its schema and nothing in it. */
+/** Creates an empty store on the engine under test, with its schema. */
 export async function createTarget(): Promise<TemporaryStore> {
   const store = await createStore();
   await migrateStore(readConfig({ DATABASE_URL: store.url }));
   return store;
 }
 
-/** Runs a command on a store, whose folder it runs in; it does not say which that is. */
+/** Runs a command quietly on a store, in the store's folder. */
 export function cli(store: TemporaryStore, line: string): Promise<Ran> {
   return runHere([...line.split(' '), '--quiet'], {
     cwd: store.folder,
@@ -46,7 +47,7 @@ export function cli(store: TemporaryStore, line: string): Promise<Ran> {
   });
 }
 
-/** Puts plants into a store past the service. */
+/** Inserts plants into a store past the service. */
 export function put(source: SqliteStore, plants: readonly StoredPlant[]): void {
   const database = source.open();
   const insert = database.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?)');
@@ -54,12 +55,12 @@ export function put(source: SqliteStore, plants: readonly StoredPlant[]): void {
   database.close();
 }
 
-/** Makes a token, and returns its secret. */
+/** Creates a token. Returns its secret. */
 export async function makeToken(store: TemporaryStore, name: string): Promise<string> {
   return (await cli(store, `token create ${name} --expires 90d`)).stdout.trim();
 }
 
-/** All that a backup has to keep, in the order of the ids. */
+/** Everything that a backup must keep, ordered by id. */
 export async function contentOf(store: TemporaryStore): Promise<unknown[]> {
   const plants = 'SELECT id, name, tag, created_by, created_at FROM plants ORDER BY id';
   const tokens = `
@@ -68,11 +69,30 @@ export async function contentOf(store: TemporaryStore): Promise<unknown[]> {
   return [await store.rows(plants), await store.rows(tokens)];
 }
 
-/** Plants in the order of their ids, of which a chunk has some two thousand. */
+/** SQL that inserts plants ordered by id. A chunk holds some two thousand of them. */
 export function fillWith(count: number): string {
   return `
     WITH RECURSIVE row (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${count})
     INSERT INTO plants (id, name, tag, created_by, created_at)
     SELECT (i - 1000) * 9223372036854 + 3, 'plant ' || i, CASE WHEN i % 7 > 0 THEN 't' || i % 7 END,
       'token:1', 1763700000000 + i FROM row`;
+}
+
+/** The store to back up; new for each test of a file that calls `makeStores`. */
+export let source: SqliteStore;
+/** The store to restore to, on the engine under test. */
+export let target: TemporaryStore;
+/** The file of the backup, in the source's folder. */
+export let file: string;
+
+/** Creates `source` and `target` before each test of the file, and removes them after it. */
+export function makeStores(): void {
+  beforeEach(async () => {
+    [source, target] = [await createSource(), await createTarget()];
+    file = join(source.folder, 'backup.sqlite');
+  });
+  afterEach(async () => {
+    await source.remove();
+    await target.remove();
+  });
 }
