@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
-import { connectionOf } from './connection.js';
+import { getConnection } from './connection.js';
 import { redactChosen } from './redact.js';
 
 const NONE: readonly string[] = [];
@@ -28,7 +28,7 @@ export class Exchange {
     readonly response: Response,
     private readonly onEnd: (exchange: Exchange) => void,
   ) {
-    this.requestId = requestIdOf(request.headers['x-request-id']);
+    this.requestId = chooseRequestId(request.headers['x-request-id']);
   }
 
   /** The answer is sent, or nobody is there any more to read it. */
@@ -54,7 +54,7 @@ const EXCHANGE = Symbol('exchange');
 type Observed = ServerResponse & { [EXCHANGE]: Exchange };
 
 /** The exchange that an answer belongs to. */
-export function exchangeOf(response: ServerResponse): Exchange {
+export function getExchange(response: ServerResponse): Exchange {
   return (response as Observed)[EXCHANGE];
 }
 
@@ -68,28 +68,28 @@ export class Exchanges {
     const exchange = new Exchange(request, response, this.onEnd);
     this.inFlight += 1;
     (response as Response & Observed)[EXCHANGE] = exchange;
-    connectionOf(request).begin(exchange);
+    getConnection(request).begin(exchange);
     response.on('close', endExchange);
     return exchange;
   }
 
   private readonly onEnd = (exchange: Exchange): void => {
     this.inFlight -= 1;
-    connectionOf(exchange.request).end(exchange);
+    getConnection(exchange.request).end(exchange);
     if (exchangeEnd.hasSubscribers) exchangeEnd.publish(exchange);
   };
 }
 
 /** One function for all answers: a closure for each would cost. */
 function endExchange(this: Response): void {
-  exchangeOf(this).end();
+  getExchange(this).end();
 }
 
 /** A request that was refused at once never was Express's, which sets the other. */
 type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
 /** The path as it is logged, without its query. */
-export function pathOf({ url, originalUrl = url }: Sent): string {
+export function describePath({ url, originalUrl = url }: Sent): string {
   const [path = ''] = originalUrl.split('?', 1);
   return redactChosen(path);
 }
@@ -98,7 +98,7 @@ export function pathOf({ url, originalUrl = url }: Sent): string {
 const SANE = /^[\w.:@/+=-]{1,128}$/;
 
 /** The request's id: that of its `X-Request-Id` where it is sane, else a new one. */
-export function requestIdOf(header: string | string[] | undefined): string {
+export function chooseRequestId(header: string | string[] | undefined): string {
   return typeof header === 'string' && isSane(header) ? header : randomUUID();
 }
 

@@ -6,9 +6,9 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
-import { connectionOf } from './connection.js';
+import { getConnection } from './connection.js';
 import { Connections } from './connections.js';
-import { exchangeOf, Exchanges, exchangeStart } from './exchange.js';
+import { getExchange, Exchanges, exchangeStart } from './exchange.js';
 import { findRequestError, isTarget } from './request-error.js';
 import { createServer } from './server.js';
 
@@ -91,7 +91,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super.initHttpServer(options);
     const server = createServer(
       this.getInstance(),
-      (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
+      (incoming, answer) => getConnection(incoming).receive(incoming, answer),
       options.httpsOptions,
     );
     this.connections = new Connections(
@@ -162,7 +162,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   private refuse(response: Response, { status, body, headers }: ErrorAnswer): void {
-    exchangeOf(response).headers = headers;
+    getExchange(response).headers = headers;
     this.reply(response, body, status);
   }
 
