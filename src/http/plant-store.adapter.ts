@@ -8,7 +8,7 @@ import { ERRORS, Fault } from '../errors/errors.js';
 import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
 import { getConnection } from './connection.js';
 import { Connections } from './connections.js';
-import { getExchange, Exchanges, exchangeStart } from './exchange.js';
+import { Exchange, exchangeStart, getExchange } from './exchange.js';
 import { findRequestError, isTarget } from './request-error.js';
 import { createServer } from './server.js';
 
@@ -70,8 +70,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private refusing = false;
   private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
-  /** The requests in flight. */
-  readonly exchanges = new Exchanges();
+  /** Requests whose answer is not sent yet. */
+  inFlight = 0;
   private readonly cors: Cors | undefined;
 
   constructor(private readonly config: Config) {
@@ -142,12 +142,17 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Each request begins here, once its connection has room for it. */
   private readonly begin = (request: Request, response: Response): void => {
-    const exchange = this.exchanges.begin(request, response);
+    this.inFlight += 1;
+    const exchange = new Exchange(request, response, this.onEnd);
     // sendJson() does not answer these: the document, its UI, a browser's preflight.
     if (request.method !== 'POST') response.setHeader('x-request-id', exchange.requestId);
     if (this.closing) response.shouldKeepAlive = false;
     if (!exchangeStart.hasSubscribers) this.pass(request, response);
     else exchangeStart.runStores(exchange, () => this.pass(request, response));
+  };
+
+  private readonly onEnd = (): void => {
+    this.inFlight -= 1;
   };
 
   private pass(request: Request, response: Response): void {
