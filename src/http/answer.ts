@@ -57,8 +57,7 @@ export class ErrorFilter implements ExceptionFilter {
     const { status, body, headers } = toAnswer(error);
     if (status >= 500) this.log(http.getRequest<Request>(), response, error);
     if (response.headersSent) return;
-    const exchange = getExchange(response);
-    exchange.headers = [...exchange.headers, ...headers];
+    getExchange(response).addHeaders(headers);
     this.host.httpAdapter.reply(response, body, status);
   }
 

@@ -37,7 +37,7 @@ const READ_NO_FURTHER = 2;
 /** A request without a complete answer. */
 interface Unanswered {
   readonly request: IncomingMessage;
-  /** The client has left: there will be no answer. */
+  /** Called when the client has left. */
   end(): void;
 }
 
@@ -62,9 +62,9 @@ export class Connection {
   private unanswered: Unanswered[] = [];
   private waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
   /** A docs page is being sent, and takes the place of all other requests. */
-  private isFilled = false;
+  private isOccupied = false;
   /** The connection ends after the answers in progress, and no further request is served. */
-  private isOver = false;
+  private isEnding = false;
 
   /**
    * @param bytes that it counts as without requests
@@ -77,11 +77,11 @@ export class Connection {
     private readonly serve: RequestListener,
   ) {
     (socket as Held)[CONNECTION] = this;
-    this.stopParserWhenFull();
+    this.stopParserAtLimit();
     this.hold(this.bytes);
     // Node resumes reading after each body.
     socket.on('resume', () => {
-      if (this.hasMost) socket.pause();
+      if (this.hasMaxUnanswered) socket.pause();
     });
     socket.once('close', () => this.onClose());
   }
@@ -93,15 +93,15 @@ export class Connection {
     this.hold(bytes);
     // Shedding may have closed this very connection.
     if (this.socket.destroyed) return;
-    // No other protocol is supported, but Node drops the bytes that it has read behind an upgrade: the next ones could
-    // be the rest of a body, and would be read as a request. A header beyond the limit may ask for an upgrade too.
+    // Node discards the bytes that it has read after an upgrade request: the next ones may be the rest of a body, and
+    // must not be read as a request. A header beyond the limit may ask for an upgrade too.
     if (asksForUpgrade(request) || request.rawHeaders.length > 2 * MAX_FIELDS) {
-      this.isOver = true;
+      this.isEnding = true;
       response.shouldKeepAlive = false;
     }
     if (this.isTrusted || this.unanswered.length === 0) this.serve(request, response);
     else this.waiting.push([request, response]);
-    if (this.hasMost) this.socket.pause();
+    if (this.hasMaxUnanswered) this.socket.pause();
   }
 
   /** Called when a request has an active token. */
@@ -112,32 +112,32 @@ export class Connection {
   }
 
   /** Registers a request that is being served. */
-  begin(exchange: Unanswered): void {
+  register(exchange: Unanswered): void {
     this.unanswered.push(exchange);
   }
 
   /** Serves no request beside the current one: an unread page then takes one buffer, not sixteen. */
-  fill(): void {
-    this.isFilled = true;
+  occupy(): void {
+    this.isOccupied = true;
   }
 
   /** Removes a request whose answer is complete, or whose client has left. */
-  end(exchange: Unanswered): void {
+  unregister(exchange: Unanswered): void {
     const at = this.unanswered.indexOf(exchange);
     if (at < 0) return;
     this.unanswered.splice(at, 1);
-    if (this.unanswered.length === 0) this.isFilled = false;
+    if (this.unanswered.length === 0) this.isOccupied = false;
     const { request } = exchange;
     const bytes = (request as Counted)[COUNTED];
     // Node keeps the request until its body is complete.
     if (request.complete) this.hold(-bytes);
     else request.once('end', () => this.hold(-bytes));
     // Without a token nothing is served behind a refusal: a refusal takes as much time as a create.
-    if (this.waiting.length > 0) this.isOver = true;
+    if (this.waiting.length > 0) this.isEnding = true;
     if (this.socket.destroyed) return;
-    if (this.isOver) {
+    if (this.isEnding) {
       if (this.unanswered.length === 0) this.socket.destroySoon();
-    } else if (!this.isFull && this.socket.isPaused()) this.socket.resume();
+    } else if (!this.isAtLimit && this.socket.isPaused()) this.socket.resume();
   }
 
   /** Disconnects the client. */
@@ -156,26 +156,26 @@ export class Connection {
     return this.held - this.bytes;
   }
 
-  private get isFull(): boolean {
+  private get isAtLimit(): boolean {
     const most = this.isTrusted ? MAX_UNANSWERED : MAX_UNTRUSTED;
-    return this.isFilled || this.unanswered.length + this.waiting.length >= most;
+    return this.isOccupied || this.unanswered.length + this.waiting.length >= most;
   }
 
   /** Only then reading stops: over TLS, Node does not see that the client of a paused connection has left. */
-  private get hasMost(): boolean {
+  private get hasMaxUnanswered(): boolean {
     return this.unanswered.length >= MAX_UNANSWERED;
   }
 
   /** Node reads up to 64 KiB at a time, which may be more requests than the limit. */
-  private stopParserWhenFull(): void {
+  private stopParserAtLimit(): void {
     // A socket that is still negotiating TLS has no parser.
     const { parser } = this.socket as Socket & { readonly parser?: Parser | null };
     if (!parser) return;
     const { onIncoming } = parser;
     parser.onIncoming = (request, shouldKeepAlive) => {
-      if (this.isFull) this.isOver = true;
-      if (this.isOver && this.unanswered.length === 0) this.socket.destroy();
-      if (this.isOver || this.socket.destroyed) return READ_NO_FURTHER;
+      if (this.isAtLimit) this.isEnding = true;
+      if (this.isEnding && this.unanswered.length === 0) this.socket.destroy();
+      if (this.isEnding || this.socket.destroyed) return READ_NO_FURTHER;
       return onIncoming(request, shouldKeepAlive);
     };
   }

@@ -15,7 +15,7 @@ import {
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
 const DRAIN_MS = 250;
-/** Milliseconds between two times that clients are cut off then. */
+/** Milliseconds between two rounds of cutting clients off at a shutdown. */
 const CUT_OFF_INTERVAL_MS = 500;
 
 /** The part of V8's heap limit that connections may hold together. The rest is for the service itself, and garbage. */
@@ -36,7 +36,7 @@ const LOG_INTERVAL_MS = 10_000;
 /** The open connections of a server: their limits, and how they end at a shutdown. */
 export class Connections implements MemoryAccount {
   private readonly open = new Set<Connection>();
-  /** Those that have not agreed on TLS yet, by their clients' addresses. */
+  /** Connections that are negotiating TLS, by their clients' addresses. */
   private readonly handshaking = new Map<string, Connection>();
   private held = 0;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;

@@ -30,8 +30,13 @@ export class Exchange {
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     (response as Response & Observed)[EXCHANGE] = this;
-    getConnection(request).begin(this);
+    getConnection(request).register(this);
     response.on('close', endExchange);
+  }
+
+  /** @param headers names and values in turn */
+  addHeaders(headers: readonly string[]): void {
+    this.headers = [...this.headers, ...headers];
   }
 
   /** Called when the answer is sent, or when the client has left. */
@@ -39,7 +44,7 @@ export class Exchange {
     if (this.isOver) return;
     this.isOver = true;
     this.onEnd();
-    getConnection(this.request).end(this);
+    getConnection(this.request).unregister(this);
     if (exchangeEnd.hasSubscribers) exchangeEnd.publish(this);
   }
 
@@ -67,7 +72,7 @@ function endExchange(this: Response): void {
   getExchange(this).end();
 }
 
-/** A request that was refused at once never was Express's, which sets the other. */
+/** Express sets `originalUrl`, and does not see requests that are refused at once. */
 type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
 /** The path as it is logged, without its query. */

@@ -12,10 +12,10 @@ import { Exchange, exchangeStart, getExchange } from './exchange.js';
 import { findRequestError, isTarget } from './request-error.js';
 import { createServer } from './server.js';
 
-/** Answers that cost next to nothing when there is most to do: no error is made, and no stack is looked at. */
+/** Made once: refusals must cost least when there is most to do. */
 const SHUTTING_DOWN = toAnswer(new Fault(ERRORS.SHUTTING_DOWN));
 const OVERLOADED = toAnswer(new Fault(ERRORS.OVERLOADED));
-/** For a target without a path, `http://` say: Express asks no route, and would answer in HTML. */
+/** For a target without a path, such as `http://`: Express would answer it in HTML. */
 const NO_PATH = toAnswer(new Fault(ERRORS.NO_SUCH_PATH));
 
 /** Milliseconds that a client has at most, when the service stops, to send the rest of its request. */
@@ -102,7 +102,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.httpServer = server;
   }
 
-  /** As Nest does, but with the option that it has no parameter for. */
+  /** As Nest does, with options that it has no parameters for. */
   override listen(port: string | number, ...hostAndCallback: unknown[]): Server {
     const callback = hostAndCallback.pop() as () => void;
     const [host] = hostAndCallback as [string | undefined];
@@ -113,7 +113,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     );
   }
 
-  /** Refuses every request for as long as this is true: what is left undone costs the least. */
+  /** Refuses every request while a condition holds: before its token and its body cost anything. */
   refuseWhile(isOverloaded: () => boolean): void {
     this.isOverloaded = isOverloaded;
   }
@@ -144,7 +144,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private readonly begin = (request: Request, response: Response): void => {
     this.inFlight += 1;
     const exchange = new Exchange(request, response, this.onEnd);
-    // sendJson() does not answer these: the document, its UI, a browser's preflight.
+    // sendJson() sets it itself, but not for the document, its UI and a browser's preflight.
     if (request.method !== 'POST') response.setHeader('x-request-id', exchange.requestId);
     if (this.closing) response.shouldKeepAlive = false;
     if (!exchangeStart.hasSubscribers) this.pass(request, response);
@@ -167,7 +167,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   private refuse(response: Response, { status, body, headers }: ErrorAnswer): void {
-    getExchange(response).headers = headers;
+    getExchange(response).addHeaders(headers);
     this.reply(response, body, status);
   }
 

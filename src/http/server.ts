@@ -20,11 +20,11 @@ const LIMITS = {
   /** How often Node looks for clients that are too slow. */
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
-/** For a client to agree with us on TLS, in milliseconds. */
+/** To agree on TLS. */
 const HANDSHAKE_TIMEOUT_MS = 10 * SECOND;
-/** For a client to read some of an answer, in milliseconds; longer than a request waits for the store. */
+/** To read some of an answer; longer than a request waits for the store. */
 const UNREAD_TIMEOUT_MS = 75 * SECOND;
-/** Between two lines in the log on connections that cannot be accepted, in milliseconds. */
+/** Between two lines in the log about connections that were not accepted. */
 const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 
 /** Creates the server of an Express app; what HTTP itself refuses gets an Error body too. */
@@ -55,18 +55,18 @@ export function createServer(
         listener,
       )
     : http.createServer(options, listener);
-  // Node keeps the address once it was asked for, and cannot tell it of a client that has left.
+  // Asking makes Node keep the client's address, which it does not know any more when the client has left.
   server.on(
     httpsOptions ? 'secureConnection' : 'connection',
     (socket: Socket) => socket.remoteAddress,
   );
-  // Without these two Node asks for the body at once, or answers 417 with none. `100 Continue` is
-  // sent by the one who reads the body, so a client without a token is told before it sends one.
+  // Without these listeners Node asks for the body at once, or answers 417 without an Error body. JsonBodyPipe sends
+  // `100 Continue`, so a client without a token gets its 401 before it sends a body.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
   const rejected = new WeakSet<Duplex>();
-  // Node tells of each further piece that a client sends, too.
+  // Node reports every further chunk of an invalid request, too.
   const rejectOnce = (socket: Duplex, why?: string): void => {
     if (rejected.has(socket)) return;
     rejected.add(socket);
@@ -76,7 +76,7 @@ export function createServer(
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => rejectOnce(socket, code));
   server.on('connect', (_request, socket) => rejectOnce(socket, 'CONNECT'));
   server.timeout = UNREAD_TIMEOUT_MS;
-  // Node drops those past this number without a word, so one more than may be shows that there are too many.
+  // Node discards the headers beyond this number silently: one more than allowed shows that there are too many.
   server.maxHeadersCount = MAX_FIELDS + 1;
   // A client that has sent its request may close its side, and still read the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -98,8 +98,8 @@ function createMessageClasses(app: Express): ServerOptions {
 }
 
 /**
- * A connection that cannot be accepted, for want of file descriptors say (EMFILE), is no reason to end.
- * The error of a server that does not listen yet is handled by its caller.
+ * Logs connections that cannot be accepted, because of EMFILE for example, instead of ending the process. The caller
+ * handles the error of a server that does not listen yet.
  */
 export function surviveAcceptErrors(server: http.Server): void {
   let loggedAt = -Infinity;
@@ -111,8 +111,8 @@ export function surviveAcceptErrors(server: http.Server): void {
 }
 
 /**
- * An error of a socket that nobody listens to ends the process, and Node takes its own listener away
- * from a socket that it hands over. What is to be done at an error is done when the socket closes.
+ * Without a listener an error of a socket ends the process, and Node removes its own from a socket that it hands over.
+ * Cleaning up happens when the socket closes.
  */
 function ignoreErrors(socket: Duplex): void {
   socket.on('error', () => undefined);

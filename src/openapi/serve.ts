@@ -85,7 +85,7 @@ function sender(page: Page): (request: Request, response: Response) => Promise<v
     if (sending >= MAX_SENDING) throw new Fault(ERRORS.OVERLOADED);
     sending += 1;
     response.once('close', () => (sending -= 1));
-    getConnection(request).fill();
+    getConnection(request).occupy();
     made ??= prepare(page);
     const { body, headers } = await made.catch((error: unknown) => {
       made = undefined;
