@@ -29,10 +29,10 @@ export async function shutDown(
   };
   /** Exits at once, and logs what is left undone. */
   const giveUp = (): void => {
-    const { exchanges } = app.getHttpAdapter() as unknown as PlantStoreAdapter;
+    const { inFlight } = app.getHttpAdapter() as unknown as PlantStoreAdapter;
     const { unsettled } = app.get(GroupCommit);
     logger.error(
-      `gave up after ${describeProgress()}; requests without an answer: ${exchanges.inFlight}, ` +
+      `gave up after ${describeProgress()}; requests without an answer: ${inFlight}, ` +
         `plants without the end of their commit: ${unsettled}`,
     );
     void app.get(WritePath).abortAndExit(1);

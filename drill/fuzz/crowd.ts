@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { newSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/token.entity.js';
 import { Random } from '../random.js';
 
 /** The acts of a client without a token. Texts are Latin-1: a character is a byte. */
@@ -33,7 +33,7 @@ function pipeline(name: string, request: string, times = 16): Kind {
   return { name: `${name}, unread`, sent: request.repeat(times), drip: '\r\n', isUnread: true };
 }
 
-const FORGED = `authorization: Bearer ${newSecret()}\r\n`;
+const FORGED = `authorization: Bearer ${createSecret()}\r\n`;
 const CHUNK = '1\r\nx\r\n';
 const REQUESTS: readonly Kind[] = [
   slow('5,400 headers, then no body', `${POST}${WITH_BODY}${SHORT.repeat(5_380)}\r\n`, 'x'),

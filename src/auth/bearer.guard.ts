@@ -12,7 +12,7 @@ import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
 import { ApiError, documentHeader } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { connectionOf } from '../http/connection.js';
+import { getConnection } from '../http/connection.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import { rateLimitHeaders, RateLimiter } from './rate-limiter.js';
 import { TokenVerifier, type Principal } from './token-verifier.js';
@@ -101,7 +101,7 @@ class BearerGuard implements CanActivate {
     const principal = await this.authenticate(`Bearer ${token}`);
     if (!principal) throw new Fault(ERRORS.INVALID_TOKEN);
     request.user = principal;
-    connectionOf(request).trust();
+    getConnection(request).trust();
     if (this.rateLimiter.isOn && request.res) await this.rateLimiter.count(principal, request.res);
     return true;
   }

@@ -4,7 +4,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
 import { documentHeader, type Headers } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { exchangeOf } from '../http/exchange.js';
+import { getExchange } from '../http/exchange.js';
 import type { Principal } from './token-verifier.js';
 
 /** The policy's name in the headers: each token has its own limit. */
@@ -40,7 +40,7 @@ export class RateLimiter {
     const state = await this.limiter?.consume(id).catch(acceptRefusal);
     if (!state) return;
     const seconds = Math.ceil(state.msBeforeNext / 1_000);
-    const exchange = exchangeOf(response);
+    const exchange = getExchange(response);
     const left = `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`;
     exchange.headers = ['ratelimit-policy', this.policy ?? '', 'ratelimit', left];
     if (state.consumedPoints <= (this.limiter?.points ?? 0)) return;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hashToken, isSecret, newSecret } from './token.entity.js';
+import { hashToken, isSecret, createSecret } from './token.entity.js';
 
 /** A secret of no store: issued secrets must stay valid from release to release. */
 const KNOWN = 'plant_VAJQlawvy4z8HVxVz8DmmUp4xnqVj6cT0lPFDs';
@@ -12,7 +12,7 @@ describe('a secret', () => {
   it('that was issued by an earlier release is valid', () => expect(isSecret(KNOWN)).toBe(true));
 
   it('is plant_, 32 random characters and a checksum of 6', () => {
-    const secrets = Array.from({ length: 1000 }, newSecret);
+    const secrets = Array.from({ length: 1000 }, createSecret);
     for (const secret of secrets) {
       expect(secret).toMatch(/^plant_[0-9A-Za-z]{38}$/);
       expect(isSecret(secret)).toBe(true);

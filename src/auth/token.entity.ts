@@ -49,15 +49,15 @@ export function isActive({ revokedAt, expiresAt }: Token, now = Date.now()): boo
 }
 
 /** A new secret: `plant_`, 32 random base-62 characters (190 bits), and their checksum. */
-export function newSecret(): string {
+export function createSecret(): string {
   const random = Array.from({ length: 32 }, () => BASE_62[randomInt(62)]).join('');
-  return `plant_${random}${checksum(`plant_${random}`)}`;
+  return `plant_${random}${computeChecksum(`plant_${random}`)}`;
 }
 
 /** Whether a text has the form and the checksum of a secret; a mistyped one does not. */
 export function isSecret(text: string): boolean {
   const [, body, check] = TOKEN_SECRET.exec(text) ?? [];
-  return body !== undefined && checksum(body) === check;
+  return body !== undefined && computeChecksum(body) === check;
 }
 
 /** SHA-256 of a token, in hexadecimal digits. Secrets are random, so no salt and no slow hash is needed. */
@@ -66,7 +66,7 @@ export function hashToken(secret: string): string {
 }
 
 /** CRC-32 in 6 base-62 digits, the most significant first. */
-function checksum(text: string): string {
+function computeChecksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
   for (let i = 0; i < 6; i++) {

@@ -1,6 +1,6 @@
 import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
 import { chooseByEngine } from '../database/engine.js';
-import { hashToken, isActive, isBefore, isSecret, newSecret, Token } from './token.entity.js';
+import { hashToken, isActive, isBefore, isSecret, createSecret, Token } from './token.entity.js';
 
 /** Ids of tokens fit a 32-bit integer. */
 const ID = /^\d{1,9}$/;
@@ -135,7 +135,7 @@ async function create(tokens: Tokens, name: string, lifetime?: number): Promise<
 }
 
 async function insert(tokens: Tokens, name: string, lifetime?: number) {
-  const secret = newSecret();
+  const secret = createSecret();
   const createdAt = new Date();
   const expiresAt = lifetime === undefined ? null : new Date(createdAt.getTime() + lifetime);
   await tokens.insert({ name, hash: hashToken(secret), createdAt, expiresAt });

@@ -164,11 +164,11 @@ export abstract class WritePath {
  * Milliseconds for one lookup in the store. A request makes two, for its token and for its plant, and
  * `databaseTimeout` is for both together.
  */
-export function lookupTimeoutMs({ databaseTimeout }: Pick<Config, 'databaseTimeout'>): number {
+export function getLookupTimeoutMs({ databaseTimeout }: Pick<Config, 'databaseTimeout'>): number {
   return databaseTimeout / 2;
 }
 
 /** Milliseconds for a statement, or for a connection: it fails before the lookup that waits for it. */
-export function statementTimeoutMs(config: Pick<Config, 'databaseTimeout'>): number {
-  return 0.8 * lookupTimeoutMs(config);
+export function getStatementTimeoutMs(config: Pick<Config, 'databaseTimeout'>): number {
+  return 0.8 * getLookupTimeoutMs(config);
 }

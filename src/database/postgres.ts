@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { defaults, Pool, type Client, type PoolConfig } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import { Logger, SCHEMA, statementTimeoutMs, WritePath, type Engine } from './engine.js';
+import { Logger, SCHEMA, getStatementTimeoutMs, WritePath, type Engine } from './engine.js';
 import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
 import { CheckedClient, type StatementTimeout } from './postgres-client.js';
 import { postgresReader } from './postgres-reader.js';
@@ -113,7 +113,7 @@ export const postgres: Engine = {
   system: 'postgresql',
 
   connect(config, access) {
-    const timeoutMs = statementTimeoutMs(config);
+    const timeoutMs = getStatementTimeoutMs(config);
     defaults.user ??= findSystemUser();
     return {
       ...SCHEMA,

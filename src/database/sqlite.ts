@@ -7,7 +7,7 @@ import {
   NoStoreError,
   NOT_MIGRATED,
   SCHEMA,
-  statementTimeoutMs,
+  getStatementTimeoutMs,
   type Engine,
   type StoreConfig,
 } from './engine.js';
@@ -46,7 +46,7 @@ export const sqlite: Engine = {
       ...SCHEMA,
       type: 'better-sqlite3',
       database: file,
-      timeout: statementTimeoutMs(config),
+      timeout: getStatementTimeoutMs(config),
       fileMustExist: access !== 'create',
       // Where nothing is beside the file, a read-only connection would make a log and leave it there.
       readonly: access === 'read' && ['-wal', '-journal'].some((end) => existsSync(file + end)),
@@ -77,7 +77,7 @@ export const sqlite: Engine = {
     new SqliteWritePath(store, {
       file: parsePath(config),
       opened: isInMemory(config) ? [] : findOpened(parsePath(config)),
-      timeoutMs: statementTimeoutMs(config),
+      timeoutMs: getStatementTimeoutMs(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
 };

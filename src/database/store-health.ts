@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { Outage } from '../errors/outage.js';
-import { lookupTimeoutMs } from './engine.js';
+import { getLookupTimeoutMs } from './engine.js';
 import { toStoreError } from './store-errors.js';
 
 /** Milliseconds for which an outcome counts: that of a request, or of a probe. */
@@ -29,7 +29,7 @@ export class StoreHealth implements OnApplicationShutdown {
   private closed = false;
 
   constructor(config: Config) {
-    this.timeoutMs = lookupTimeoutMs(config);
+    this.timeoutMs = getLookupTimeoutMs(config);
     this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
   }
 

@@ -14,8 +14,8 @@ import type { Request, Response } from 'express';
 import { formatStack } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
-import { answerDueOn } from './connection.js';
-import { exchangeOf, pathOf } from './exchange.js';
+import { findDueAnswer } from './connection.js';
+import { getExchange, describePath } from './exchange.js';
 
 /** An answer with an Error body. */
 export interface ErrorAnswer {
@@ -57,7 +57,7 @@ export class ErrorFilter implements ExceptionFilter {
     const { status, body, headers } = toAnswer(error);
     if (status >= 500) this.log(http.getRequest<Request>(), response, error);
     if (response.headersSent) return;
-    const exchange = exchangeOf(response);
+    const exchange = getExchange(response);
     exchange.headers = [...exchange.headers, ...headers];
     this.host.httpAdapter.reply(response, body, status);
   }
@@ -66,8 +66,8 @@ export class ErrorFilter implements ExceptionFilter {
   private log(request: Request, response: Response, error: unknown): void {
     if (error instanceof Fault || (error instanceof Error && this.logged.has(error))) return;
     if (error instanceof Error) this.logged.add(error);
-    const { requestId } = exchangeOf(response);
-    this.logger.error(`${request.method} ${pathOf(request)} failed`, formatStack(error), {
+    const { requestId } = getExchange(response);
+    this.logger.error(`${request.method} ${describePath(request)} failed`, formatStack(error), {
       requestId,
     });
   }
@@ -103,7 +103,7 @@ function selectHeaders(socket: Duplex): readonly string[] {
 export function sendJson(response: ServerResponse, status: number, body: object): void {
   const { socket } = response.req;
   if (socket.destroyed) return;
-  const exchange = exchangeOf(response);
+  const exchange = getExchange(response);
   const text = JSON.stringify(body);
   if (status >= 400) exchange.error = (body as ErrorDto).error;
   response.writeHead(status, [
@@ -128,7 +128,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
  * @param why Node's code for it; the bytes themselves are not for the log
  */
 export function rejectMalformed(socket: Duplex, why = 'unknown'): void {
-  const due = answerDueOn(socket);
+  const due = findDueAnswer(socket);
   if (!due) {
     endWithBadRequest(socket, why);
     return;

@@ -88,7 +88,7 @@ export class Connection {
 
   /** Serves a request, and stops reading at the limit. */
   receive(request: IncomingMessage, response: ServerResponse): void {
-    const bytes = this.bytesOf(request);
+    const bytes = this.countBytes(request);
     (request as Counted)[COUNTED] = bytes;
     this.hold(bytes);
     // Shedding may have closed this very connection.
@@ -188,7 +188,7 @@ export class Connection {
   }
 
   /** The memory of a request until it is answered and its body is complete. */
-  private bytesOf({ headers, rawHeaders, url = '' }: IncomingMessage): number {
+  private countBytes({ headers, rawHeaders, url = '' }: IncomingMessage): number {
     const { 'content-length': length, 'transfer-encoding': coding } = headers;
     const body = coding === undefined ? Number(length ?? 0) : Infinity;
     let bytes = REQUEST_BYTES + url.length + Math.min(body, this.account.bodyLimit);
@@ -205,12 +205,12 @@ export class Connection {
 }
 
 /** The connection that a request came in on. */
-export function connectionOf({ socket }: IncomingMessage): Connection {
+export function getConnection({ socket }: IncomingMessage): Connection {
   return (socket as Held)[CONNECTION];
 }
 
 /** The answer that a connection's whole request still waits for, if there is one. */
-export function answerDueOn(socket: Duplex): ServerResponse | undefined {
+export function findDueAnswer(socket: Duplex): ServerResponse | undefined {
   // Node's own field for the answer in progress; its own handler of client errors looks there too.
   const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
   return answer?.req.complete ? answer : undefined;

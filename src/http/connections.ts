@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
 import {
-  answerDueOn,
+  findDueAnswer,
   Connection,
   CONNECTION_BYTES,
   HANDSHAKE_BYTES,
@@ -57,7 +57,7 @@ export class Connections implements MemoryAccount {
     }
     // Requests are read from another socket than the one that was accepted.
     server.on('connection', (socket: Socket) => {
-      const client = clientOf(socket);
+      const client = identifyClient(socket);
       this.handshaking.set(client, this.keep(socket, HANDSHAKE_BYTES));
       socket.once('close', () => this.handshaking.delete(client));
     });
@@ -65,7 +65,7 @@ export class Connections implements MemoryAccount {
       // Node does not always see that what it then writes reaches nobody.
       socket.once('end', () => socket.setTimeout(LEFT_TIMEOUT_MS));
       boundKeyUpdates(socket);
-      const client = clientOf(socket);
+      const client = identifyClient(socket);
       const accepted = this.handshaking.get(client);
       this.handshaking.delete(client);
       if (accepted) this.open.delete(accepted);
@@ -94,7 +94,7 @@ export class Connections implements MemoryAccount {
       () => {
         if (performance.now() < from) return;
         for (const { socket } of this.open) {
-          if (answerDueOn(socket)?.headersSent !== false) socket.destroy();
+          if (findDueAnswer(socket)?.headersSent !== false) socket.destroy();
         }
       },
       Math.min(timeoutMs, CUT_OFF_INTERVAL_MS),
@@ -118,7 +118,7 @@ export class Connections implements MemoryAccount {
   private shed(): void {
     const before = this.open.size;
     const byWorth = [...this.open].sort(
-      (a, b) => Number(a.isTrusted) - Number(b.isTrusted) || stepsOf(b) - stepsOf(a),
+      (a, b) => Number(a.isTrusted) - Number(b.isTrusted) || countSteps(b) - countSteps(a),
     );
     for (const connection of byWorth) {
       if (this.held <= SHED_TO * this.budget && this.open.size <= SHED_TO * MAX_CONNECTIONS) break;
@@ -147,10 +147,10 @@ function boundKeyUpdates(socket: Socket): void {
   });
 }
 
-function stepsOf({ requestBytes }: Connection): number {
+function countSteps({ requestBytes }: Connection): number {
   return Math.floor(requestBytes / STEP_BYTES);
 }
 
-function clientOf({ remoteAddress, remotePort }: Socket): string {
+function identifyClient({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -1,12 +1,12 @@
 /** @engine sqlite */
 import { expect, it } from '@jest/globals';
-import { requestIdOf } from './exchange.js';
+import { chooseRequestId } from './exchange.js';
 
 const MADE = /^[\da-f-]{36}$/;
 
 it.each(['a', 'nursery/7:a', '7a'.repeat(64), '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb', 'plant_7'])(
   "the client's own id: %j",
-  (id) => expect(requestIdOf(id)).toBe(id),
+  (id) => expect(chooseRequestId(id)).toBe(id),
 );
 
 it.each([
@@ -23,5 +23,5 @@ it.each([
   ['a token with its name', 'access_token=opaque'],
   ['an address with a password', 'postgres://plants:pass@db'],
 ])('a new one in place of %s', (_name, header) => {
-  expect(requestIdOf(header)).toMatch(MADE);
+  expect(chooseRequestId(header)).toMatch(MADE);
 });

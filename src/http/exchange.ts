@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
-import { connectionOf } from './connection.js';
+import { getConnection } from './connection.js';
 import { redactChosen } from './redact.js';
 
 const NONE: readonly string[] = [];
@@ -11,34 +11,39 @@ const NONE: readonly string[] = [];
 export class Exchange {
   /** When the request's headers were read, by performance.now(), in milliseconds. */
   readonly startedAt = performance.now();
-  /** What tells this request from all others, in the log, in traces and to the client. */
+  /** Names the request in the log, in traces and to the client. */
   readonly requestId: string;
-  /** The `error` member of the answer's body, where it is an Error. */
+  /** The `error` member of the answer's body; undefined for successful answers. */
   error: number | undefined = undefined;
   /**
-   * Headers that the answer carries besides, names and values in turn. Not by response.setHeader(), which
+   * Headers of the answer besides those of every answer, names and values in turn. Not by response.setHeader(), which
    * makes Node check and merge all of them one by one.
    */
   headers: readonly string[] = NONE;
   private isOver = false;
 
-  /** @param onEnd is called at the end, once */
+  /** @param onEnd is called once, at the end */
   constructor(
     readonly request: Request,
     readonly response: Response,
-    private readonly onEnd: (exchange: Exchange) => void,
+    private readonly onEnd: () => void,
   ) {
-    this.requestId = requestIdOf(request.headers['x-request-id']);
+    this.requestId = chooseRequestId(request.headers['x-request-id']);
+    (response as Response & Observed)[EXCHANGE] = this;
+    getConnection(request).begin(this);
+    response.on('close', endExchange);
   }
 
-  /** The answer is sent, or nobody is there any more to read it. */
+  /** Called when the answer is sent, or when the client has left. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.onEnd(this);
+    this.onEnd();
+    getConnection(this.request).end(this);
+    if (exchangeEnd.hasSubscribers) exchangeEnd.publish(this);
   }
 
-  /** The status of the answer; undefined where the connection was gone before there was one. */
+  /** The status of the answer; undefined if the connection was gone before there was one. */
   get status(): number | undefined {
     return this.response.headersSent ? this.response.statusCode : undefined;
   }
@@ -53,43 +58,20 @@ export const exchangeEnd = channel<Exchange>('plant-store.http.end');
 const EXCHANGE = Symbol('exchange');
 type Observed = ServerResponse & { [EXCHANGE]: Exchange };
 
-/** The exchange that an answer belongs to. */
-export function exchangeOf(response: ServerResponse): Exchange {
+export function getExchange(response: ServerResponse): Exchange {
   return (response as Observed)[EXCHANGE];
-}
-
-/** The requests in flight. */
-export class Exchanges {
-  /** Requests that have come in, and whose answer is not yet sent. */
-  inFlight = 0;
-
-  /** A request has come in. */
-  begin(request: Request, response: Response): Exchange {
-    const exchange = new Exchange(request, response, this.onEnd);
-    this.inFlight += 1;
-    (response as Response & Observed)[EXCHANGE] = exchange;
-    connectionOf(request).begin(exchange);
-    response.on('close', endExchange);
-    return exchange;
-  }
-
-  private readonly onEnd = (exchange: Exchange): void => {
-    this.inFlight -= 1;
-    connectionOf(exchange.request).end(exchange);
-    if (exchangeEnd.hasSubscribers) exchangeEnd.publish(exchange);
-  };
 }
 
 /** One function for all answers: a closure for each would cost. */
 function endExchange(this: Response): void {
-  exchangeOf(this).end();
+  getExchange(this).end();
 }
 
 /** A request that was refused at once never was Express's, which sets the other. */
 type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
 
 /** The path as it is logged, without its query. */
-export function pathOf({ url, originalUrl = url }: Sent): string {
+export function describePath({ url, originalUrl = url }: Sent): string {
   const [path = ''] = originalUrl.split('?', 1);
   return redactChosen(path);
 }
@@ -98,7 +80,7 @@ export function pathOf({ url, originalUrl = url }: Sent): string {
 const SANE = /^[\w.:@/+=-]{1,128}$/;
 
 /** The request's id: that of its `X-Request-Id` where it is sane, else a new one. */
-export function requestIdOf(header: string | string[] | undefined): string {
+export function chooseRequestId(header: string | string[] | undefined): string {
   return typeof header === 'string' && isSane(header) ? header : randomUUID();
 }
 

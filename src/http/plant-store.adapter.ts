@@ -6,9 +6,9 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
-import { connectionOf } from './connection.js';
+import { getConnection } from './connection.js';
 import { Connections } from './connections.js';
-import { exchangeOf, Exchanges, exchangeStart } from './exchange.js';
+import { Exchange, exchangeStart, getExchange } from './exchange.js';
 import { findRequestError, isTarget } from './request-error.js';
 import { createServer } from './server.js';
 
@@ -70,8 +70,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private refusing = false;
   private isOverloaded: () => boolean = () => false;
   private connections: Connections | undefined;
-  /** The requests in flight. */
-  readonly exchanges = new Exchanges();
+  /** Requests whose answer is not sent yet. */
+  inFlight = 0;
   private readonly cors: Cors | undefined;
 
   constructor(private readonly config: Config) {
@@ -91,7 +91,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super.initHttpServer(options);
     const server = createServer(
       this.getInstance(),
-      (incoming, answer) => connectionOf(incoming).receive(incoming, answer),
+      (incoming, answer) => getConnection(incoming).receive(incoming, answer),
       options.httpsOptions,
     );
     this.connections = new Connections(
@@ -142,12 +142,17 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Each request begins here, once its connection has room for it. */
   private readonly begin = (request: Request, response: Response): void => {
-    const exchange = this.exchanges.begin(request, response);
+    this.inFlight += 1;
+    const exchange = new Exchange(request, response, this.onEnd);
     // sendJson() does not answer these: the document, its UI, a browser's preflight.
     if (request.method !== 'POST') response.setHeader('x-request-id', exchange.requestId);
     if (this.closing) response.shouldKeepAlive = false;
     if (!exchangeStart.hasSubscribers) this.pass(request, response);
     else exchangeStart.runStores(exchange, () => this.pass(request, response));
+  };
+
+  private readonly onEnd = (): void => {
+    this.inFlight -= 1;
   };
 
   private pass(request: Request, response: Response): void {
@@ -162,7 +167,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   private refuse(response: Response, { status, body, headers }: ErrorAnswer): void {
-    exchangeOf(response).headers = headers;
+    getExchange(response).headers = headers;
     this.reply(response, body, status);
   }
 

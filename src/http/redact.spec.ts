@@ -1,10 +1,10 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { newSecret } from '../auth/token.entity.js';
+import { createSecret } from '../auth/token.entity.js';
 import { redact, redactChosen } from './redact.js';
 
-const SECRET = newSecret();
+const SECRET = createSecret();
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl-_x';
 
 describe('redact', () => {
@@ -50,7 +50,7 @@ describe('redactChosen', () => {
     const around = fc.constantFrom('', '/', '/plants/', 'req-', '192.0.2.7:');
     fc.assert(
       fc.property(fc.nat(6), pieces, around, around, (from, splits, before, after) => {
-        const secret = newSecret().slice('plant_'.length);
+        const secret = createSecret().slice('plant_'.length);
         let rest = secret.slice(from, from + 32);
         let text = before;
         for (const split of splits) {

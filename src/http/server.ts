@@ -39,7 +39,7 @@ export function createServer(
   };
   const options: ServerOptions = {
     ...LIMITS,
-    ...messageClasses(app),
+    ...createMessageClasses(app),
     // Node would refuse a request without Host by itself, with an empty body.
     requireHostHeader: false,
   };
@@ -80,7 +80,7 @@ export function createServer(
   server.maxHeadersCount = MAX_FIELDS + 1;
   // A client that has sent its request may close its side, and still read the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  survive(server);
+  surviveAcceptErrors(server);
   return server;
 }
 
@@ -89,7 +89,7 @@ export function createServer(
  * (expressjs/express#5998), and a create then takes 1.06 times the CPU time on Node 26, 1.05 on 24
  * (medians of 5 and 3 starts, each 10 interleaved rounds of 2 s).
  */
-function messageClasses(app: Express): ServerOptions {
+function createMessageClasses(app: Express): ServerOptions {
   class Request extends http.IncomingMessage {}
   class Response extends http.ServerResponse {}
   app.request = Object.setPrototypeOf(Request.prototype, app.request) as typeof app.request;
@@ -101,7 +101,7 @@ function messageClasses(app: Express): ServerOptions {
  * A connection that cannot be accepted, for want of file descriptors say (EMFILE), is no reason to end.
  * The error of a server that does not listen yet is handled by its caller.
  */
-export function survive(server: http.Server): void {
+export function surviveAcceptErrors(server: http.Server): void {
   let loggedAt = -Infinity;
   server.on('error', (error) => {
     if (!server.listening || performance.now() - loggedAt < ACCEPT_LOG_INTERVAL_MS) return;

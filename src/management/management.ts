@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { StoreHealth } from '../database/store-health.js';
 import { describeError, toOperatorMessage } from '../errors/describe.js';
 import { ERRORS, type ErrorKind } from '../errors/errors.js';
-import { survive } from '../http/server.js';
+import { surviveAcceptErrors } from '../http/server.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import { Metrics } from '../telemetry/metrics.js';
@@ -49,7 +49,7 @@ export class Management {
     this.server.maxConnections = MAX_MONITORS;
     // Pipelined scrapes would hold up everything else.
     this.server.maxRequestsPerSocket = 1;
-    survive(this.server);
+    surviveAcceptErrors(this.server);
   }
 
   /** @throws Error that names MANAGEMENT_PORT or MANAGEMENT_HOST where it cannot listen */

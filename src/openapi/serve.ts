@@ -6,7 +6,7 @@ import type { Request, Response } from 'express';
 import helmet from 'helmet';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { connectionOf } from '../http/connection.js';
+import { getConnection } from '../http/connection.js';
 import { speaksTls } from '../http/key-pair.js';
 import { HSTS_MAX_AGE_SECONDS } from '../http/answer.js';
 import { buildDocument } from './document.js';
@@ -85,7 +85,7 @@ function sender(page: Page): (request: Request, response: Response) => Promise<v
     if (sending >= MAX_SENDING) throw new Fault(ERRORS.OVERLOADED);
     sending += 1;
     response.once('close', () => (sending -= 1));
-    connectionOf(request).fill();
+    getConnection(request).fill();
     made ??= prepare(page);
     const { body, headers } = await made.catch((error: unknown) => {
       made = undefined;

@@ -2,7 +2,7 @@ import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
-import { lookupTimeoutMs, WritePath } from '../database/engine.js';
+import { getLookupTimeoutMs, WritePath } from '../database/engine.js';
 import { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
 import type { PlantStoreAdapter } from '../http/plant-store.adapter.js';
@@ -99,7 +99,7 @@ export class GroupCommit implements OnApplicationShutdown {
   store(plant: Plant): Promise<void> {
     if (this.isFull) throw new Fault(ERRORS.OVERLOADED);
     const stored = new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => this.giveUp(queued), lookupTimeoutMs(this.config));
+      const timer = setTimeout(() => this.giveUp(queued), getLookupTimeoutMs(this.config));
       const length = countCharacters(plant);
       const queued: QueuedPlant = { plant, length, resolve, reject, timer };
       this.queue.push(queued);

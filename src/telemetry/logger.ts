@@ -157,15 +157,15 @@ export function formatLine(json: string): string {
   const words = [
     `${CLOCK.format(at)}.${String(at.getMilliseconds()).padStart(3, '0')}`,
     String(level).toUpperCase().padEnd(5),
-    ...(context === undefined ? [] : [`[${formatValue(context)}]`]),
-    ...(msg === undefined ? [] : [formatValue(msg)]),
-    ...others.map(([name, value]) => `${formatValue(name)}=${formatValue(value)}`),
+    ...(context === undefined ? [] : [`[${formatText(context)}]`]),
+    ...(msg === undefined ? [] : [formatText(msg)]),
+    ...others.map(([name, value]) => `${formatText(name)}=${formatText(value)}`),
   ];
   const below = typeof stack === 'string' ? stack.split('\n') : [];
-  return `${[words.join(' '), ...below.map((one) => `    ${formatValue(one)}`)].join('\n')}\n`;
+  return `${[words.join(' '), ...below.map((one) => `    ${formatText(one)}`)].join('\n')}\n`;
 }
 
-function formatValue(value: unknown): string {
+function formatText(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.replace(CONTROLS, (character) => {
     const code = character.codePointAt(0) ?? 0;

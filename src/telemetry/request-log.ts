@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../auth/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
-import { exchangeEnd, pathOf, type Exchange } from '../http/exchange.js';
+import { exchangeEnd, describePath, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
 
 /** Characters of a token's id or name, which an identity provider or an operator has chosen. */
@@ -50,7 +50,7 @@ function describeRequest({ request, requestId, status, error, startedAt }: Excha
     context: 'Request',
     requestId,
     method: request.method,
-    path: pathOf(request),
+    path: describePath(request),
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TokensService } from '../../src/auth/tokens.service.js';
-import { newSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/token.entity.js';
 import { Service } from '../support/service.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -63,7 +63,7 @@ describe('no bearer token: 2000', () => {
 describe('an invalid or expired token: 2001', () => {
   const bad: [name: string, authorization: () => string | Promise<string>][] = [
     ['malformed', () => 'Bearer x'],
-    ['unknown', () => `Bearer ${newSecret()}`],
+    ['unknown', () => `Bearer ${createSecret()}`],
     ['mistyped', () => `Bearer ${service.token.slice(0, -1)}!`],
     ['in another case', () => `Bearer ${service.token.toUpperCase()}`],
     ['cut short', () => `Bearer ${service.token.slice(0, -1)}`],

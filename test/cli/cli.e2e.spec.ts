@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { isSecret, newSecret } from '../../src/auth/token.entity.js';
+import { isSecret, createSecret } from '../../src/auth/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeStore } from '../../src/config/describe.js';
 import { runCli, runHere, type Ran } from '../support/cli.js';
@@ -89,7 +89,7 @@ describe('token', () => {
     const revoked = await run('token verify --json', secret);
     expect(revoked.code).toBe(1);
     expect(JSON.parse(revoked.stdout)).toMatchObject({ id: 1, name: 'nursery', state: 'revoked' });
-    for (const unknown of [newSecret(), `${secret}x`, 'a.b.c']) {
+    for (const unknown of [createSecret(), `${secret}x`, 'a.b.c']) {
       const { code, stdout } = await run('token verify --json', unknown);
       expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state: 'unknown' });
     }

@@ -106,7 +106,7 @@ it('a long pipeline gets 16 answers in order, and the connection ends', async ()
 
 it('one connection has at most 16 requests in progress, and none remain after it is cut off', async () => {
   const locked = await Service.start();
-  const { exchanges } = locked.app.getHttpAdapter() as unknown as PlantStoreAdapter;
+  const adapter = locked.app.getHttpAdapter() as unknown as PlantStoreAdapter;
   const unlock = await locked.store.lock();
   const connection = await locked.connect();
   const text = (id: number) => requestText(locked.client.headers, `{"id":${id},"name":"n"}`);
@@ -115,11 +115,11 @@ it('one connection has at most 16 requests in progress, and none remain after it
       .map(text)
       .join(''),
   );
-  while (exchanges.inFlight < MAX_UNANSWERED) await sleep(10);
+  while (adapter.inFlight < MAX_UNANSWERED) await sleep(10);
   await sleep(200);
-  expect(exchanges.inFlight).toBe(MAX_UNANSWERED);
+  expect(adapter.inFlight).toBe(MAX_UNANSWERED);
   connection.close();
-  while (exchanges.inFlight > 0) await sleep(10);
+  while (adapter.inFlight > 0) await sleep(10);
   await unlock();
   await locked.stop();
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { newSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/token.entity.js';
 import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -20,7 +20,7 @@ it('serves a client with a token beside 200 connections with forged tokens', asy
   let running = true;
   const forge = async (): Promise<void> => {
     while (running) {
-      const headers = { ...forger.headers, authorization: `Bearer ${newSecret()}` };
+      const headers = { ...forger.headers, authorization: `Bearer ${createSecret()}` };
       const { status } = await forger.post('{}', headers);
       // 503: too many token lookups wait.
       if (status !== 401 && status !== 503) throw new Error(`a forged token was told ${status}`);

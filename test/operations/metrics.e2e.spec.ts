@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { newSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/token.entity.js';
 import { ERRORS } from '../../src/errors/errors.js';
 import { Monitor, parseMetrics, valueOf, type Metrics } from '../support/monitor.js';
 import { ENGINE } from '../support/engine.js';
@@ -52,7 +52,7 @@ it('counts every request once, by status and error number', async () => {
   const client = service.client();
   const { authorization = '', ...rest } = client.headers;
   const wrong = { ...rest, authorization: `${authorization.slice(0, -1)}!` };
-  const unknown = { ...rest, authorization: `Bearer ${newSecret()}` };
+  const unknown = { ...rest, authorization: `Bearer ${createSecret()}` };
   const get = { method: 'GET', headers: {} };
   for (const send of [
     () => client.create({ id: 1n, name: 'oak' }),

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
-import { newSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/token.entity.js';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
@@ -125,7 +125,7 @@ it('statements that cannot be cancelled use up the sessions, and further request
   expect(await watchSessions()).toBe(CONNECTIONS + SPARE);
   expect(await end()).toEqual([503]);
   const client = service.client();
-  const unknown = { ...client.headers, authorization: `Bearer ${newSecret()}` };
+  const unknown = { ...client.headers, authorization: `Bearer ${createSecret()}` };
   const asked = performance.now();
   const statuses = new Set<number>();
   for (let i = 0; i < 10; i++) {

@@ -82,6 +82,8 @@ export async function runHere(
   } finally {
     process.exitCode = undefined;
     process.env = own.env;
+    // A pipeline leaves its listeners behind, and here stdout outlives the command.
+    process.stdout.removeAllListeners('error');
     process.chdir(own.cwd);
     for (const spy of [stdin, ...spies]) spy.mockRestore();
   }

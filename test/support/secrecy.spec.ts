@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { newSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/token.entity.js';
 import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
 /** The finding of the check in a log with these pieces. The log is emptied, as every test is checked too. */
@@ -22,8 +22,8 @@ describe('assertSecrecy', () => {
     ['a token of an Authorization header', 'Bearer abcdefghijklmnop', 'abcdefghijklmnop'],
     ['a token in a query', '/plants?access_token=abcdefghijklmnop&x=1', 'abcdefghijklmnop'],
     ['a password of an address', 'postgres://plants:hunter22@db/plants', 'hunter22'],
-    ['a token of ours, whoever used it', '', newSecret()],
-    ['a part of one', '', newSecret().slice(0, 30)],
+    ['a token of ours, whoever used it', '', createSecret()],
+    ['a part of one', '', createSecret().slice(0, 30)],
   ])('finds %s', (_name, sent, shown) => {
     recordSecrets(sent);
     expect(judge('a line\n{"msg":"', shown.slice(0, 7), shown.slice(7), '"}\n')).toBe(
@@ -32,7 +32,7 @@ describe('assertSecrecy', () => {
   });
 
   it('allows only the first token of a start in development', () => {
-    const secret = newSecret();
+    const secret = createSecret();
     const printed = `Shown only now:\n\n  ${secret}\n\n  curl x -H 'Authorization: Bearer ${secret}'\n`;
     expect(judge(printed)).toBeUndefined();
     expect(judge(printed, `10:00:00.000 INFO  [Errors] ${secret}\n`)).toContain('a log shows');
