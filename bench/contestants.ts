@@ -7,6 +7,9 @@ import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { residentMb, SERVER_CORE, start, startFlags } from './machine.js';
 import { options } from './options.js';
 
+/** V8 prints through C's buffer, which would hold lines back into the next round. */
+const UNBUFFERED = ['stdbuf', '-oL'];
+
 /** A server to be measured. */
 type Contestant = ReturnType<typeof service>;
 
@@ -24,16 +27,22 @@ const OTHERS = {
     { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true },
     { name: 'Fastify + pg', script: 'fastify.js', isStoring: true },
   ],
+  nothing: [
+    { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false },
+    { name: 'Fastify, empty handler', script: 'stock-fastify.js', isStoring: false },
+    { name: 'bare node:http', script: 'bare.js', isStoring: false },
+  ],
 };
 
 /** The service, the others, and the service of another tree; each has its own store. */
 export async function contestantsOn(
-  engine: keyof typeof OTHERS,
+  engine: 'SQLite' | 'PostgreSQL',
   newStore: () => Promise<TemporaryStore>,
+  othersOn: keyof typeof OTHERS = engine,
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore());
   const contestants: Contestant[] = [own];
-  for (const { script, ...other } of OTHERS[engine]) {
+  for (const { script, ...other } of OTHERS[othersOn]) {
     const [store, { token }] = [await newStore(), own];
     const args = [resolve('dist/bench/servers', script)];
     const env = { DATABASE_URL: store.url, TOKEN: token };
@@ -43,7 +52,7 @@ export async function contestantsOn(
   if (beside === undefined) return contestants;
   const commit = execFileSync('git', ['-C', beside, 'rev-parse', '--short', 'HEAD']);
   const name = `commit ${commit.toString().trim()}`;
-  return [...contestants, { ...service(name, await newStore(), beside) }];
+  return [...contestants, service(name, await newStore(), beside)];
 }
 
 /**
@@ -68,13 +77,15 @@ export function service(name: string, store: TemporaryStore, tree = '.') {
 /**
  * Starts a server on its core. Resolves once it has printed its address.
  *
+ * @param traces whether Node prints each garbage collection, and `heap` counts
  * @throws Error if it ends before
  */
-export async function startServer(contestant: Contestant) {
+export async function startServer(contestant: Contestant, traces = false) {
   const { name, args, env, store } = contestant;
   const began = performance.now();
   // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
-  const child = start(SERVER_CORE, [options.node, ...args], {
+  const node = traces ? [...UNBUFFERED, options.node, '--trace-gc-nvp'] : [options.node];
+  const child = start(SERVER_CORE, [...node, ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
@@ -87,7 +98,8 @@ export async function startServer(contestant: Contestant) {
   }
   const { pid } = child;
   if (url === undefined || pid === undefined) throw new Error(`${name} did not start`);
-  output.resume();
+  const heap = { allocated: 0, survived: 0, promoted: 0 };
+  createInterface(output).on('line', (line) => countCollection(line, heap));
   const stop = async (): Promise<void> => {
     const ended = once(child, 'close');
     child.kill('SIGTERM');
@@ -97,8 +109,25 @@ export async function startServer(contestant: Contestant) {
     ...contestant,
     startMs: performance.now() - began,
     idleMb: residentMb(pid),
+    heap,
     url,
     pid,
     stop,
   };
+}
+
+/** Adds bytes of a line of `--trace-gc-nvp`, if it is one of the main thread. */
+function countCollection(
+  line: string,
+  heap: { [bytes in 'allocated' | 'survived' | 'promoted']: number },
+) {
+  if (!/^\[\d+:0x[0-9a-f]+:0\]/.test(line)) return;
+  // `"name":1` on Node 26, `name=1` before.
+  const figure = (name: string) =>
+    Number(new RegExp(`\\b${name}"?[:=](\\d+)`).exec(line)?.[1] ?? 0);
+  heap.allocated += figure('allocated');
+  // A full collection promotes whatever it finds in new space: how much depends on its moment.
+  if (!/\bgc"?[:="]+s\b/.test(line)) return;
+  heap.survived += figure('new_space_survived');
+  heap.promoted += figure('promoted');
 }
