@@ -6,7 +6,7 @@ import { LOAD_CORE, start, stepAside, useDisk } from './machine.js';
 import { number, publish } from './markdown.js';
 import { inRounds, measure } from './measure.js';
 import { options } from './options.js';
-import { describeBench, median, range, ratio, tableOf } from './report.js';
+import { describeBench, median, range, ratio, tableOf, type Column } from './report.js';
 
 /** Connections of the load that shows the memory of many clients. */
 const CROWD = 1_000;
@@ -29,6 +29,8 @@ for (const server of servers) {
 }
 for (const server of servers) await server.stop();
 
+const isCounted = [...last.values()].every(({ calls }) => calls > 0);
+const calls: Column = ['system calls', ({ name }) => number(last.get(name)?.calls ?? NaN, 1)];
 const report = tableOf(rows, [
   range('creates/s', 'rate', 0),
   range('CPU, µs', 'cpuPerCreate', 1),
@@ -40,12 +42,11 @@ const report = tableOf(rows, [
   range('allocated, kB', 'allocatedKb', 1),
   range('survived, %', 'survived', 1),
   range('promoted, %', 'promoted', 1),
-  ['system calls', ({ name }) => number(last.get(name)?.calls ?? NaN, 1)],
+  ...(isCounted ? [calls] : []),
   range('memory, MB', 'memoryMb', 0),
   [`with ${number(CROWD)} connections`, ({ name }) => number(last.get(name)?.crowdMb ?? NaN)],
 ]);
 const place = options.quick ? undefined : (['docs/performance.md', 'create'] as const);
-const isCounted = [...last.values()].every(({ calls }) => calls > 0);
 const notes = isCounted ? [] : ['- no system calls: strace is missing or may not attach'];
 publish([describeBench(...notes), report], [], place);
 

@@ -61,7 +61,7 @@ export function spread(row: Row, figure: keyof Sample): Spread {
 }
 
 /** A column of a table of rows. */
-type Column = [head: string, cell: (row: Row) => string];
+export type Column = [head: string, cell: (row: Row) => string];
 
 /** A figure's median over a row's rounds. */
 export function median(head: string, figure: keyof Sample, digits = 0): Column {
