@@ -7,9 +7,6 @@ import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { residentMb, SERVER_CORE, start, startFlags } from './machine.js';
 import { options } from './options.js';
 
-/** V8 prints through C's buffer, which would hold lines back into the next round. */
-const UNBUFFERED = ['stdbuf', '-oL'];
-
 /** A server to be measured. */
 type Contestant = ReturnType<typeof service>;
 
@@ -74,6 +71,24 @@ export function service(name: string, store: TemporaryStore, tree = '.') {
   return { name, args, env, token, store, isStoring: true };
 }
 
+/** Counts bytes on the main thread's heap in the lines of `--trace-gc-nvp`. The counts go on. */
+function watchHeap(output: Readable) {
+  /** Survived: kept by scavenges in new space; promoted: in the old one. */
+  const heap = { allocated: 0, survived: 0, promoted: 0 };
+  createInterface(output).on('line', (line) => {
+    if (!/^\[\d+:0x[0-9a-f]+:0\]/.test(line)) return;
+    // `"name":1` on Node 26, `name=1` before.
+    const bytes = (name: string) =>
+      Number(new RegExp(`\\b${name}"?[:=](\\d+)`).exec(line)?.[1] ?? 0);
+    heap.allocated += bytes('allocated');
+    // A full collection promotes all that it finds in new space: the figure depends on its moment.
+    if (!/\bgc"?[:="]+s\b/.test(line)) return;
+    heap.survived += bytes('new_space_survived');
+    heap.promoted += bytes('promoted');
+  });
+  return heap;
+}
+
 /**
  * Starts a server on its core. Resolves once it has printed its address.
  *
@@ -83,9 +98,10 @@ export function service(name: string, store: TemporaryStore, tree = '.') {
 export async function startServer(contestant: Contestant, traces = false) {
   const { name, args, env, store } = contestant;
   const began = performance.now();
+  // V8 prints through C's buffer, which would hold lines back into the next round.
+  const trace = ['stdbuf', '-oL', options.node, '--trace-gc-nvp'];
   // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
-  const node = traces ? [...UNBUFFERED, options.node, '--trace-gc-nvp'] : [options.node];
-  const child = start(SERVER_CORE, [...node, ...args], {
+  const child = start(SERVER_CORE, [...(traces ? trace : [options.node]), ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
@@ -98,8 +114,6 @@ export async function startServer(contestant: Contestant, traces = false) {
   }
   const { pid } = child;
   if (url === undefined || pid === undefined) throw new Error(`${name} did not start`);
-  const heap = { allocated: 0, survived: 0, promoted: 0 };
-  createInterface(output).on('line', (line) => countCollection(line, heap));
   const stop = async (): Promise<void> => {
     const ended = once(child, 'close');
     child.kill('SIGTERM');
@@ -109,25 +123,9 @@ export async function startServer(contestant: Contestant, traces = false) {
     ...contestant,
     startMs: performance.now() - began,
     idleMb: residentMb(pid),
-    heap,
+    heap: watchHeap(output),
     url,
     pid,
     stop,
   };
-}
-
-/** Adds bytes of a line of `--trace-gc-nvp`, if it is one of the main thread. */
-function countCollection(
-  line: string,
-  heap: { [bytes in 'allocated' | 'survived' | 'promoted']: number },
-) {
-  if (!/^\[\d+:0x[0-9a-f]+:0\]/.test(line)) return;
-  // `"name":1` on Node 26, `name=1` before.
-  const figure = (name: string) =>
-    Number(new RegExp(`\\b${name}"?[:=](\\d+)`).exec(line)?.[1] ?? 0);
-  heap.allocated += figure('allocated');
-  // A full collection promotes whatever it finds in new space: how much depends on its moment.
-  if (!/\bgc"?[:="]+s\b/.test(line)) return;
-  heap.survived += figure('new_space_survived');
-  heap.promoted += figure('promoted');
 }

@@ -43,13 +43,7 @@ export async function measure(server: Server, load: Load = {}) {
   const { requests, seconds, refused, wrong, p99, cpu } = await run(server, options.seconds, load);
   const after = read();
   const used = (figure: keyof typeof after) => after[figure] - before[figure];
-  const [main, helpers, workers, others] = [
-    used('main'),
-    used('helpers'),
-    used('workers'),
-    used('others'),
-  ];
-  const cpuTime = main + helpers + workers + others;
+  const perCreate = (figure: keyof typeof after) => used(figure) / requests;
   return {
     /** Answers a second, and the 503s among them. */
     rate: requests / seconds,
@@ -58,18 +52,18 @@ export async function measure(server: Server, load: Load = {}) {
     wrong,
     /** 99th percentile of the answer times in milliseconds. */
     p99,
-    /** Microseconds of CPU time for each create. */
-    cpuPerCreate: cpuTime / requests,
-    mainPerCreate: main / requests,
-    helpersPerCreate: helpers / requests,
-    workersPerCreate: workers / requests,
-    othersPerCreate: others / requests,
-    /** On the main thread's heap: kB for each create, and percent of them that survive scavenges. */
-    allocatedKb: used('allocated') / requests / 1_000,
+    /** Microseconds of CPU time for each create: of all threads, and by group. */
+    cpuPerCreate: perCreate('all'),
+    mainPerCreate: perCreate('main'),
+    helpersPerCreate: perCreate('helpers'),
+    workersPerCreate: perCreate('workers'),
+    othersPerCreate: perCreate('others'),
+    /** On the main thread's heap: kB for each create, and percent of them that scavenges keep. */
+    allocatedKb: perCreate('allocated') / 1_000,
     survived: (used('survived') / used('allocated')) * 100,
     promoted: (used('promoted') / used('allocated')) * 100,
     /** In cores. */
-    serverCpu: cpuTime / seconds / 1e6,
+    serverCpu: used('all') / seconds / 1e6,
     loadCpu: cpu / seconds,
     /** Peak of the resident memory. */
     memoryMb: residentMb(pid, 'VmHWM'),
