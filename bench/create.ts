@@ -6,7 +6,7 @@ import { LOAD_CORE, start, stepAside, useDisk } from './machine.js';
 import { number, publish } from './markdown.js';
 import { inRounds, measure } from './measure.js';
 import { options } from './options.js';
-import { describeBench, median, range, ratio, tableOf, type Column } from './report.js';
+import { describeBench, median, range, ratio, tableOf } from './report.js';
 
 /** Connections of the load that shows the memory of many clients. */
 const CROWD = 1_000;
@@ -30,7 +30,6 @@ for (const server of servers) {
 for (const server of servers) await server.stop();
 
 const isCounted = [...last.values()].every(({ calls }) => calls > 0);
-const calls: Column = ['system calls', ({ name }) => number(last.get(name)?.calls ?? NaN, 1)];
 const report = tableOf(rows, [
   range('creates/s', 'rate', 0),
   range('CPU, µs', 'cpuPerCreate', 1),
@@ -42,23 +41,31 @@ const report = tableOf(rows, [
   range('allocated, kB', 'allocatedKb', 1),
   range('survived, %', 'survived', 1),
   range('promoted, %', 'promoted', 1),
-  ...(isCounted ? [calls] : []),
+  ['system calls', ({ name }) => number(last.get(name)?.calls ?? NaN, 1).replace('NaN', '–')],
   range('memory, MB', 'memoryMb', 0),
   [`with ${number(CROWD)} connections`, ({ name }) => number(last.get(name)?.crowdMb ?? NaN)],
 ]);
 const place = options.quick ? undefined : (['docs/performance.md', 'create'] as const);
-const notes = isCounted ? [] : ['- no system calls: strace is missing or may not attach'];
+const notes = isCounted
+  ? []
+  : ['- no system calls (–): strace is missing, may not attach, or is too slow on a busy machine'];
 publish([describeBench(...notes), report], [], place);
 
 /** System calls of all threads for each create, or NaN where strace cannot count them. */
 async function countCalls(server: Server): Promise<number> {
   const strace = ['strace', '-c', '-f', '-U', 'calls,name', '-p', String(server.pid)];
   const child = start(LOAD_CORE, strace, { stdio: ['ignore', 'ignore', 'pipe'] });
-  let [creates, calls] = [0, NaN];
+  let [creates, calls] = [NaN, NaN];
+  let isLoaded = false;
   for await (const line of createInterface(child.stderr as Readable)) {
     if (line.endsWith(' total')) calls = Number.parseInt(line);
-    if (creates > 0 || !line.includes(' attached')) continue;
-    creates = (await measure(server)).accepted;
+    if (isLoaded || !line.includes(' attached')) continue;
+    isLoaded = true;
+    // On a busy machine strace may be too slow for a single answer.
+    creates = await measure(server).then(
+      ({ accepted }) => accepted,
+      () => NaN,
+    );
     child.kill('SIGINT');
   }
   return calls / creates;

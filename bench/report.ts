@@ -61,7 +61,7 @@ export function spread(row: Row, figure: keyof Sample): Spread {
 }
 
 /** A column of a table of rows. */
-export type Column = [head: string, cell: (row: Row) => string];
+type Column = [head: string, cell: (row: Row) => string];
 
 /** A figure's median over a row's rounds. */
 export function median(head: string, figure: keyof Sample, digits = 0): Column {
