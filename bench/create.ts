@@ -10,6 +10,8 @@ import { describeBench, median, range, ratio, tableOf } from './report.js';
 
 /** Connections of the load that shows the memory of many clients. */
 const CROWD = 1_000;
+/** Of fewer creates, strace would count the connecting of clients. */
+const MIN_CREATES = 2_000;
 
 /** `npm run bench:create`: the work that a create causes, which a busy machine changes less than creates/s. */
 useDisk();
@@ -61,12 +63,12 @@ async function countCalls(server: Server): Promise<number> {
     if (line.endsWith(' total')) calls = Number.parseInt(line);
     if (isLoaded || !line.includes(' attached')) continue;
     isLoaded = true;
-    // On a busy machine strace may be too slow for a single answer.
+    // Without a single answer, as strace may be that slow on a busy machine.
     creates = await measure(server).then(
       ({ accepted }) => accepted,
       () => NaN,
     );
     child.kill('SIGINT');
   }
-  return calls / creates;
+  return creates < MIN_CREATES ? NaN : calls / creates;
 }
