@@ -24,16 +24,22 @@ const OTHERS = {
     { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true },
     { name: 'Fastify + pg', script: 'fastify.js', isStoring: true },
   ],
+  nothing: [
+    { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false },
+    { name: 'Fastify, empty handler', script: 'stock-fastify.js', isStoring: false },
+    { name: 'bare node:http', script: 'bare.js', isStoring: false },
+  ],
 };
 
 /** The service, the others, and the service of another tree; each has its own store. */
 export async function contestantsOn(
-  engine: keyof typeof OTHERS,
+  engine: 'SQLite' | 'PostgreSQL',
   newStore: () => Promise<TemporaryStore>,
+  othersOn: keyof typeof OTHERS = engine,
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore());
   const contestants: Contestant[] = [own];
-  for (const { script, ...other } of OTHERS[engine]) {
+  for (const { script, ...other } of OTHERS[othersOn]) {
     const [store, { token }] = [await newStore(), own];
     const args = [resolve('dist/bench/servers', script)];
     const env = { DATABASE_URL: store.url, TOKEN: token };
@@ -43,7 +49,7 @@ export async function contestantsOn(
   if (beside === undefined) return contestants;
   const commit = execFileSync('git', ['-C', beside, 'rev-parse', '--short', 'HEAD']);
   const name = `commit ${commit.toString().trim()}`;
-  return [...contestants, { ...service(name, await newStore(), beside) }];
+  return [...contestants, service(name, await newStore(), beside)];
 }
 
 /**
@@ -65,16 +71,37 @@ export function service(name: string, store: TemporaryStore, tree = '.') {
   return { name, args, env, token, store, isStoring: true };
 }
 
+/** Counts bytes on the main thread's heap in the lines of `--trace-gc-nvp`. The counts go on. */
+function watchHeap(output: Readable) {
+  /** Survived: kept by scavenges in new space; promoted: in the old one. */
+  const heap = { allocated: 0, survived: 0, promoted: 0 };
+  createInterface(output).on('line', (line) => {
+    if (!/^\[\d+:0x[0-9a-f]+:0\]/.test(line)) return;
+    // `"name":1` on Node 26, `name=1` before.
+    const bytes = (name: string) =>
+      Number(new RegExp(`\\b${name}"?[:=](\\d+)`).exec(line)?.[1] ?? 0);
+    heap.allocated += bytes('allocated');
+    // A full collection promotes all that it finds in new space: the figure depends on its moment.
+    if (!/\bgc"?[:="]+s\b/.test(line)) return;
+    heap.survived += bytes('new_space_survived');
+    heap.promoted += bytes('promoted');
+  });
+  return heap;
+}
+
 /**
  * Starts a server on its core. Resolves once it has printed its address.
  *
+ * @param traces whether Node prints each garbage collection, and `heap` counts
  * @throws Error if it ends before
  */
-export async function startServer(contestant: Contestant) {
+export async function startServer(contestant: Contestant, traces = false) {
   const { name, args, env, store } = contestant;
   const began = performance.now();
+  // V8 prints through C's buffer, which would hold lines back into the next round.
+  const trace = ['stdbuf', '-oL', options.node, '--trace-gc-nvp'];
   // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
-  const child = start(SERVER_CORE, [options.node, ...args], {
+  const child = start(SERVER_CORE, [...(traces ? trace : [options.node]), ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
@@ -87,7 +114,6 @@ export async function startServer(contestant: Contestant) {
   }
   const { pid } = child;
   if (url === undefined || pid === undefined) throw new Error(`${name} did not start`);
-  output.resume();
   const stop = async (): Promise<void> => {
     const ended = once(child, 'close');
     child.kill('SIGTERM');
@@ -97,6 +123,7 @@ export async function startServer(contestant: Contestant) {
     ...contestant,
     startMs: performance.now() - began,
     idleMb: residentMb(pid),
+    heap: watchHeap(output),
     url,
     pid,
     stop,

@@ -1,5 +1,13 @@
 import { execFileSync, spawn, type SpawnOptions } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -63,12 +71,21 @@ export function start(core: number, command: readonly string[], options: SpawnOp
   });
 }
 
-/** CPU time of a process in seconds. */
-export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // Fields 14 and 15 of proc(5)'s stat, in hundredths of a second. Field 2 is in brackets, and may have spaces.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+/** CPU time of a Node process's threads in microseconds: all, and by group. */
+export function cpuTimes(pid: number) {
+  const times = { all: 0, main: 0, helpers: 0, workers: 0, others: 0 };
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, 'utf8');
+    let group: keyof typeof times = 'others';
+    if (Number(thread) === pid) group = 'main';
+    else if (read('comm').includes('V8Worker')) group = 'helpers';
+    else if (read('comm').startsWith('WorkerThread')) group = 'workers';
+    // Nanoseconds on a core come first; proc(5)'s stat has hundredths of a second.
+    const time = Number.parseInt(read('schedstat')) / 1_000;
+    times[group] += time;
+    times.all += time;
+  }
+  return times;
 }
 
 /** Resident memory of a process in MB: now, or the peak since {@link restartPeak}. */

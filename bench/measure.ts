@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Server } from './contestants.js';
-import { LOAD_CORE, cpuSeconds, residentMb, restartPeak, start } from './machine.js';
+import { cpuTimes, LOAD_CORE, residentMb, restartPeak, start } from './machine.js';
 import { options } from './options.js';
 
 /** One server in one round. */
@@ -38,9 +38,12 @@ export async function measure(server: Server, load: Load = {}) {
   const { warmUp = options.warmUp } = load;
   const warm = warmUp > 0 ? await run(server, warmUp, load) : undefined;
   restartPeak(pid);
-  const before = cpuSeconds(pid);
+  const read = () => ({ ...cpuTimes(pid), ...server.heap });
+  const before = read();
   const { requests, seconds, refused, wrong, p99, cpu } = await run(server, options.seconds, load);
-  const used = cpuSeconds(pid) - before;
+  const after = read();
+  const used = (figure: keyof typeof after) => after[figure] - before[figure];
+  const perCreate = (figure: keyof typeof after) => used(figure) / requests;
   return {
     /** Answers a second, and the 503s among them. */
     rate: requests / seconds,
@@ -49,10 +52,18 @@ export async function measure(server: Server, load: Load = {}) {
     wrong,
     /** 99th percentile of the answer times in milliseconds. */
     p99,
-    /** Microseconds of CPU time for each create. */
-    cpuPerCreate: (used / requests) * 1e6,
+    /** Microseconds of CPU time for each create: of all threads, and by group. */
+    cpuPerCreate: perCreate('all'),
+    mainPerCreate: perCreate('main'),
+    helpersPerCreate: perCreate('helpers'),
+    workersPerCreate: perCreate('workers'),
+    othersPerCreate: perCreate('others'),
+    /** On the main thread's heap: kB for each create, and percent of them that scavenges keep. */
+    allocatedKb: perCreate('allocated') / 1_000,
+    survived: (used('survived') / used('allocated')) * 100,
+    promoted: (used('promoted') / used('allocated')) * 100,
     /** In cores. */
-    serverCpu: used / seconds,
+    serverCpu: used('all') / seconds / 1e6,
     loadCpu: cpu / seconds,
     /** Peak of the resident memory. */
     memoryMb: residentMb(pid, 'VmHWM'),

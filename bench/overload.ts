@@ -1,10 +1,10 @@
 import { SqliteStore } from '../test/support/sqlite-store.js';
 import { service, startServer } from './contestants.js';
 import { stepAside, useDisk } from './machine.js';
-import { number, percent, publish, table } from './markdown.js';
-import { inRounds, measure, type Row, type Sample } from './measure.js';
+import { number, percent, publish } from './markdown.js';
+import { inRounds, measure, type Row } from './measure.js';
 import { options } from './options.js';
-import { describeBench, spread } from './report.js';
+import { describeBench, median, spread, tableOf } from './report.js';
 
 /** Connections of clients that send again as soon as they have an answer. The last load follows the worst. */
 const { connections: few } = options;
@@ -27,14 +27,17 @@ await server.stop();
 
 /** Its answers to few clients are its capacity. */
 const capacity = spread((rows as [Row])[0], 'rate').median;
-const head = ['load', 'sent/s', '200/s (of capacity)', '503/s', 'p99, ms', 'memory, MB', 'errors'];
-const cells = rows.map((row) => {
-  const figure = (name: keyof Sample) => spread(row, name).median;
-  const accepted = figure('rate') - figure('refused');
-  const errors = row.samples.reduce((sum, { wrong }) => sum + wrong, 0);
-  const share = `${number(accepted)} (${percent(accepted / capacity)})`;
-  const others = [figure('refused'), figure('p99'), figure('memoryMb'), errors];
-  return [row.name, number(figure('rate')), share, ...others.map((other) => number(other))];
-});
+const accepted = (row: Row): string => {
+  const answered = spread(row, 'rate').median - spread(row, 'refused').median;
+  return `${number(answered)} (${percent(answered / capacity)})`;
+};
+const report = tableOf(rows, [
+  median('sent/s', 'rate'),
+  ['200/s (of capacity)', accepted],
+  median('503/s', 'refused'),
+  median('p99, ms', 'p99'),
+  median('memory, MB', 'memoryMb'),
+  ['errors', ({ samples }) => number(samples.reduce((sum, { wrong }) => sum + wrong, 0))],
+]);
 const place = options.quick ? undefined : (['bench/RESULTS.md', 'overload'] as const);
-publish([describeBench('- this service on SQLite'), table(head, cells)], [], place);
+publish([describeBench('- this service on SQLite'), report], [], place);

@@ -60,31 +60,55 @@ export function spread(row: Row, figure: keyof Sample): Spread {
   return spreadOf(row.samples.map((sample) => sample[figure]));
 }
 
-/** The ratio within each round, as the machine's speed drifts. */
-function ratio(row: Row, other: Row): Spread {
-  return spreadOf(row.samples.map(({ rate }, i) => rate / (other.samples[i]?.rate ?? NaN)));
+/** A column of a table of rows. */
+type Column = [head: string, cell: (row: Row) => string];
+
+/** A figure's median over a row's rounds. */
+export function median(head: string, figure: keyof Sample, digits = 0): Column {
+  return [head, (row) => number(spread(row, figure).median, digits)];
 }
 
-/** A table of all rows, each compared with the first. */
+/** A figure's median and range. */
+export function range(head: string, figure: keyof Sample, digits: number): Column {
+  return [head, (row) => format(spread(row, figure), digits)];
+}
+
+/** The first row divided by each other, within each round, as the machine's speed drifts. */
+export function ratio([own]: readonly Row[], figure: keyof Sample = 'rate'): Column {
+  const cell = (row: Row): string => {
+    if (!own || row === own) return '';
+    const others = row.samples.map((sample) => sample[figure]);
+    const ratios = own.samples.map((sample, i) => sample[figure] / (others[i] ?? NaN));
+    return format(spreadOf(ratios), 2);
+  };
+  return [`${own?.name} ÷ it`, cell];
+}
+
+/** A table of rows by name. */
+export function tableOf(rows: readonly Row[], columns: readonly Column[]): string {
+  const all: Column[] = [['', ({ name }) => name], ...columns];
+  const head = all.map(([name]) => name);
+  return table(
+    head,
+    rows.map((row) => all.map(([, cell]) => cell(row))),
+  );
+}
+
 function sectionOf(title: string, rows: readonly Row[]): string[] {
-  const [own] = rows as [Row, ...Row[]];
-  const share = (figure: keyof Sample) => (row: Row) => percent(spread(row, figure).median);
-  const amount = (figure: keyof Sample) => (row: Row) => number(spread(row, figure).median);
-  const whole = (figure: keyof Sample, digits: number) => (row: Row) =>
-    format(spread(row, figure), digits);
-  const columns: [head: string, cell: (row: Row) => string][] = [
-    ['', ({ name }) => name],
-    ['creates/s', whole('rate', 0)],
-    [`${own.name} ÷ it`, (row) => (row === own ? '' : format(ratio(own, row), 2))],
-    ['p99, ms', whole('p99', 1)],
-    ['CPU a create, µs', whole('cpuPerCreate', 1)],
-    ['server CPU', share('serverCpu')],
-    ['generator CPU', share('loadCpu')],
-    ['memory, MB', amount('memoryMb')],
-    ['idle, MB', amount('idleMb')],
-    ['start, ms', amount('startMs')],
+  const share = (head: string, figure: keyof Sample): Column => [
+    head,
+    (row) => percent(spread(row, figure).median),
   ];
-  const head = columns.map(([name]) => name);
-  const cells = rows.map((row) => columns.map(([, cell]) => cell(row)));
-  return [`### ${title}`, table(head, cells)];
+  const columns = [
+    range('creates/s', 'rate', 0),
+    ratio(rows),
+    range('p99, ms', 'p99', 1),
+    range('CPU a create, µs', 'cpuPerCreate', 1),
+    share('server CPU', 'serverCpu'),
+    share('generator CPU', 'loadCpu'),
+    median('memory, MB', 'memoryMb'),
+    median('idle, MB', 'idleMb'),
+    median('start, ms', 'startMs'),
+  ];
+  return [`### ${title}`, tableOf(rows, columns)];
 }
