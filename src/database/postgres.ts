@@ -7,7 +7,6 @@ import { Logger, SCHEMA, getStatementTimeoutMs, WritePath, type Engine } from '.
 import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
 import { CheckedClient, type StatementTimeout } from './postgres-client.js';
 import { postgresReader } from './postgres-reader.js';
-import { makePostgresStatements } from './statements.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
 /** Of a process: its groups in flight, and room for lookups of tokens. */
@@ -91,21 +90,17 @@ class CheckedPool extends DriverPool {
   }
 }
 
-/** Writes over TypeORM's pool, without session state or named statements, so that a pooler may stand between. */
+/**
+ * Writes over TypeORM's pool, which TypeORM ends. There is no session state and no named statement, so a pooler may
+ * stand between.
+ */
 class PostgresWritePath extends WritePath {
   /** See docs/performance.md: the slower a commit, the more there is in it. */
   readonly concurrency = 4;
-  readonly makeStatements = makePostgresStatements;
 
   constructor(readonly manager: EntityManager) {
     super();
   }
-
-  /** A process may exit while it waits for a server. */
-  async abort(): Promise<void> {}
-
-  /** TypeORM ends its pool. */
-  async close(): Promise<void> {}
 }
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */

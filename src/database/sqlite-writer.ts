@@ -8,7 +8,6 @@ import {
   type SqliteThreadOptions,
   type SqliteThreadResult,
 } from './sqlite-thread.js';
-import { makeSqliteStatements } from './statements.js';
 
 /** Writes as much of the log back to the file as it can beside others who read and write. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
@@ -71,7 +70,6 @@ class ThreadQueryRunner extends BetterSqlite3QueryRunner {
 export class SqliteWritePath extends WritePath {
   /** A second group would only wait for the first one's lock. */
   readonly concurrency = 1;
-  readonly makeStatements = makeSqliteStatements;
   readonly manager: EntityManager;
   private readonly logger = new Logger('Store');
   private readonly writer: SqliteThread;
@@ -90,12 +88,12 @@ export class SqliteWritePath extends WritePath {
     this.manager = store.createEntityManager(new ThreadQueryRunner(store, run));
   }
 
-  async abort(): Promise<void> {
+  override async abort(): Promise<void> {
     await this.checkpointer.abort();
     await this.writer.abort();
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.checkpoint;
     await this.checkpointer.close();
     await this.writer.close();
