@@ -36,9 +36,14 @@ import { VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/open-store.js';
 import { Outage } from '../errors/outage.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
-import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/group-commit.js';
+import {
+  commits,
+  MAX_GROUP_SIZE,
+  plantQueued,
+  type Commit,
+  type PlantQueued,
+} from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
-import { MAX_GROUP_SIZE } from '../plants/group-commit.js';
 
 /** Milliseconds that the last spans have to reach the collector. */
 const LAST_EXPORT_TIMEOUT_MS = 2_000;
