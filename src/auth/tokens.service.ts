@@ -21,7 +21,10 @@ type Tokens = Repository<Token>;
 /** A problem with an operator's command; the message is for them. */
 export class TokenError extends Error {}
 
-/** Issues, rotates, lists and revokes tokens, for the operator. A secret cannot be retrieved later. */
+/**
+ * Issues, rotates, lists and revokes tokens, for the operator. A secret cannot be retrieved later. The class has no
+ * decorator: commands use it, and must not wait for Nest to load.
+ */
 export class TokensService {
   constructor(private readonly tokens: Tokens) {}
 
