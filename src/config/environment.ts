@@ -39,13 +39,13 @@ export function loadEnvironment(file?: string): void {
  * @throws ConfigError
  */
 export function readConfig(env = process.env): Config {
-  const { config, problems } = checkConfig(env);
+  const { config, problems } = inspectConfig(env);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
 }
 
-/** The configuration as far as it is valid, every variable in its order, and a line for each problem. */
-export function checkConfig(env = process.env) {
+/** Reads the configuration as far as it is valid, with every variable in its order and a line for each problem. */
+export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
   const settings = VARIABLES.map((variable): Setting => {
