@@ -69,7 +69,7 @@ export function inspectConfig(env = process.env) {
 
 /**
  * Reads a secret from its variable, or from the file that `NAME_FILE` names. A line break at the end of the file is
- * not part of it.
+ * not part of the secret.
  *
  * @throws ConfigError if both are set, or the file cannot be read or is empty
  */
@@ -123,7 +123,7 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
   return `${name} ${parser.must}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
-/** A line for each problem of several variables together. */
+/** Finds problems of several variables together, in a line each. */
 function findConflicts(config: Config): string[] {
   const { port, reusePort, databaseUrl, managementPort, tlsCertFile, tlsKeyFile } = config;
   const { authIssuer, authAudience, authJwksUrl } = config;

@@ -145,7 +145,6 @@ export function makeDurationParser(min: string, max: string): EnvParser<number> 
   };
 }
 
-/** Makes the parser of a text that is one of some words. */
 export function makeWordParser<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
   return {
     parse: (value) => words.find((word) => word === value),

@@ -77,9 +77,8 @@ export function pickFields(body: Readonly<Record<string, unknown>>, id: unknown)
 }
 
 /**
- * Whether class-validator would find nothing wrong. It takes 16 µs to find nothing, a sixth of a create (CPU time on
- * Node 24, medians of 8 interleaved rounds: 109 µs with it and 92 µs without); these calls take 0.3. So
- * class-validator only words the errors, and a property test compares the two.
+ * Whether class-validator would find nothing wrong. To find nothing, class-validator takes 16 µs, a sixth of a create's
+ * CPU time, and these calls 0.3 µs. So class-validator only words the errors. A property test compares the two.
  */
 export function isNewPlant(plant: UncheckedPlant): plant is NewPlantDto {
   return isInt64(plant.id) && isStorableText(plant.name) && isAbsentOrStorableText(plant.tag);
