@@ -10,7 +10,7 @@ import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/serve.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
-import { TelemetryModule } from './telemetry/telemetry.module.js';
+import { RequestLog } from './telemetry/request-log.js';
 
 /** Gives every module the {@link Config}. */
 @Module({})
@@ -19,6 +19,25 @@ class ConfigModule {
     const providers = [{ provide: Config, useValue: config }];
     return { module: ConfigModule, global: true, providers, exports: [Config] };
   }
+}
+
+/** Subscribes to what the app publishes. It is global, so that Nest shuts it down last. */
+@Module({})
+class TelemetryModule {
+  static forRoot(config: Config, { pino }: ServiceLogger): DynamicModule {
+    const providers = [
+      { provide: RequestLog, useFactory: () => new RequestLog(pino, config) },
+      { provide: Symbol('Tracing'), useFactory: () => openTracing(config) },
+    ];
+    return { module: TelemetryModule, global: true, providers };
+  }
+}
+
+/** Loads OpenTelemetry only if the configuration names a collector. */
+async function openTracing(config: Config) {
+  if (config.otlpEndpoint === undefined) return undefined;
+  const { Tracing } = await import('./telemetry/tracing.js');
+  return new Tracing(config);
 }
 
 @Module({})

@@ -4,7 +4,9 @@ import type { Server as TlsServer } from 'node:https';
 import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { getRepositoryToken } from '@nestjs/typeorm';
 import { createApp } from './app.js';
+import { Token } from './auth/token.entity.js';
 import { TokensService } from './auth/tokens.service.js';
 import type { Config } from './config/config.js';
 import { describeProcess } from './config/describe.js';
@@ -30,7 +32,7 @@ async function start(): Promise<void> {
       new Logger('Shutdown').log(`${signal}: stopped before the service listened`);
       process.exit(0);
     }
-    // At Ctrl-C there are two: the terminal sends one to the whole process group, and npm passes its own on.
+    // Ctrl-C sends two signals: the terminal's, to the whole process group, and npm's, which passes its own on.
     if (lifecycle.phase === 'stopping') return;
     lifecycle.phase = 'stopping';
     notifySystemd('STOPPING=1');
@@ -89,7 +91,8 @@ async function announce(app: NestExpressApplication, config: Config): Promise<vo
   const url = `${speaksTls(config) ? 'https' : 'http'}://${formatAddress(app.getHttpServer())}`;
   say(`Plant store: ${url}/plants`, config);
   if (config.docs) say(`Documentation: ${url}/docs`, config);
-  const secret = config.production ? undefined : await app.get(TokensService).createFirst();
+  if (config.production) return;
+  const secret = await new TokensService(app.get(getRepositoryToken(Token))).createFirst();
   if (secret === undefined) return;
   process.stdout.write(
     '\nThe store has no token yet. Here is one; it is shown only now:\n\n' +

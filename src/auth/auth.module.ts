@@ -1,7 +1,6 @@
 import { Module, type FactoryProvider } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from '../config/config.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.guard.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -9,7 +8,6 @@ import { LastUsed } from './last-used.js';
 import { RateLimiter } from './rate-limiter.js';
 import { Token } from './token.entity.js';
 import { TokenVerifier } from './token-verifier.js';
-import { TokensService } from './tokens.service.js';
 
 const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   provide: JWT_VERIFIER,
@@ -26,16 +24,15 @@ const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   },
 };
 
-/** A class without a decorator: the operator's commands use it and must not wait for Nest to load. */
-const tokensService: FactoryProvider<TokensService> = {
-  provide: TokensService,
-  inject: [getRepositoryToken(Token)],
-  useFactory: (tokens: Repository<Token>) => new TokensService(tokens),
+const rateLimiter: FactoryProvider<RateLimiter | undefined> = {
+  provide: RateLimiter,
+  inject: [Config],
+  useFactory: ({ rateLimit }: Config) => rateLimit && new RateLimiter(rateLimit),
 };
 
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [BearerStrategy, jwtVerifier, LastUsed, RateLimiter, TokenVerifier, tokensService],
-  exports: [BearerStrategy, RateLimiter, TokensService],
+  providers: [BearerStrategy, jwtVerifier, LastUsed, rateLimiter, TokenVerifier],
+  exports: [BearerStrategy, RateLimiter],
 })
 export class AuthModule {}

@@ -1,7 +1,6 @@
-import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { Config } from '../config/config.js';
+import type { Rate } from '../config/parsers.js';
 import { documentHeader, type Headers } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { getExchange } from '../http/exchange.js';
@@ -14,20 +13,13 @@ const POLICY_NAME = '"token"';
  * Counts the requests of each principal in this process, and refuses those over RATE_LIMIT. The library's cost
  * is too small to measure (docs/performance.md).
  */
-@Injectable()
 export class RateLimiter {
-  private readonly limiter: RateLimiterMemory | undefined;
-  private readonly policy: string | undefined;
+  private readonly limiter: RateLimiterMemory;
+  private readonly policy: string;
 
-  constructor({ rateLimit }: Config) {
-    if (!rateLimit) return;
-    const { requests, seconds } = rateLimit;
+  constructor({ requests, seconds }: Rate) {
     this.limiter = new RateLimiterMemory({ points: requests, duration: seconds });
     this.policy = `${POLICY_NAME};q=${requests};w=${seconds}`;
-  }
-
-  get isOn(): boolean {
-    return this.limiter !== undefined;
   }
 
   /**
@@ -37,13 +29,12 @@ export class RateLimiter {
    * @throws Fault RATE_LIMITED if nothing is left
    */
   async count({ id }: Principal, response: Response): Promise<void> {
-    const state = await this.limiter?.consume(id).catch(acceptRefusal);
-    if (!state) return;
+    const state = await this.limiter.consume(id).catch(acceptRefusal);
     const seconds = Math.ceil(state.msBeforeNext / 1_000);
     const exchange = getExchange(response);
     const left = `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`;
-    exchange.headers = ['ratelimit-policy', this.policy ?? '', 'ratelimit', left];
-    if (state.consumedPoints <= (this.limiter?.points ?? 0)) return;
+    exchange.headers = ['ratelimit-policy', this.policy, 'ratelimit', left];
+    if (state.consumedPoints <= this.limiter.points) return;
     exchange.headers = [...exchange.headers, 'retry-after', String(Math.max(1, seconds))];
     throw new Fault(ERRORS.RATE_LIMITED);
   }
@@ -59,9 +50,9 @@ function acceptRefusal(rejected: unknown): RateLimiterRes {
  * Documents the headers of a rate limit.
  *
  * @param left requests that the example has left
- * @param required whether every such answer carries them; else only answers of a service with a limit
+ * @param required whether every such answer carries the headers; if not, only a service with a limit sends them
  */
-export function rateLimitHeaders(left: number, required: boolean): Headers {
+export function documentRateLimit(left: number, required: boolean): Headers {
   const where = required ? '' : '; only where the operator has set one';
   return {
     'RateLimit-Policy': documentHeader(

@@ -2,20 +2,21 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hashToken, isSecret, createSecret } from './token.entity.js';
+import { hashToken, hasSecretForm, createSecret } from './token.entity.js';
 
 /** A secret of no store: issued secrets must stay valid from release to release. */
 const KNOWN = 'plant_VAJQlawvy4z8HVxVz8DmmUp4xnqVj6cT0lPFDs';
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('a secret', () => {
-  it('that was issued by an earlier release is valid', () => expect(isSecret(KNOWN)).toBe(true));
+  it('that was issued by an earlier release is valid', () =>
+    expect(hasSecretForm(KNOWN)).toBe(true));
 
   it('is plant_, 32 random characters and a checksum of 6', () => {
     const secrets = Array.from({ length: 1000 }, createSecret);
     for (const secret of secrets) {
       expect(secret).toMatch(/^plant_[0-9A-Za-z]{38}$/);
-      expect(isSecret(secret)).toBe(true);
+      expect(hasSecretForm(secret)).toBe(true);
     }
     expect(new Set(secrets).size).toBe(1000);
     const random = secrets.map((secret) => secret.slice(6, 38)).join('');
@@ -31,7 +32,7 @@ describe('a secret', () => {
     [`${KNOWN}\n`, 'with a line end behind it'],
     [KNOWN.replace('plant_', 'Plant_'), 'with another prefix'],
     [`plant_${'0'.repeat(38)}`, 'with a checksum that is wrong'],
-  ])('%j, %s, is invalid', (text) => expect(isSecret(text)).toBe(false));
+  ])('%j, %s, is invalid', (text) => expect(hasSecretForm(text)).toBe(false));
 
   it('with one character changed is invalid', () => {
     const changes = fc.record({
@@ -44,7 +45,7 @@ describe('a secret', () => {
     fc.assert(
       fc.property(changes, ({ at, to }) => {
         fc.pre(KNOWN[at] !== to);
-        expect(isSecret(KNOWN.slice(0, at) + to + KNOWN.slice(at + 1))).toBe(false);
+        expect(hasSecretForm(KNOWN.slice(0, at) + to + KNOWN.slice(at + 1))).toBe(false);
       }),
       { numRuns: 2000 },
     );
@@ -54,7 +55,7 @@ describe('a secret', () => {
     for (let at = 0; at < KNOWN.length - 1; at++) {
       const [a = '', b = ''] = KNOWN.slice(at, at + 2);
       const swapped = KNOWN.slice(0, at) + b + a + KNOWN.slice(at + 2);
-      expect(isSecret(swapped)).toBe(a === b);
+      expect(hasSecretForm(swapped)).toBe(a === b);
     }
   });
 

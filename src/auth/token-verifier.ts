@@ -6,17 +6,17 @@ import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { LastUsed } from './last-used.js';
-import { hashToken, isActive, isSecret, Token } from './token.entity.js';
+import { hashToken, isActive, hasSecretForm, Token } from './token.entity.js';
 
-/** Milliseconds that a token is accepted without a lookup: a revoked one works for so long. */
+/** How long a token is accepted without a lookup. A revoked token may work for that long. */
 const CACHE_TTL_MS = 4_000;
-/** Milliseconds after which a token that is used is looked up again, while it is still accepted. */
+/** After how long a used token is looked up again, while it is still accepted. */
 const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 /** Tokens that may wait for the next query; beyond that the service is overloaded. */
 const MAX_WAITING_TOKENS = 1_024;
 
-/** Who sends a request; `request.user` holds it. */
+/** The sender of a request, in `request.user`. */
 export interface Principal {
   /**
    * Kept with each plant that it creates, and never given to anyone else: `token:3` is the token
@@ -71,7 +71,7 @@ export class TokenVerifier {
     const hash = hashToken(secret);
     let known = this.cache.get(hash);
     // The store has no such token, so it is not asked.
-    if (!known && !isSecret(secret)) return undefined;
+    if (!known && !hasSecretForm(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
     if (tokenLookups.hasSubscribers) {
       tokenLookups.publish({ result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
@@ -115,7 +115,7 @@ interface Found {
   readonly askedAt: number;
 }
 
-/** By hash. */
+/** Lookups by the hash of the token. */
 type Lookups = Map<string, PromiseWithResolvers<Found>>;
 
 /**

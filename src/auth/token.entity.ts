@@ -55,7 +55,7 @@ export function createSecret(): string {
 }
 
 /** Whether a text has the form and the checksum of a secret; a mistyped one does not. */
-export function isSecret(text: string): boolean {
+export function hasSecretForm(text: string): boolean {
   const [, body, check] = TOKEN_SECRET.exec(text) ?? [];
   return body !== undefined && computeChecksum(body) === check;
 }

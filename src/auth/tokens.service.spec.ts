@@ -4,7 +4,7 @@ import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/environment.js';
 import { openStore } from '../database/open-store.js';
-import { hashToken, isActive, isSecret, Token } from './token.entity.js';
+import { hashToken, isActive, hasSecretForm, Token } from './token.entity.js';
 import { TokenError, TokensService } from './tokens.service.js';
 
 const HOUR = 3_600_000;
@@ -31,7 +31,7 @@ async function find(name: string): Promise<Token | undefined> {
 describe('TokensService', () => {
   it('creates a first token in an empty store only', async () => {
     const secret = await tokens.createFirst();
-    expect(isSecret(secret ?? '')).toBe(true);
+    expect(hasSecretForm(secret ?? '')).toBe(true);
     expect(await tokens.createFirst()).toBeUndefined();
     await tokens.revoke('first');
     // All tokens are revoked, but the store is not new.

@@ -1,6 +1,13 @@
 import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
 import { chooseByEngine } from '../database/engine.js';
-import { hashToken, isActive, isBefore, isSecret, createSecret, Token } from './token.entity.js';
+import {
+  hashToken,
+  isActive,
+  isBefore,
+  hasSecretForm,
+  createSecret,
+  Token,
+} from './token.entity.js';
 
 /** Ids of tokens fit a 32-bit integer. */
 const ID = /^\d{1,9}$/;
@@ -18,10 +25,13 @@ const LOCK_TOKENS = {
 
 type Tokens = Repository<Token>;
 
-/** A problem with an operator's command; the message is for them. */
+/** A command on tokens is refused. The message is for the operator. */
 export class TokenError extends Error {}
 
-/** Issues, rotates, lists and revokes tokens, for the operator. A secret cannot be retrieved later. */
+/**
+ * Issues, rotates, lists and revokes tokens, for the operator. A secret cannot be retrieved later. The class has no
+ * decorator: commands use it, and must not wait for Nest to load.
+ */
 export class TokensService {
   constructor(private readonly tokens: Tokens) {}
 
@@ -54,7 +64,7 @@ export class TokensService {
 
   /** The token of a secret, active or not; undefined if the secret is malformed or not of this store. */
   async find(secret: string): Promise<Token | undefined> {
-    if (!isSecret(secret)) return undefined;
+    if (!hasSecretForm(secret)) return undefined;
     return (await this.tokens.findOneBy({ hash: hashToken(secret) })) ?? undefined;
   }
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../config/parsers.js';
+import { parseDuration, parseWholeNumber } from '../config/parsers.js';
 
 /** The option of every command that has a result. */
 export const JSON_OPTION = ['--json', 'print JSON'] as const;
@@ -11,15 +11,17 @@ export const EXPIRES_OPTION = [
   toDuration,
 ] as const;
 
-/** Milliseconds of a duration such as `90d`. */
+const DURATION_RULE = 'A duration is a whole number and s, m, h, d or w, such as 90d.';
+
+/** Milliseconds of a duration such as `90d`, more than 0. */
 export function toDuration(text: string): number {
-  const message = 'A duration is a whole number and s, m, h, d or w, such as 90d.';
-  return orInvalid(parseDuration(text), message);
+  const milliseconds = toDurationOrZero(text);
+  return requireValid(milliseconds > 0 ? milliseconds : undefined, DURATION_RULE);
 }
 
 /** Like {@link toDuration}, but `0s` is valid too. */
 export function toDurationOrZero(text: string): number {
-  return text === '0s' ? 0 : toDuration(text);
+  return requireValid(parseDuration(text), DURATION_RULE);
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
@@ -33,7 +35,7 @@ export function toInstant(text: string): Date {
   const day = DAY.test(text) ? text : INSTANT.exec(text)?.[1];
   // JavaScript takes 30 February for 2 March.
   const isDay = day !== undefined && isValid(day) && new Date(day).toISOString().startsWith(day);
-  return orInvalid(
+  return requireValid(
     isDay && isValid(text) ? new Date(text) : undefined,
     'A date is like 2026-11-21, and begins at midnight UTC; a time has a zone: 2026-11-21T13:40Z.',
   );
@@ -45,7 +47,7 @@ function isValid(time: string): boolean {
 
 /** The name of a token: it starts with a letter, so it cannot be mistaken for an id. */
 export function toTokenName(text: string): string {
-  return orInvalid(
+  return requireValid(
     /^[A-Za-z][\w.@-]{0,63}$/.test(text) ? text : undefined,
     'A name starts with a letter and has at most 64 letters, digits and any of ._@-.',
   );
@@ -54,19 +56,18 @@ export function toTokenName(text: string): string {
 export function toHttpUrl(text: string): URL {
   const url = URL.parse(text);
   const isHttp = url && /^https?:$/.test(url.protocol);
-  return orInvalid(isHttp ? url : undefined, 'It is not an http or https URL.');
+  return requireValid(isHttp ? url : undefined, 'It is not an http or https URL.');
 }
 
-/** A parser of whole numbers from 1 to `max`. */
-export function toWholeNumber(max: number): (text: string) => number {
+/** Makes the parser of whole numbers from 1 to `max`. */
+export function makeWholeNumberParser(max: number): (text: string) => number {
   return (text) => {
-    const number = Number(text);
-    const isInRange = /^\d+$/.test(text) && number >= 1 && number <= max;
-    return orInvalid(isInRange ? number : undefined, `It is not a whole number from 1 to ${max}.`);
+    const number = parseWholeNumber(text, 1, max);
+    return requireValid(number, `It is not a whole number from 1 to ${max}.`);
   };
 }
 
-function orInvalid<Value>(value: Value | undefined, message: string): Value {
+function requireValid<Value>(value: Value | undefined, message: string): Value {
   if (value === undefined) throw new InvalidArgumentError(message);
   return value;
 }

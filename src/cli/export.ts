@@ -44,7 +44,7 @@ Examples:
       if (path !== undefined) assertNotStore(path, config);
       const cells = audit ? MEMBERS : CONTENT_MEMBERS;
       await withSnapshot(config, async (store) => {
-        const lines = store.lines({ table: 'plants', cells, end: '}' });
+        const lines = store.readLines({ table: 'plants', cells, end: '}' });
         const plants = { count: 0 };
         const progress = showCount('exporting', plants);
         try {

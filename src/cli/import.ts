@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { isCredential, PlantStoreClient } from '../client/plant-store-client.js';
-import { JSON_OPTION, toHttpUrl, toWholeNumber } from './arguments.js';
+import { JSON_OPTION, toHttpUrl, makeWholeNumberParser } from './arguments.js';
 import { PlantsImport } from './import-plants.js';
 import { createRejectReporter } from './ndjson.js';
 import { isSameFile } from './new-file.js';
@@ -46,11 +46,16 @@ export function addImportCommand(program: Command): void {
       ),
     )
     .option('--rejects <file>', 'where refused plants go; overwritten')
-    .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', toWholeNumber(1_024), 64)
+    .option(
+      '--concurrency <n>',
+      'plants in flight at once, 1 to 1024',
+      makeWholeNumberParser(1_024),
+      64,
+    )
     .option(
       '--tries <n>',
       'tries per plant before the import stops, 1 to 99',
-      toWholeNumber(99),
+      makeWholeNumberParser(99),
       10,
     )
     .option(...JSON_OPTION)

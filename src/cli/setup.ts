@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { checkConfig, type Setting } from '../config/environment.js';
+import { inspectConfig, type Setting } from '../config/environment.js';
 import { migrateStore } from '../database/open-store.js';
 import { readKeyPair } from '../http/key-pair.js';
 import { JSON_OPTION } from './arguments.js';
@@ -22,7 +22,7 @@ export function addConfigCommand(program: Command): void {
       '\nExample:\n  $ npx plant-store config --env-file /etc/plant-store/plant-store.env',
     )
     .action((_options: unknown, command: Command) => {
-      const { settings: variables, problems } = checkConfig();
+      const { settings: variables, problems } = inspectConfig();
       printResult(command, formatSettings(variables), { variables, problems });
       readKeyPair(readStoreConfig(command));
     });

@@ -7,8 +7,8 @@ import type { Config } from '../config/config.js';
 import { describeProcess } from '../config/describe.js';
 import { readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
-import { openStore, selectEngine, type Store } from '../database/open-store.js';
-import { Snapshot, type Subject } from '../database/snapshot.js';
+import { openStore, selectEngine, type Store, type Subject } from '../database/open-store.js';
+import { Snapshot } from '../database/snapshot.js';
 import { Plant } from '../plants/plant.entity.js';
 import { isSameFile } from './new-file.js';
 

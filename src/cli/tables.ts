@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { Rows } from '../database/engine.js';
+import type { LinesQuery } from '../database/engine.js';
 import type { Store } from '../database/open-store.js';
 import type { Snapshot } from '../database/snapshot.js';
-import type { Row } from '../database/statements.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
+import type { Row } from '../plants/statements.js';
 import { showCount } from './terminal.js';
 
 /** A table of a store that a backup holds, with all of its columns; the first is its key. */
@@ -114,7 +114,7 @@ export async function digestTable(
   stage: string,
   store: Snapshot,
   { name, columns }: Table,
-  range: Pick<Rows, 'after' | 'to'> = {},
+  range: Pick<LinesQuery, 'after' | 'to'> = {},
   handle?: (chunk: Buffer) => Promise<unknown>,
 ): Promise<Digest> {
   const cells = columns.map((column, i) => {
@@ -125,7 +125,7 @@ export async function digestTable(
   const rows = { count: 0 };
   const progress = showCount(`${stage} ${name}:`, rows);
   try {
-    for await (const chunk of store.lines({ table: name, cells, end: ']', ...range })) {
+    for await (const chunk of store.readLines({ table: name, cells, end: ']', ...range })) {
       await handle?.(chunk);
       hash.update(chunk);
       rows.count += countLines(chunk);

@@ -116,7 +116,7 @@ export class PlantStoreClient {
       if (!(outcome instanceof Error)) return outcome;
       if (tries >= this.tries || !isRetryable(outcome)) throw outcome;
       onRetry?.(outcome);
-      await sleep(this.delayAfter(outcome), signal);
+      await sleep(this.computeDelay(outcome), signal);
     }
   }
 
@@ -149,8 +149,8 @@ export class PlantStoreClient {
     return parsePlant(answer) ?? new AnswerError(answer, tries);
   }
 
-  /** Milliseconds of an exponential back-off; its jitter spreads clients that failed together. */
-  private delayAfter(error: AnswerError | ConnectionError): number {
+  /** Computes the milliseconds of an exponential back-off. Its jitter spreads clients that failed together. */
+  private computeDelay(error: AnswerError | ConnectionError): number {
     const backoff = Math.min(MAX_DELAY_MS, this.firstDelayMs * 2 ** (error.tries - 1));
     const asked = error instanceof AnswerError ? error.retryAfterMs : 0;
     return asked + backoff * (0.5 + Math.random() / 2);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { read } from '../../test/support/published.js';
 import { Config, VARIABLES, VERSION } from './config.js';
-import { checkConfig, readConfig } from './environment.js';
+import { inspectConfig, readConfig } from './environment.js';
 
 const NAMES = VARIABLES.map(({ name }) => name);
 const ROW = /^\| `([A-Z_]+)` +\| +(?:`(.*?)`)? +\| (.+) \|$/gm;
@@ -17,7 +17,7 @@ describe('docs/configuration.md', () => {
   it.each(rows.map(([, name = '', value = '']) => ({ name, value })))(
     '$name is "$value" by default',
     ({ name, value }) => {
-      const setting = checkConfig({}).settings.find((one) => one.name === name);
+      const setting = inspectConfig({}).settings.find((one) => one.name === name);
       expect(setting).toEqual({ name, value, from: 'default' });
       expect(readConfig({ [name]: value })).toEqual(new Config());
     },

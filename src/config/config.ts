@@ -1,10 +1,10 @@
 import {
   anyText,
   baseUrl,
-  durationBetween,
   headerList,
-  isProduction,
-  oneOf,
+  makeDurationParser,
+  makeWordParser,
+  nodeEnv,
   onOff,
   origins,
   port,
@@ -29,7 +29,7 @@ export interface ConfigVariable {
   readonly parser: EnvParser<unknown>;
 }
 
-/** Every environment variable that the service reads, in the order of {@link Config}. */
+/** Every environment variable of {@link Config}, in its order. (Systemd, the driver and OpenTelemetry have others.) */
 export const VARIABLES: ConfigVariable[] = [];
 
 /** The fields that can have a value of this type. */
@@ -41,7 +41,7 @@ function Variable<Value>(name: string, parser: EnvParser<Value>) {
   return (_config: Config, field: FieldFor<Value>) => void VARIABLES.push({ name, field, parser });
 }
 
-/** The service's configuration: for each field its variable and its default. Read once, at the start. */
+/** The service's configuration: for each field its variable and its default. No field changes while the service runs. */
 export class Config {
   /** TCP port of the service. 0 takes a free one. */
   @Variable('PORT', port)
@@ -68,7 +68,7 @@ export class Config {
   readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
 
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
-  @Variable('DATABASE_TIMEOUT', durationBetween('1s', '60s'))
+  @Variable('DATABASE_TIMEOUT', makeDurationParser('1s', '60s'))
   readonly databaseTimeout: number = 5_000;
 
   /** Whether the start migrates the schema. If not, `plant-store migrate` must have done it. */
@@ -124,19 +124,19 @@ export class Config {
   readonly authScope: string = 'plants:create';
 
   /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */
-  @Variable('SHUTDOWN_DELAY', durationBetween('0s', '300s'))
+  @Variable('SHUTDOWN_DELAY', makeDurationParser('0s', '300s'))
   readonly shutdownDelay: number = 0;
 
   /** Maximum time in milliseconds of the rest of a stop. */
-  @Variable('SHUTDOWN_TIMEOUT', durationBetween('1s', '600s'))
+  @Variable('SHUTDOWN_TIMEOUT', makeDurationParser('1s', '600s'))
   readonly shutdownTimeout: number = 25_000;
 
   /** Lowest severity that is logged. */
-  @Variable('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'))
+  @Variable('LOG_LEVEL', makeWordParser('fatal', 'error', 'warn', 'info', 'debug', 'trace'))
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' = 'info';
 
   /** Which requests are logged. */
-  @Variable('LOG_REQUESTS', oneOf('all', 'errors', 'none'))
+  @Variable('LOG_REQUESTS', makeWordParser('all', 'errors', 'none'))
   readonly logRequests: 'all' | 'errors' | 'none' = 'errors';
 
   /** Base URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no traces. */
@@ -152,6 +152,6 @@ export class Config {
   readonly otelServiceName: string = 'plant-store';
 
   /** Whether this is production: JSON logs, and no token at the first start. */
-  @Variable('NODE_ENV', isProduction)
+  @Variable('NODE_ENV', nodeEnv)
   readonly production: boolean = false;
 }

@@ -39,13 +39,13 @@ export function loadEnvironment(file?: string): void {
  * @throws ConfigError
  */
 export function readConfig(env = process.env): Config {
-  const { config, problems } = checkConfig(env);
+  const { config, problems } = inspectConfig(env);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
 }
 
-/** The configuration as far as it is valid, every variable in its order, and a line for each problem. */
-export function checkConfig(env = process.env) {
+/** Reads the configuration as far as it is valid, with every variable in its order and a line for each problem. */
+export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
   const settings = VARIABLES.map((variable): Setting => {
@@ -69,7 +69,7 @@ export function checkConfig(env = process.env) {
 
 /**
  * Reads a secret from its variable, or from the file that `NAME_FILE` names. A line break at the end of the file is
- * not part of it.
+ * not part of the secret.
  *
  * @throws ConfigError if both are set, or the file cannot be read or is empty
  */
@@ -123,7 +123,7 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
   return `${name} ${parser.must}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
-/** A line for each problem of several variables together. */
+/** Finds problems of several variables together, in a line each. */
 function findConflicts(config: Config): string[] {
   const { port, reusePort, databaseUrl, managementPort, tlsCertFile, tlsKeyFile } = config;
   const { authIssuer, authAudience, authJwksUrl } = config;

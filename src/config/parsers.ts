@@ -9,7 +9,7 @@ export interface EnvParser<Value> {
   readonly must: string;
   /** The text of a value, where String() has another. */
   format?(value: Value): string;
-  /** Never shown as it is; may also be in the file that `NAME_FILE` names. */
+  /** Whether the text is never shown as it is; it may also be in the file that `NAME_FILE` names. */
   readonly isSecret?: true;
 }
 
@@ -132,9 +132,9 @@ export const proxies: EnvParser<number | readonly string[] | false> = {
   format: (value) => (value === false ? 'off' : String(value)),
 };
 
-/** A duration within bounds, which may be `0s`. Its value is in milliseconds. */
-export function durationBetween(min: string, max: string): EnvParser<number> {
-  const toMs = (text: string) => (text === '0s' ? 0 : (parseDuration(text) ?? Number.NaN));
+/** Makes the parser of a duration within bounds. Its value is in milliseconds. */
+export function makeDurationParser(min: string, max: string): EnvParser<number> {
+  const toMs = (text: string) => parseDuration(text) ?? Number.NaN;
   return {
     parse: (value) => {
       const milliseconds = toMs(value);
@@ -145,39 +145,40 @@ export function durationBetween(min: string, max: string): EnvParser<number> {
   };
 }
 
-export function oneOf<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
+export function makeWordParser<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
   return {
     parse: (value) => words.find((word) => word === value),
     must: `must be one of ${words.join(', ')}`,
   };
 }
 
-const environment = oneOf('production', 'development', 'test');
+const environments = makeWordParser('production', 'development', 'test');
 
-/** NODE_ENV, of which only `production` is true. */
-export const isProduction: EnvParser<boolean> = {
-  parse: (value) => (environment.parse(value) ? value === 'production' : undefined),
-  must: environment.must,
+/** NODE_ENV. Only `production` is true. */
+export const nodeEnv: EnvParser<boolean> = {
+  parse: (value) => (environments.parse(value) ? value === 'production' : undefined),
+  must: environments.must,
   format: (value) => (value ? 'production' : 'development'),
 };
 
 /**
- * Reads a duration: a whole number from 1 to 99999 and its unit, `s`, `m`, `h`, `d` or `w`.
+ * Reads a duration: `0s`, or a whole number from 1 to 99999 and its unit, `s`, `m`, `h`, `d` or `w`.
  *
  * @returns milliseconds, or undefined if invalid
  */
 export function parseDuration(text: string): number | undefined {
-  const [, number, unit = ''] = /^([1-9]\d{0,4})([smhdw])$/.exec(text) ?? [];
+  const [, number, unit = ''] = /^(0(?=s)|[1-9]\d{0,4})([smhdw])$/.exec(text) ?? [];
   const unitMs = DURATION_UNITS[unit];
   return unitMs === undefined ? undefined : Number(number) * unitMs;
 }
 
-/** Whether nobody can change what comes from a URL on its way: https, or this machine. */
+/** Whether nobody can change a URL's answer on its way: it is https, or on this machine. */
 export function isSecure({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-function parseWholeNumber(digits: string, min: number, max: number): number | undefined {
+/** Reads a whole number within bounds; undefined if it is none. */
+export function parseWholeNumber(digits: string, min: number, max: number): number | undefined {
   const number = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
   return number >= min && number <= max ? number : undefined;
 }

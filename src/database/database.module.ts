@@ -6,7 +6,7 @@ import { WritePath } from './engine.js';
 import { awaitStore, type Store } from './open-store.js';
 import { StoreHealth } from './store-health.js';
 
-/** The store: its engine, its connection, its schema brought up to date, the way to write to it. */
+/** Opens the store, its schema up to date, and provides its connection, its write path and its health. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -15,7 +15,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          // Whether there is another try is decided where the store is opened.
+          // awaitStore() decides about another try.
           useFactory: () => ({ autoLoadEntities: true, toRetry: () => false }),
           dataSourceFactory: (options) => awaitStore(config, options?.entities),
         }),

@@ -2,16 +2,15 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { MakeStatements } from './statements.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 
 /**
- * Nest's logger by its own file, for what a command loads: the rest of the package takes longer to load than
- * all else. It needs what the package would load before.
+ * Nest's logger. A command loads its file alone, since the whole package takes longer to load than everything else.
+ * `reflect-metadata` is imported above because the package would load it.
  */
 export { Logger } from '@nestjs/common/services/logger.service.js';
 
-/** Milliseconds that the store has to abort what is in flight. */
+/** How long the store has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
 
 /** What the configuration says of the store. */
@@ -21,7 +20,7 @@ export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
 export const SCHEMA = {
   migrations: [CreatePlantsAndTokens1700000000000],
   synchronize: false,
-  // TypeORM's default writes a migration that failed to stdout; whoever ran it says so anyway.
+  // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
   logger: 'debug' as const,
 };
 
@@ -35,7 +34,7 @@ export class NoStoreError extends Error {}
 /** What a store is opened for. Only `create` makes one that is missing; `read` changes nothing. */
 export type Access = 'create' | 'change' | 'read';
 
-/** What differs from one database engine to the next; the statements of its tables are those of its WritePath. */
+/** What differs from one database engine to the next, but for the statements of repositories: {@link chooseByEngine}. */
 export interface Engine {
   /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
   readonly system: string;
@@ -79,7 +78,7 @@ export interface Cell {
   readonly ifNull: string;
 }
 
-/** Rows of a table by the range of their ids; all if left out. */
+/** Selects rows of a table by the range of their ids; all if left out. */
 export interface RowRange {
   readonly table: string;
   /** Only rows whose id is greater than this. */
@@ -88,8 +87,8 @@ export interface RowRange {
   readonly to?: bigint | undefined;
 }
 
-/** Rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
-export interface Rows extends RowRange {
+/** Asks for rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
+export interface LinesQuery extends RowRange {
   readonly cells: readonly Cell[];
   /** The text at the end of each line. */
   readonly end: string;
@@ -103,7 +102,7 @@ export interface SnapshotReader {
    * Begins the transaction: it has every plant that was acknowledged before.
    *
    * @param timeoutMs for waiting for such plants
-   * @throws Error, with a reason for the operator, if some are missing by then; the store's error
+   * @throws Error, with a reason for the operator, if some are missing after that time; the store's error
    */
   begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
   /**
@@ -133,7 +132,7 @@ export function chooseByEngine<Choice>(
   return options.type === 'postgres' ? postgres : sqlite;
 }
 
-/** How repositories write while the service runs: the event loop never waits for stable storage. */
+/** How repositories write to plants and record uses of tokens: the event loop never waits for stable storage. */
 export abstract class WritePath {
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
@@ -143,11 +142,12 @@ export abstract class WritePath {
    * not known what was written.
    */
   abstract readonly manager: EntityManager;
-  abstract readonly makeStatements: MakeStatements;
-  /** Aborts what is in flight, as far as it can be, for a process that is about to exit. */
-  abstract abort(): Promise<void>;
-  /** Waits for what is in flight, then lets go of the store. */
-  abstract close(): Promise<void>;
+
+  /** Aborts what is in flight, as far as needed, for a process that is about to exit. A server needs nothing. */
+  async abort(): Promise<void> {}
+
+  /** Waits for what is in flight, then closes connections of its own. */
+  async close(): Promise<void> {}
 
   /**
    * Exits with a code once what is in flight is aborted. If that takes too long the process is killed: a thread
@@ -161,14 +161,14 @@ export abstract class WritePath {
 }
 
 /**
- * Milliseconds for one lookup in the store. A request makes two, for its token and for its plant, and
- * `databaseTimeout` is for both together.
+ * Computes how many milliseconds a request waits for the store at most, each time. It waits twice, for its token and
+ * for the commit of its plant, and `databaseTimeout` is for both together.
  */
 export function getLookupTimeoutMs({ databaseTimeout }: Pick<Config, 'databaseTimeout'>): number {
   return databaseTimeout / 2;
 }
 
-/** Milliseconds for a statement, or for a connection: it fails before the lookup that waits for it. */
+/** Computes milliseconds for a statement, or for a connection: it fails before the request that waits for it gives up. */
 export function getStatementTimeoutMs(config: Pick<Config, 'databaseTimeout'>): number {
   return 0.8 * getLookupTimeoutMs(config);
 }

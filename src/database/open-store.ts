@@ -35,7 +35,7 @@ const STORE: Subject = {
     "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store",
 };
 
-/** Selects the engine that a `DATABASE_URL` names by its scheme: the one switch on the engine. */
+/** Selects the engine that a `DATABASE_URL` names by its scheme. */
 export function selectEngine(url: string): Engine {
   if (url.startsWith('sqlite:')) return sqlite;
   if (/^postgres(ql)?:/.test(url)) return postgres;
@@ -53,7 +53,7 @@ export class StoreUnusableError extends Error {
 /** A store with the way on which its repositories write; it may be claimed until it is closed. */
 export class Store extends DataSource {
   readonly engine: Engine;
-  /** Ends the claim. */
+  /** Ends the claim; {@link awaitStore} sets it. */
   release: () => void = () => undefined;
   private opened: WritePath | undefined;
 
@@ -126,7 +126,8 @@ export async function awaitStore(config: Config, entities?: Entities): Promise<S
       return await open(config, 'create', entities, async (store) => {
         await bringUpToDate(store, config.migrate);
         await engine.recover(store);
-        return Object.assign(store, { release });
+        store.release = release;
+        return store;
       });
     } catch (error) {
       release();
@@ -139,7 +140,7 @@ export async function awaitStore(config: Config, entities?: Entities): Promise<S
   }
 }
 
-/** The store is claimed before all else: one that another service runs on is not even migrated. */
+/** Claims the store before it is opened: a store that another service runs on is not even migrated. */
 function claim(engine: Engine, config: Config): () => void {
   try {
     return engine.claim(config);
@@ -190,7 +191,7 @@ async function bringUpToDate(store: Store, migrates: boolean): Promise<string[]>
   }
 }
 
-/** Rolled back, if it fails, by the end of the connection. */
+/** Migrates in one transaction. If it fails, the end of the connection rolls it back. */
 async function migrate(runner: QueryRunner, { beginMigration }: Engine): Promise<string[]> {
   for (const sql of beginMigration) await runner.query(sql);
   const executor = new MigrationExecutor(runner.dataSource, runner);
@@ -200,12 +201,12 @@ async function migrate(runner: QueryRunner, { beginMigration }: Engine): Promise
   return ran.map(({ name }) => name);
 }
 
-/** The migrations of 1.0.0 that are part of another one now: its stores have their rows. */
+/** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
 const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
 /** Compares the migrations that were run on a store with those of this version; nothing is written. */
 export async function compareSchema(runner: QueryRunner): Promise<'missing' | 'same' | 'newer'> {
-  // TypeORM's own look would make the table.
+  // TypeORM's own check would make the table.
   if (!(await runner.hasTable('migrations'))) return 'missing';
   const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
   const ran = new Set(rows.map(({ name }) => name));

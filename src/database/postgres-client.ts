@@ -4,12 +4,10 @@ import type { ConnectionOptions } from 'node:tls';
 import { Client, Connection, DatabaseError, type ClientConfig, type QueryResult } from 'pg';
 import { StoreUnavailable } from '../errors/errors.js';
 import { findWeakness, hasLevel, warnsOfStandby, type Notice } from './postgres-commit-level.js';
-import { toStoreUnavailable } from './store-errors.js';
+import { TOO_LONG, toStoreUnavailable } from './store-errors.js';
 
-/** Milliseconds in which a server that can be reached takes a request to cancel a statement. */
+/** How long a server may take to accept a request to cancel a statement. */
 const CANCEL_TIMEOUT_MS = 1_000;
-
-const TOO_LONG = 'the store took too long';
 
 /** Milliseconds that a statement may take; forever if left out. */
 export interface StatementTimeout {
@@ -36,7 +34,7 @@ interface DriverClient extends EventEmitter {
   /** Without options it is `true`. */
   readonly ssl: ConnectionOptions | false;
   readonly sslNegotiation: 'postgres' | 'direct';
-  /** The pool lends no client that has it. */
+  /** If true, the pool lends the client to no one. */
   _ending: boolean;
   connect(connected: Connected): void;
   query(query: unknown, values?: unknown, answered?: Answered): unknown;
@@ -45,14 +43,15 @@ interface DriverClient extends EventEmitter {
 const DriverClient = Client as unknown as new (config: ClientConfig) => DriverClient;
 
 /**
- * A connection that fails where a commit could be lost, and that no one is lent once a statement on it failed: it
- * may be the connection, a server that is no primary now, or the role's settings, which count from the login on.
+ * A connection whose statement fails if its commit could be lost. Once a statement has failed, the pool lends the
+ * connection to no one: the reason may be the connection itself, a server that is no longer the primary, or settings of
+ * the role, which count from the login on.
  *
  * A statement that takes too long fails at once, and is cancelled on the server. The connection stays open until the
  * server has let go of it.
  */
 export class CheckedClient extends DriverClient {
-  /** Whether the latest statement wrote, and is kept by the server. */
+  /** Whether the server has committed what the latest statement wrote. */
   hasCommitted = false;
   private readonly timeoutMs: number | undefined;
   /** Why no answer to the statement in flight counts: it took too long, or its commit could be lost. TypeORM has one at a time. */
@@ -63,8 +62,8 @@ export class CheckedClient extends DriverClient {
   constructor(config: ClientConfig & StatementTimeout = {}) {
     super(config);
     this.timeoutMs = config.statementTimeoutMs;
-    // A server that ends may say so between two statements, and no one else may be listening; the
-    // next statement fails, and the pool lends the connection no more.
+    // A server that stops may report it between two statements, when no one else listens. The next statement fails,
+    // and the pool drops the connection.
     this.on('error', () => undefined);
     this.on('notice', (notice: Notice) => {
       if (warnsOfStandby(notice)) this.warning ??= notice.message;
@@ -87,7 +86,7 @@ export class CheckedClient extends DriverClient {
    */
   override query(query: unknown, values?: unknown, answered?: Answered): unknown {
     if (typeof query !== 'string') return super.query(query, values, answered);
-    // A transaction that it broke is rolled back by the server.
+    // The server rolls the cancelled statement's transaction back.
     if (this.isCancelling) return Promise.reject(new StoreUnavailable(TOO_LONG));
     return new Promise((resolve, reject) => {
       const giveUp = () => {
@@ -135,7 +134,7 @@ export class CheckedClient extends DriverClient {
       stream.destroy();
       return;
     }
-    // The driver hides the key from a copy. The certificate is for the name.
+    // The driver's `key` is not enumerable, so the spread lacks it. The certificate is for the name.
     const servername = isIP(this.host) ? undefined : this.host;
     const config = { ssl: ssl && { ...ssl, key: ssl.key, servername }, sslNegotiation };
     const request = new Connection(config) as DriverConnection;
@@ -150,7 +149,7 @@ export class CheckedClient extends DriverClient {
       request.stream.destroy();
     }, CANCEL_TIMEOUT_MS);
     request.on('end', () => clearTimeout(timer));
-    // The very server that has the session: a name may have several.
+    // The address of the session's own server: a name may have several.
     const { remoteAddress, remotePort } = stream;
     if (remoteAddress) request.connect(remotePort, remoteAddress);
     else request.connect(`${this.host}/.s.PGSQL.${this.port}`);

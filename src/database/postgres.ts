@@ -7,18 +7,17 @@ import { Logger, SCHEMA, getStatementTimeoutMs, WritePath, type Engine } from '.
 import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
 import { CheckedClient, type StatementTimeout } from './postgres-client.js';
 import { postgresReader } from './postgres-reader.js';
-import { makePostgresStatements } from './statements.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
 
-/** Of a process: its groups in flight, and room for lookups of tokens. */
+/** Sessions of a process: for its groups in flight, and for lookups of tokens. */
 const MAX_SESSIONS = 8;
 
-/** Sessions beyond the pool's places that the server has at most, while it does not let go of others. */
+/** Sessions that may be opened beyond the pool's places, to replace sessions that the server still holds. */
 const SPARE_SESSIONS = 2;
 
 /**
- * How many times a statement's timeout a session is left to a server that commits others. Its connection may lead
- * nowhere any more, unnoticed, as through a proxy.
+ * How many times a statement's timeout a session may be held before its connection is destroyed, if the server commits
+ * in other sessions meanwhile. The connection may be dead without notice, for example behind a proxy.
  */
 const MAX_HELD_TIMEOUTS = 10;
 
@@ -30,7 +29,7 @@ const READ_SETTINGS = `
   SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding,
     EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
 
-/** A server that refuses our name, our password or our database will do so later too. */
+/** Codes of a refused name, password or database: another try would be refused too. */
 const REFUSED = /^(28|3D)/;
 
 type Lent = (error: Error | undefined, client: undefined, release: () => void) => void;
@@ -45,12 +44,12 @@ interface DriverPool extends EventEmitter {
 const DriverPool = Pool as unknown as new (config: PoolConfig) => DriverPool;
 
 /**
- * A pool that opens no new session for one that the server still holds: a statement that the disk does not answer, say,
- * cannot be cancelled. Once they are as many as its places and the spare ones, new work fails at once.
+ * A pool that counts the sessions that the server still holds: a statement that waits for a dead disk cannot be
+ * cancelled. Once the server holds as many as the pool's places and the spare ones, new work fails at once.
  */
 class CheckedPool extends DriverPool {
   private readonly places = this.options.max;
-  /** Taken out, and not closed yet: since when, by performance.now(). */
+  /** When each client that is not closed yet was taken out, by performance.now(). */
   private readonly held = new Map<CheckedClient, number>();
 
   constructor(config: PoolConfig & StatementTimeout) {
@@ -91,21 +90,17 @@ class CheckedPool extends DriverPool {
   }
 }
 
-/** Writes over TypeORM's pool, without session state or named statements, so that a pooler may stand between. */
+/**
+ * Writes over TypeORM's pool, which TypeORM ends. There is no session state and no named statement, so a pooler may
+ * stand between.
+ */
 class PostgresWritePath extends WritePath {
   /** See docs/performance.md: the slower a commit, the more there is in it. */
   readonly concurrency = 4;
-  readonly makeStatements = makePostgresStatements;
 
   constructor(readonly manager: EntityManager) {
     super();
   }
-
-  /** A process may exit while it waits for a server. */
-  async abort(): Promise<void> {}
-
-  /** TypeORM ends its pool. */
-  async close(): Promise<void> {}
 }
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
@@ -124,7 +119,7 @@ export const postgres: Engine = {
       poolSize: MAX_SESSIONS,
       connectTimeoutMS: timeoutMs,
       installExtensions: false,
-      // An idle connection broke: the pool has dropped it already, and the next one may hold.
+      // An idle connection broke: the pool has dropped it already.
       poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
       extra: {
         // What only reads takes as long as it takes.
@@ -143,13 +138,13 @@ export const postgres: Engine = {
     // Citus passes the next setting on to its workers; other servers have no use for it.
     "SET LOCAL citus.propagate_set_commands = 'local'",
     // A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It gives up
-    // before their requests do, and nothing is changed.
+    // before their requests do, and changes nothing.
     "SET LOCAL lock_timeout = '1s'",
   ],
   assertDurable,
   // Any number of services share it.
   claim: () => () => undefined,
-  // The server's own recovery does it, and a lookup of what is stored waits for stable storage.
+  // The server recovers by itself, and a lookup of stored plants waits for stable storage.
   recover: () => Promise.resolve(),
   isUnavailableAtStart,
   openWritePath: (store) => new PostgresWritePath(store.manager),
@@ -174,7 +169,7 @@ function isUnavailableAtStart(error: unknown): boolean {
   return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
 }
 
-/** A commit must be kept by the server, and the database must have room for every character. */
+/** Checks that the server keeps commits, and that the database can store every character. */
 async function assertDurable(store: DataSource): Promise<void> {
   type Settings = Record<'level' | 'encoding', string> & { readonly unlogged: boolean };
   const [row] = await store.query<Settings[]>(READ_SETTINGS);

@@ -29,7 +29,7 @@ describe('the lines of a snapshot', () => {
     const snapshot = await Snapshot.open(config);
     const ids: bigint[] = [];
     let chunks = 0;
-    for await (const chunk of snapshot.lines(ROWS)) {
+    for await (const chunk of snapshot.readLines(ROWS)) {
       const lines = chunk.toString().trimEnd().split('\n');
       for (const line of lines) ids.push(BigInt((JSON.parse(line) as [string])[0]));
       chunks += 1;
@@ -42,7 +42,7 @@ describe('the lines of a snapshot', () => {
 
   it('may be left early, and the snapshot is closed all the same', async () => {
     const snapshot = await Snapshot.open(config);
-    for await (const chunk of snapshot.lines(ROWS)) if (chunk.length > 0) break;
+    for await (const chunk of snapshot.readLines(ROWS)) if (chunk.length > 0) break;
     await snapshot.close();
   });
 });

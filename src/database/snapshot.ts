@@ -2,13 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { NoStoreError, type Rows } from './engine.js';
+import { NoStoreError, type LinesQuery } from './engine.js';
 import { compareSchema, open, type Store, type Subject } from './open-store.js';
 import { DamageError } from './store-errors.js';
 
-export type { Subject };
-
-/** Bytes of a chunk of lines, but for the last, at least. */
+/** Minimum bytes of every chunk of lines but the last. */
 const CHUNK_LENGTH = 2 ** 18;
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
@@ -36,28 +34,28 @@ export class Snapshot {
   }
 
   /**
-   * Reads rows as lines, each with its line feed: whole ones in every chunk. Memory grows neither with the table
+   * Reads rows as lines, each with its line feed. Every chunk has whole lines. Memory grows neither with the table
    * nor with a slow reader. One table at a time.
    *
    * @throws DamageError if a value is not what the column has; the store's error
    */
-  async *lines(rows: Rows): AsyncGenerator<Buffer> {
+  async *readLines(query: LinesQuery): AsyncGenerator<Buffer> {
     const { reader } = this.store.engine;
     let chunks: Buffer[] = [];
     let length = 0;
-    for await (const chunk of reader.read(this.runner, writeLineSql(rows, reader.toJson), rows)) {
+    for await (const chunk of reader.read(this.runner, writeLineSql(query, reader.toJson), query)) {
       chunks.push(chunk);
       length += chunk.length;
       const end = length < CHUNK_LENGTH ? 0 : chunk.lastIndexOf('\n') + 1;
       if (end === 0) continue;
       chunks[chunks.length - 1] = chunk.subarray(0, end);
-      yield joinText(chunks, rows);
+      yield joinText(chunks, query);
       chunks = [chunk.subarray(end)];
       length = chunk.length - end;
       // SQLite answers at once: progress and signals would never have their turn.
       await setImmediate();
     }
-    if (length > 0) yield joinText(chunks, rows);
+    if (length > 0) yield joinText(chunks, query);
   }
 
   /**
@@ -81,7 +79,7 @@ export class Snapshot {
 }
 
 /** Writes the SQL expression of a row's line: the engine's function makes a JSON string of a text. */
-function writeLineSql({ cells, end }: Rows, toJson: string): string {
+function writeLineSql({ cells, end }: LinesQuery, toJson: string): string {
   const members = cells.map(({ column, before, isString, ifNull }) => {
     const value = isString ? `${toJson}(CAST(${column} AS TEXT))` : column;
     return `CASE WHEN ${column} IS NULL THEN ${writeLiteral(ifNull)} ELSE ${writeLiteral(before)} || ${value} END`;
@@ -94,7 +92,7 @@ function writeLiteral(text: string): string {
 }
 
 /** @throws DamageError if a text is not UTF-8 */
-function joinText(chunks: readonly Buffer[], { table }: Rows): Buffer {
+function joinText(chunks: readonly Buffer[], { table }: LinesQuery): Buffer {
   const joined = Buffer.concat(chunks);
   if (isUtf8(joined)) return joined;
   const lines = joined.toString('latin1').split('\n');

@@ -8,9 +8,8 @@ import {
   type SqliteThreadOptions,
   type SqliteThreadResult,
 } from './sqlite-thread.js';
-import { makeSqliteStatements } from './statements.js';
 
-/** Writes as much of the log back to the file as it can beside others who read and write. */
+/** Writes back as much of the log as readers and writers allow, and waits for none of them. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 
 /** Pages in the log after which it is written back: 32 MB. */
@@ -21,17 +20,17 @@ const PAGE_BYTES = 4_096;
 const EX_IOERR = 74;
 
 /**
- * Where a sync fails, Linux forgets what was to be written, and the next sync succeeds without it
+ * The codes of a failed sync. Linux then drops the unwritten pages, and the next sync succeeds without them
  * (wiki.postgresql.org/wiki/Fsync_Errors).
  */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
-/** One sync stands for all parts of a checkpoint, those of earlier tries too: an error in any spoils it. */
+/** A checkpoint writes many parts, over several tries, and then syncs once. An error in any part makes that sync useless. */
 const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
 
 /**
- * TypeORM's query runner for SQLite, its statements sent to a thread. There is never a transaction of several
- * statements: a group that was committed within it would not be durable yet. A statement that returns no rows
- * gives undefined, not the last id that was generated.
+ * TypeORM's query runner for SQLite, with its statements sent to a thread. It refuses transactions of several
+ * statements: a group within one would not be durable when its statement resolves. A statement without rows resolves
+ * to undefined, not to the last generated id.
  */
 class ThreadQueryRunner extends BetterSqlite3QueryRunner {
   constructor(
@@ -64,22 +63,20 @@ class ThreadQueryRunner extends BetterSqlite3QueryRunner {
 }
 
 /**
- * Writes on a thread with a connection of its own. TypeORM's driver for SQLite is synchronous: on the
- * main thread all would stand still while a commit waits for the disk, some 10 µs of the 14 that a
- * plant of a group of 64 takes here, and for as long as another process holds the write lock.
+ * Writes on a thread with a connection of its own. TypeORM's driver for SQLite is synchronous: on the main thread it
+ * would block every request while a commit waits for the disk, or for another process that holds the write lock.
  */
 export class SqliteWritePath extends WritePath {
   /** A second group would only wait for the first one's lock. */
   readonly concurrency = 1;
-  readonly makeStatements = makeSqliteStatements;
   readonly manager: EntityManager;
   private readonly logger = new Logger('Store');
   private readonly writer: SqliteThread;
   private readonly checkpointer: SqliteThread;
-  /** Pages in the log, at most: plants of random ids touch one each, and long ones more. */
+  /** An estimate of the pages in the log, which is rather too high. */
   private pages = 0;
   private checkpoint: Promise<void> | undefined;
-  /** There, and never settled, once the process is ending, as {@link end} says. */
+  /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
   private ending: Promise<never> | undefined;
 
   constructor(store: DataSource, options: SqliteThreadOptions) {
@@ -90,16 +87,16 @@ export class SqliteWritePath extends WritePath {
     this.manager = store.createEntityManager(new ThreadQueryRunner(store, run));
   }
 
-  async abort(): Promise<void> {
+  override async abort(): Promise<void> {
     await this.checkpointer.abort();
     await this.writer.abort();
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.checkpoint;
     await this.checkpointer.close();
     await this.writer.close();
-    // Who waits for this closes the store next.
+    // The caller closes the store next, and must not while the process ends: see end().
     await this.ending;
   }
 
@@ -116,7 +113,7 @@ export class SqliteWritePath extends WritePath {
     }
   }
 
-  /** A row of a random id is on a page of its own, and a long one on more. */
+  /** Counts written pages: a row of a random id is on a page of its own, and a long row on more. */
   private addWritten(rows: number, parameters: readonly unknown[]): void {
     const length = parameters.reduce<number>((sum, one) => sum + String(one).length, 0);
     this.pages += 1 + rows + length / PAGE_BYTES;
@@ -124,9 +121,9 @@ export class SqliteWritePath extends WritePath {
   }
 
   /**
-   * Writes the log back to the file: most of it beside the commits that go on meanwhile, then the
-   * rest between two of them, after which the log starts over. In SQLite's own way every commit would
-   * wait for the whole, over 100 ms at 5 million plants.
+   * Writes the log back to the file in two steps: the checkpointer writes most of it while commits go on, then the
+   * writer writes the rest between two commits, and the log starts over. SQLite's own checkpoint would make commits
+   * wait for all of it.
    */
   private async writeBack(): Promise<void> {
     this.pages = 0;
@@ -143,10 +140,9 @@ export class SqliteWritePath extends WritePath {
   }
 
   /**
-   * Ends the process, since nobody knows what of the file is on the disk; nobody is told a 200 any more. The
-   * log has what the file may lack, and the next start writes all of it back. The last close of the file would
-   * write back what SQLite still takes for missing, and then remove the log: there is none, as exit() ends the
-   * threads but leaves the main thread's connection open.
+   * Ends the process, because it is unknown what part of the file is on the disk. No 200 is sent any more. The log
+   * has everything that the file may lack, and the next start writes all of it back. So the log must stay. SQLite
+   * removes it when the last connection closes; exit() ends the threads, but leaves the main thread's connection open.
    */
   private end(what: string, error: unknown): Promise<never> {
     if (!this.ending) {

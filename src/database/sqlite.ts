@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
+import { describeError } from '../errors/describe.js';
 import {
   Logger,
   NoStoreError,
@@ -11,15 +12,13 @@ import {
   type Engine,
   type StoreConfig,
 } from './engine.js';
-import { claimFile } from './sqlite-claim.js';
 import { sqliteReader } from './sqlite-reader.js';
 import type { OpenedFile } from './sqlite-thread.js';
 import { SqliteWritePath } from './sqlite-writer.js';
-import { COMMIT_A_PAGE } from './statements.js';
 
 /**
- * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); what
- * macOS calls fsync is not that, hence the next two, which mean nothing elsewhere.
+ * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html). On macOS fsync alone does
+ * not ensure that; the two `fullfsync` do. They have no effect elsewhere.
  */
 const PRAGMAS = [
   'journal_mode = WAL',
@@ -33,13 +32,16 @@ const PRAGMAS = [
 /** 32 MB of pages: a plant of a random id needs the page that it belongs on. */
 const CACHE = 'cache_size = -32000';
 
+/** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
+export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
+
 const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
 
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
   system: 'sqlite',
 
-  /** Looks before it opens: TypeORM would make the file's folder, and the pragmas would change the file of another program. */
+  /** Looks at the file before it is opened: TypeORM would make its folder, and the pragmas would change another program's file. */
   connect(config, access) {
     const file = access === 'create' ? parsePath(config) : requireFile(parsePath(config));
     return {
@@ -65,11 +67,7 @@ export const sqlite: Engine = {
   beginMigration: ['BEGIN IMMEDIATE'],
   // The pragmas ensure it.
   assertDurable: () => Promise.resolve(),
-  claim: (config) => {
-    if (isInMemory(config)) return () => undefined;
-    mkdirSync(dirname(parsePath(config)), { recursive: true });
-    return claimFile(parsePath(config));
-  },
+  claim: (config) => (isInMemory(config) ? () => undefined : claimFile(parsePath(config))),
   recover,
   // A file that cannot be opened needs an operator, not another try.
   isUnavailableAtStart: () => false,
@@ -92,8 +90,43 @@ function requireFile(file: string): string {
 }
 
 /**
- * Leaves a file that no one has open without a log beside it, now and while it is read: even where nothing can be
- * written. A service that is started on it gives it a log again.
+ * Claims a file for one service; makes the file and its folder if they are missing. The claim is SQLite's lock on a
+ * small file beside it, so the operating system ends it with the process, however that ends.
+ *
+ * @returns a function that ends the claim
+ * @throws Error if another service has the file, or could have it by a second name
+ */
+function claimFile(file: string): () => void {
+  mkdirSync(dirname(file), { recursive: true });
+  // SQLite takes an empty file for a new store. A file that is there is not opened here: SQLite may have it open, and
+  // closing it would drop all locks of the process on it.
+  if (!existsSync(file)) writeFileSync(file, '', { flag: 'a' });
+  // Two names of one file make one claim.
+  const path = realpathSync(file);
+  const found = statSync(path);
+  if (!found.isFile()) throw new Error(`${path} is not a file`);
+  // The claim and SQLite's log are found by the name.
+  if (found.nlink > 1) {
+    throw new Error(`${path} is a hard link: remove its other names, or give it a copy of its own`);
+  }
+  let lock: Database.Database | undefined;
+  try {
+    lock = new Database(`${path}-lock`, { timeout: 0 });
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (cause) {
+    lock?.close();
+    const isTaken = (cause as { code?: unknown }).code === 'SQLITE_BUSY';
+    const reason = isTaken
+      ? `another service, or a restore, is running on ${path}: stop it first, or give this one a DATABASE_URL of its own`
+      : `${path}-lock: ${describeError(cause)}`;
+    throw new Error(reason, { cause });
+  }
+  return lock.close.bind(lock);
+}
+
+/**
+ * Removes the log of a file that no one has open. Readers make no log then, so the file can be read where nothing can be
+ * written. A service that is started on the file gives it a log again.
  */
 export function dropLog(file: string): void {
   const database = new Database(file, { fileMustExist: true });
@@ -115,16 +148,16 @@ function findOpened(file: string): OpenedFile[] {
   });
 }
 
-/** The configuration refuses it; the document is built over it. */
+/** Whether the store is in memory. The configuration refuses that; only the OpenAPI document is built over it. */
 function isInMemory(config: StoreConfig): boolean {
   return parsePath(config) === ':memory:';
 }
 
 /**
- * A process that was killed between its write to the log and the sync leaves plants that are read, but
- * may not be on the disk. They are written to the file, and both are synced. All of the log is, where no
- * one else has the file open, so this also mends what a failed sync has left (see docs/operating.md).
- * Where a reader keeps some of it back, a commit syncs the log, and all that is in it.
+ * Writes the log to the file, and syncs both. A process that was killed between its write to the log and the sync leaves
+ * plants that can be read, but may not be on the disk. If no one else has the file open, the whole log is written, which
+ * also mends what a failed sync has left (see docs/operating.md). If a reader keeps some of it back, a commit syncs the
+ * whole log.
  */
 async function recover(store: DataSource): Promise<void> {
   const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -20,6 +20,9 @@ const POSTGRES_CODES = /^(08...|25006|25P0[34]|28...|3D...|40001|53...|55P03|57.
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
+/** Why a statement or a request was given up. */
+export const TOO_LONG = 'the store took too long';
+
 /** Codes of damage to what is stored. PostgreSQL: XX001 and the like, and a disk's (58). */
 const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
 

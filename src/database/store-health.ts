@@ -1,20 +1,20 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { Outage } from '../errors/outage.js';
-import { getLookupTimeoutMs } from './engine.js';
-import { toStoreError } from './store-errors.js';
+import { getLookupTimeoutMs, Logger } from './engine.js';
+import { TOO_LONG, toStoreError } from './store-errors.js';
 
-/** Milliseconds for which an outcome counts: that of a request, or of a probe. */
+/** How long the outcome of a request or a probe counts. */
 const PROBE_TTL_MS = 1_000;
-/** Milliseconds to wait for a probe at most: health checks have short timeouts themselves. */
+/** How long a probe is awaited at most: health checks have short timeouts themselves. */
 const MAX_PROBE_MS = 2_000;
-/** Milliseconds without a failure after which an outage is over, at most. */
+/** The longest time without a failure that ends an outage. */
 const MAX_STEADY_MS = 5_000;
 
 /**
- * Whether the store is available, as requests and probes find it. An outage may concern some plants alone, as where one
- * of a cluster's servers is down: it is over once nothing has failed for as long as a lookup may take.
+ * Tells whether the store is available, from the outcomes of requests and probes. An outage may affect only some plants,
+ * for example if one server of a cluster is down. So it is over once nothing has failed for as long as a request waits.
  */
 @Injectable()
 export class StoreHealth implements OnApplicationShutdown {
@@ -42,12 +42,12 @@ export class StoreHealth implements OnApplicationShutdown {
     try {
       return await withTimeout(promise, this.timeoutMs);
     } catch (error) {
-      throw this.failed(error);
+      throw this.recordFailure(error);
     }
   }
 
-  /** Returns the error by {@link toStoreError}; records that the store is unavailable. */
-  failed(error: unknown): unknown {
+  /** Converts an error by {@link toStoreError}, and returns it. Records it if the store is unavailable. */
+  recordFailure(error: unknown): unknown {
     const reason = toStoreError(error);
     if (reason instanceof StoreUnavailable) this.markUnavailable(reason);
     return reason;
@@ -66,11 +66,11 @@ export class StoreHealth implements OnApplicationShutdown {
   }
 
   /**
-   * Resolves if the store takes writes, and no outage is on. Calls within a second share one probe. There is none if
+   * Resolves if the store takes writes, and no outage is on. Calls within a second share one probe. No probe is made if
    * a request found the store unavailable in that time.
    *
    * @param probe does all that an insert does, with no plant
-   * @throws the reason why it takes none
+   * @throws the reason why the store takes no writes
    */
   async assertAvailable(probe: () => Promise<void>): Promise<void> {
     if (this.closed) throw new StoreUnavailable('closed');
@@ -107,7 +107,7 @@ export class StoreHealth implements OnApplicationShutdown {
 async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailable('the store took too long')), timeoutMs);
+    timer = setTimeout(() => reject(new StoreUnavailable(TOO_LONG)), timeoutMs);
   });
   try {
     return await Promise.race([promise, timeout]);

@@ -27,13 +27,15 @@ export function documentHeader(
 
 /** The header that every answer carries. */
 export const REQUEST_ID: Headers = {
-  'X-Request-Id': {
-    description:
-      "The request's id in the operator's log: what the request said in this header, or a new one",
-    required: true,
-    schema: { type: 'string' },
-    example: '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb',
-  },
+  'X-Request-Id': documentHeader(
+    "The request's id in the operator's log: what the request said in this header, or a new one",
+    '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb',
+  ),
+};
+
+/** The header of answers after which a client may try again. */
+export const RETRY_AFTER: Headers = {
+  'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
 };
 
 /**
@@ -48,7 +50,7 @@ export function ApiError(
   const examples = Object.fromEntries(
     Object.entries(ERRORS)
       .filter(([, kind]) => kind.status === status)
-      .map(([name, { error, message }]) => [name, example(error, message)]),
+      .map(([name, { error, message }]) => [name, writeExample(error, message)]),
   );
   return ApiResponse({
     status,
@@ -59,6 +61,6 @@ export function ApiError(
   });
 }
 
-function example(error: number, message: string) {
+function writeExample(error: number, message: string) {
   return { summary: `${error}: ${message}`, value: { error, message } };
 }

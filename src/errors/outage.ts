@@ -1,7 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import { describeError } from './describe.js';
 
-/** Whether a part that the service needs is unavailable. Logs once when that begins, and once when it ends. */
+/** Tracks whether a part that the service needs is unavailable. Logs once when that begins, and once when it ends. */
 export class Outage {
   private since: number | undefined;
 

@@ -23,7 +23,7 @@ const MAX_MONITORS = 128;
 /** Where the process is on its way from its start to its end. */
 export type Lifecycle = { phase: 'starting' | 'serving' | 'stopping' };
 
-/** What a check found, with its details. */
+/** The result of a check, with its details. */
 type Check = { readonly status: 'up' | 'down' } & Readonly<Record<string, string | number>>;
 
 /** Serves health and metrics on a port of their own, also before the store and the app exist. */
@@ -85,7 +85,7 @@ export class Management {
     };
   }
 
-  /** What its error says may name the store's host, which monitors may know. */
+  /** Checks the store. The message of an error may name the store's host, which monitors may know. */
   private async checkStore(): Promise<Check> {
     const { app } = this;
     if (!app) return { message: 'not open yet', status: 'down' };

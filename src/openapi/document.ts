@@ -36,9 +36,9 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
 }
 
 /**
- * Without PUBLIC_URL, the first server is the address that the service listens on: programs that import the document,
- * such as Postman, use the first server and cannot resolve a relative one. The second works wherever the document came
- * from; the page at `/docs` uses it.
+ * Lists the servers. Without PUBLIC_URL, the first is the address that the service listens on: programs that import the
+ * document, such as Postman, use the first server and cannot resolve a relative address. The second server is the host
+ * that the document came from; the page at `/docs` uses that server.
  */
 function listServers(config: Config): { url: string; description?: string }[] {
   const { publicUrl, host, port } = config;

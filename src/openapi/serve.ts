@@ -47,7 +47,7 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
   for (const path of ['/docs', '/openapi.json', '/openapi.yaml']) app.use(path, secure);
   const express = app.getHttpAdapter().getInstance();
   for (const [path, page] of Object.entries(listPages(app, config)))
-    express.get(path, sender(page));
+    express.get(path, makeHandler(page));
   // A person who opens the bare address in a browser looks for these pages.
   express.get('/', () => {
     const docs = `${config.publicUrl ?? ''}/docs`;
@@ -79,7 +79,7 @@ function listPages(app: NestExpressApplication, config: Config): Record<string, 
  *
  * @throws Fault OVERLOADED
  */
-function sender(page: Page): (request: Request, response: Response) => Promise<void> {
+function makeHandler(page: Page): (request: Request, response: Response) => Promise<void> {
   let made: ReturnType<typeof prepare> | undefined;
   return async (request, response) => {
     if (sending >= MAX_SENDING) throw new Fault(ERRORS.OVERLOADED);

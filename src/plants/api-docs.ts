@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { rateLimitHeaders } from '../auth/rate-limiter.js';
-import { ApiError, REQUEST_ID } from '../errors/error.dto.js';
+import { documentRateLimit } from '../auth/rate-limiter.js';
+import { ApiError, REQUEST_ID, RETRY_AFTER } from '../errors/error.dto.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 
 const CREATE_DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
@@ -13,7 +13,8 @@ it is. A request that was refused has stored nothing.
 
 Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53
 loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
-such an id into the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. \`name\` and \`tag\` are kept exactly; text with U+0000
+such an id into the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. \
+\`name\` and \`tag\` are kept exactly; text with U+0000
 or an unpaired surrogate is refused. Fields beyond the schema are dropped.`;
 
 const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
@@ -38,7 +39,7 @@ export function ApiCreatePlant(): MethodDecorator {
     ApiOkResponse({
       type: PlantDto,
       description: 'plant response',
-      headers: { ...REQUEST_ID, ...rateLimitHeaders(150, false) },
+      headers: { ...REQUEST_ID, ...documentRateLimit(150, false) },
       examples: {
         tagged: { summary: 'A plant with a tag', value: TAGGED },
         untagged: { summary: 'A plant without a tag', value: UNTAGGED },
@@ -49,14 +50,7 @@ export function ApiCreatePlant(): MethodDecorator {
     ApiError(
       503,
       'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
-      {
-        'Retry-After': {
-          description: 'Seconds to wait before the request is sent again',
-          required: true,
-          schema: { type: 'integer' },
-          example: 1,
-        },
-      },
+      RETRY_AFTER,
     ),
   );
 }

@@ -3,6 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { getLookupTimeoutMs, WritePath } from '../database/engine.js';
+import { TOO_LONG } from '../database/store-errors.js';
 import { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
 import type { PlantStoreAdapter } from '../http/plant-store.adapter.js';
@@ -10,7 +11,7 @@ import { countCharacters, hasSameContent, type Plant, type PlantContent } from '
 import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait at once, and their characters; past either the service is overloaded. */
-export const MAX_QUEUED = 2048;
+export const MAX_QUEUED = 2_048;
 const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Plants in one commit at most. */
 export const MAX_GROUP_SIZE = 512;
@@ -44,7 +45,7 @@ interface QueuedPlant {
   readonly length: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** Rejects when the plant has waited too long. */
+  /** Rejects the promise when the plant has waited too long. */
   readonly timer: NodeJS.Timeout;
 }
 
@@ -59,7 +60,10 @@ export class GroupCommit implements OnApplicationShutdown {
   private queuedLength = 0;
   /** Plants in the groups that are being committed. */
   private inFlight = 0;
-  /** Committers at work. `running` has them one turn longer: a plant that came in between would wait forever. */
+  /**
+   * How many committers take plants from the queue. The size of `running` would not do: a committer leaves it only once
+   * its promise is settled, and a plant that comes just before that must start another.
+   */
   private committers = 0;
   /** Ends the wait of the newest committer; undefined unless it still gathers its first group. */
   private endGathering: (() => void) | undefined;
@@ -123,7 +127,7 @@ export class GroupCommit implements OnApplicationShutdown {
       this.queue.splice(at, 1);
       this.queuedLength -= queued.length;
     }
-    queued.reject(this.health.failed(new StoreUnavailable('the store took too long')));
+    queued.reject(this.health.recordFailure(new StoreUnavailable(TOO_LONG)));
   }
 
   private startCommitter(): void {
@@ -164,14 +168,14 @@ export class GroupCommit implements OnApplicationShutdown {
     const plants = group.map(({ plant }) => plant);
     const commit = { plants, startedAt: performance.now(), inserted: 0 };
     try {
-      const contents = await commits.tracePromise(() => this.insertAbsent(commit), commit);
+      const contents = await commits.tracePromise(() => this.findOrInsert(commit), commit);
       this.health.markAvailable();
       for (const queued of group) {
         const isSame = hasSameContent(contents.get(queued.plant.id), queued.plant);
         settle(queued, isSame ? undefined : new Fault(ERRORS.ID_TAKEN));
       }
     } catch (cause) {
-      const error = this.health.failed(cause);
+      const error = this.health.recordFailure(cause);
       if (group.length === 1 || error instanceof StoreUnavailable) {
         for (const queued of group) settle(queued, error);
         return;
@@ -182,8 +186,8 @@ export class GroupCommit implements OnApplicationShutdown {
     }
   }
 
-  /** Inserts the plants whose id is free. @returns the content that each id has now */
-  private async insertAbsent(commit: Commit): Promise<Map<string, PlantContent>> {
+  /** Inserts the plants whose id is free. @returns the content that each id has then */
+  private async findOrInsert(commit: Commit): Promise<Map<string, PlantContent>> {
     const contents = new Map<string, PlantContent>();
     const first: Plant[] = [];
     const createdAt = String(Date.now());

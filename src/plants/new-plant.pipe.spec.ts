@@ -2,8 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { findJsonFault } from './find-json-fault.js';
-import { NewPlantPipe } from './new-plant.pipe.js';
+import { findJsonFault, NewPlantPipe } from './new-plant.pipe.js';
 
 const pipe = new NewPlantPipe();
 

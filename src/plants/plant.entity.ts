@@ -1,9 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Column as TableColumn } from '../database/statements.js';
 
-interface PlantColumn extends TableColumn {
+interface PlantColumn {
+  readonly name: string;
+  readonly type: 'bigint' | 'text';
   readonly nullable?: boolean;
-  /** Whether it says who created the plant, or when: what plants are not compared by. */
+  /** Whether it tells who created the plant, or when. Two plants may differ in it and have the same content. */
   readonly isAudit?: boolean;
 }
 
@@ -39,12 +40,12 @@ export class Plant {
   @Column(COLUMNS.createdBy)
   createdBy!: string | null;
 
-  /** When it was committed: milliseconds since 1970, in decimal digits as the id is. */
+  /** When its commit began: milliseconds since 1970, in decimal digits as the id is. */
   @Column(COLUMNS.createdAt)
   createdAt!: string | null;
 }
 
-/** What makes two plants the same; who created one, and when, does not. */
+/** The fields by which two plants are the same: all but who created them, and when. */
 export type PlantContent = Omit<Plant, 'createdBy' | 'createdAt'>;
 
 /** The fields of a plant, in the order of its columns. */

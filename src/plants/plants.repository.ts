@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Repository } from 'typeorm';
-import { WritePath } from '../database/engine.js';
-import type { Row, Statements } from '../database/statements.js';
+import { chooseByEngine, WritePath } from '../database/engine.js';
 import { StoreUnavailable } from '../errors/errors.js';
-import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.entity.js';
+import { FIELDS, Plant, type PlantContent } from './plant.entity.js';
+import { STATEMENTS, type Row, type Statements } from './statements.js';
 
 /**
  * The stored plants. TypeORM's own insert would build a statement for each group, and its own finds read ids of SQLite
@@ -13,10 +13,9 @@ import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.enti
 export class PlantsRepository extends Repository<Plant> {
   private readonly statements: Statements;
 
-  constructor({ manager, makeStatements }: WritePath) {
+  constructor({ manager }: WritePath) {
     super(Plant, manager, manager.queryRunner);
-    const columns = FIELDS.map((field) => COLUMNS[field]);
-    this.statements = makeStatements('plants', columns, CONTENT);
+    this.statements = chooseByEngine(manager.dataSource, STATEMENTS);
   }
 
   /**

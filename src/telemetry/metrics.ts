@@ -6,9 +6,9 @@ import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, type Exchange } from '../http/exchange.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 
-/** Plants; a group has at most 512. */
+/** Buckets in plants; a group has at most 512. */
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
-/** Seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
+/** Buckets in seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Gauges of Node that are named like counters. Each sums up another metric, which stays. */

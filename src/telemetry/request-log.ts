@@ -6,9 +6,6 @@ import { ERRORS } from '../errors/errors.js';
 import { exchangeEnd, describePath, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
 
-/** Characters of a token's id or name, which an identity provider or an operator has chosen. */
-const MAX_TOKEN_LENGTH = 256;
-
 /** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
   private readonly failures: FailureLimit;
@@ -54,9 +51,9 @@ function describeRequest({ request, requestId, status, error, startedAt }: Excha
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-    tokenId: principal?.id.slice(0, MAX_TOKEN_LENGTH),
-    tokenName: principal?.name.slice(0, MAX_TOKEN_LENGTH),
-    // As trusted proxies have it.
+    tokenId: principal?.id,
+    tokenName: principal?.name,
+    // Behind trusted proxies, the address that they name.
     client: ip && redactChosen(ip),
   };
 }

@@ -36,9 +36,9 @@ import { VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/open-store.js';
 import { Outage } from '../errors/outage.js';
 import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
-import { commits, plantQueued, type Commit, type PlantQueued } from '../plants/group-commit.js';
+import { commits, MAX_GROUP_SIZE, plantQueued } from '../plants/group-commit.js';
+import type { Commit, PlantQueued } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
-import { MAX_GROUP_SIZE } from '../plants/group-commit.js';
 
 /** Milliseconds that the last spans have to reach the collector. */
 const LAST_EXPORT_TIMEOUT_MS = 2_000;
@@ -133,9 +133,7 @@ export class Tracing implements OnApplicationShutdown {
   private readonly onCommitStart = (message: unknown): void => {
     const commit = message as Commit;
     const { plants } = commit;
-    const requests = plants
-      .map((plant) => this.byPlant.get(plant))
-      .filter((span) => span !== undefined);
+    const requests = plants.flatMap((plant) => this.byPlant.get(plant) ?? []);
     if (requests.length === 0) return;
     const links = requests.map((request) => ({ context: request.spanContext() }));
     const attributes = { ...this.database, 'plant_store.plants': plants.length };

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TokensService } from '../../src/auth/tokens.service.js';
 import { createSecret } from '../../src/auth/token.entity.js';
 import { Service } from '../support/service.js';
 
@@ -84,7 +83,7 @@ describe('an invalid or expired token: 2001', () => {
   });
 
   it('expired, used before or not', async () => {
-    const tokens = service.app.get(TokensService);
+    const tokens = service.tokens;
     const unused = await tokens.create('unused', 1);
     const used = await tokens.create('used', 300);
     expect((await ask(`Bearer ${used}`)).status).toBe(200);
@@ -94,7 +93,7 @@ describe('an invalid or expired token: 2001', () => {
   });
 
   it('revoked before its first use', async () => {
-    const tokens = service.app.get(TokensService);
+    const tokens = service.tokens;
     const secret = await tokens.create('lost');
     await tokens.revoke('lost');
     expect(await ask(`Bearer ${secret}`)).toEqual(INVALID_TOKEN);

@@ -1,6 +1,5 @@
 /** @engine sqlite */
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { TokensService } from '../../src/auth/tokens.service.js';
 import { Client } from '../support/client.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
@@ -22,7 +21,7 @@ it('is off by default', async () => {
 describe('RATE_LIMIT=5/h', () => {
   it('counts the requests of each token, valid or not, and reports how many remain', async () => {
     service = await Service.start({ RATE_LIMIT: '5/h' });
-    const other = new Client(service.port, await service.app.get(TokensService).create('other'));
+    const other = new Client(service.port, await service.tokens.create('other'));
     const bodies = [body, '', body, '{', body, body, ''];
     const answers = [];
     for (const text of bodies) answers.push(await service.client.post(text));

@@ -10,7 +10,6 @@ import {
   it,
   jest,
 } from '@jest/globals';
-import { TokensService } from '../../src/auth/tokens.service.js';
 import { runCli } from '../support/cli.js';
 import { Client } from '../support/client.js';
 import { Service } from '../support/service.js';
@@ -36,7 +35,7 @@ function trail(): Promise<{ id: bigint; token: string; created_at: bigint }[]> {
 
 /** A client with its own token. @param lifetime milliseconds; without it the token never expires */
 async function clientOf(name: string, lifetime?: number): Promise<Client> {
-  return new Client(service.port, await service.app.get(TokensService).create(name, lifetime));
+  return new Client(service.port, await service.tokens.create(name, lifetime));
 }
 
 describe('a plant', () => {
@@ -84,7 +83,7 @@ describe('a plant', () => {
 describe('the last use of a token', () => {
   it('is stored by the time the service has stopped; an unused token has none', async () => {
     const ending = await Service.start();
-    await ending.app.get(TokensService).create('unused');
+    await ending.tokens.create('unused');
     await ending.client.post('{"id":1,"name":"oak"}');
     await ending.client.send({ headers: {}, body: '{"id":1,"name":"oak"}' });
     const before = Date.now();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { isSecret, createSecret } from '../../src/auth/token.entity.js';
+import { hasSecretForm, createSecret } from '../../src/auth/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeStore } from '../../src/config/describe.js';
 import { runCli, runHere, type Ran } from '../support/cli.js';
@@ -51,7 +51,7 @@ describe('token', () => {
     await run('migrate');
     const created = await run('token create nursery --expires 90d');
     const secret = created.stdout.slice(0, -1);
-    expect(isSecret(secret)).toBe(true);
+    expect(hasSecretForm(secret)).toBe(true);
     expect(created).toEqual({ code: 0, stdout: `${secret}\n`, stderr: says() });
 
     const again = await run('token create nursery --quiet');
@@ -121,7 +121,7 @@ describe('token', () => {
     const rotated = await json('token rotate nursery');
     expect(rotated).toMatchObject({ id: 2, name: 'nursery', state: 'active' });
     const secrets = [created, rotated].map((one) => (one as { token: string }).token);
-    expect(secrets.map(isSecret)).toEqual([true, true]);
+    expect(secrets.map(hasSecretForm)).toEqual([true, true]);
     const both = [1, 2].map((id) => expect.objectContaining({ id, state: 'revoked' }));
     expect(await json('token revoke nursery')).toEqual(both);
     expect(await json('token revoke --all-created-before 2999-01-01')).toEqual([]);

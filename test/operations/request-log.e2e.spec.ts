@@ -1,6 +1,5 @@
 /** @engine sqlite */
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { TokensService } from '../../src/auth/tokens.service.js';
 import { read } from '../support/published.js';
 import { requestText } from '../support/raw-connection.js';
 import type { Sent } from '../support/received.js';
@@ -122,7 +121,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
   it('a request with secrets in wrong places, which are removed', async () => {
     await start();
     const { token } = service;
-    const other = await service.app.get(TokensService).create('other');
+    const other = await service.tokens.create('other');
     const headers = { 'x-request-id': token, 'user-agent': token, referer: token };
     await service.client.send({ path: `/plants/${token}`, headers });
     await service.client.send({ path: `${'/x'.repeat(110)}/${other}`, headers });

@@ -3,7 +3,6 @@ import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from 'better-sqlite3';
-import { TokensService } from '../../src/auth/tokens.service.js';
 import { Monitor } from '../support/monitor.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
@@ -48,7 +47,7 @@ describe('a store in trouble', () => {
     'without its table of %s: 500, without internals',
     async (table) => {
       // A new token, so that the service must look it up.
-      const secret = await service.app.get(TokensService).create(`for-${table}`);
+      const secret = await service.tokens.create(`for-${table}`);
       const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
       other.exec(`ALTER TABLE ${table} RENAME TO elsewhere`);
       const { status, body } = await service.client.post('{"id":2,"name":"oak"}', headers);

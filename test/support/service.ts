@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { getRepositoryToken } from '@nestjs/typeorm';
 import { createApp } from '../../src/app.js';
+import { Token } from '../../src/auth/token.entity.js';
 import { TokensService } from '../../src/auth/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
 import { Client } from './client.js';
@@ -17,6 +19,7 @@ export class Service {
     readonly port: number,
     readonly token: string,
     readonly client: Client,
+    readonly tokens: TokensService,
     /** Its log. */
     readonly log: Log,
   ) {}
@@ -30,8 +33,9 @@ export class Service {
     const app = await createApp(readConfig(variables), log);
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
-    const token = await app.get(TokensService).create('test');
-    return new Service(app, store, port, token, new Client(port, token), log);
+    const tokens = new TokensService(app.get(getRepositoryToken(Token)));
+    const token = await tokens.create('test');
+    return new Service(app, store, port, token, new Client(port, token), tokens, log);
   }
 
   /** Opens a TCP connection. The caller closes it. */

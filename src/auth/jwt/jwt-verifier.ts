@@ -40,9 +40,9 @@ interface Verified {
 /** Verifies the access tokens of the operator's identity provider: JSON Web Tokens (RFC 7519). */
 export class JwtVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
-  /** Good tokens are verified once, and again when they expire or the keys change: a new cache then. */
+  /** Valid tokens. Each is verified once, and again when it expires. A new cache replaces this one when the keys change. */
   private cache = createCache();
-  /** Not in the cache, by its fetch(): there each forged token would push out a good one. */
+  /** Checks in flight. In the cache, by its fetch(), each forged token would push out a valid one. */
   private readonly pending = new Map<string, Promise<Verified | undefined>>();
   private readonly keys: ProviderKeys;
   private readonly lacksScope: ErrorKind;
@@ -91,7 +91,7 @@ export class JwtVerifier implements OnApplicationShutdown {
 
   private async check(token: string, hash: string): Promise<Verified | undefined> {
     let counted = 0;
-    // Counted once its key is found: a token that waits for the provider is no work.
+    // A check is counted once its key is found: a token that waits for the provider takes no CPU time.
     const find: JWTVerifyGetKey = async (header, jws) => {
       const key = await this.keys.find(header, jws);
       if (this.checks >= MAX_CHECKS) throw new Fault(ERRORS.OVERLOADED);
@@ -103,7 +103,7 @@ export class JwtVerifier implements OnApplicationShutdown {
     const { cache } = this;
     try {
       const verified = await verifyAccessToken(token, find, this.config);
-      // Only good ones: forged tokens push none out.
+      // Only valid tokens are cached, so forged ones push none out.
       cache.set(hash, verified);
       return verified;
     } catch (error) {
@@ -141,7 +141,7 @@ async function verifyAccessToken(
   assertClaim(cnf === undefined, payload, 'cnf');
   return {
     principal: { id: `jwt:${sub}`, name: sub },
-    // In `scope` (RFC 8693, section 4.2), or in `scp`, as some providers call it.
+    // The claim is `scope` (RFC 8693, section 4.2); some providers call it `scp`.
     hasScope: [scope, scp].some((claim) => splitWords(claim).includes(authScope)),
     endsAt: (exp + CLOCK_TOLERANCE_SECONDS) * 1000,
   };
@@ -157,7 +157,7 @@ function splitWords(claim: unknown): readonly unknown[] {
   return Array.isArray(claim) ? claim : [];
 }
 
-/** What is wrong with a token, for the operator; nothing of the token's content. */
+/** Describes for the operator what is wrong with a token, without the token's content. */
 function describeFlaw(error: unknown): string {
   if (!(error instanceof errors.JOSEError)) return 'its key cannot be used';
   return 'claim' in error ? `${error.code}, ${String(error.claim)}` : error.code;

@@ -5,9 +5,9 @@ import type { Config } from '../../config/config.js';
 import { ERRORS, Fault } from '../../errors/errors.js';
 import { Outage } from '../../errors/outage.js';
 
-/** Milliseconds between two requests for the keys, and for one of them. */
+/** The times between requests for the keys, and the timeout of a request. */
 const TIMES_MS = {
-  /** After an answer: a key that the provider has removed is accepted for that long. */
+  /** After an answer. A key that the provider has removed is accepted for that long. */
   refresh: 300_000,
   /** While the provider is unavailable; and after an answer, before a token with an unknown key causes a request. */
   cooldown: 10_000,
