@@ -1,6 +1,5 @@
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 
 const MIN_NODE_MAJOR = 24;
 
@@ -17,9 +16,6 @@ const UMASK = 0o077;
 export function prepareNode(): void {
   if (Number.parseInt(process.versions.node) >= MIN_NODE_MAJOR) {
     process.umask(UMASK);
-    // Where a garbage collection comes as connections begin, most objects live, and V8 then makes all of their kind in
-    // the old generation. Dead, they keep what they point to alive until the next full collection.
-    setFlagsFromString('--no-allocation-site-pretenuring');
     module.enableCompileCache(COMPILED);
     return;
   }
