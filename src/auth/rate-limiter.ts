@@ -33,9 +33,9 @@ export class RateLimiter {
     const seconds = Math.ceil(state.msBeforeNext / 1_000);
     const exchange = getExchange(response);
     const left = `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`;
-    exchange.headers = ['ratelimit-policy', this.policy, 'ratelimit', left];
+    exchange.addHeaders(['ratelimit-policy', this.policy, 'ratelimit', left]);
     if (state.consumedPoints <= this.limiter.points) return;
-    exchange.headers = [...exchange.headers, 'retry-after', String(Math.max(1, seconds))];
+    exchange.addHeaders(['retry-after', String(Math.max(1, seconds))]);
     throw new Fault(ERRORS.RATE_LIMITED);
   }
 }
