@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { chooseByEngine, WritePath } from '../database/engine.js';
+import { WritePath } from '../database/engine.js';
+import { getEngine } from '../database/open-store.js';
 import { describeError } from '../errors/describe.js';
 
 const WRITE_INTERVAL_MS = 10_000;
@@ -19,7 +20,7 @@ const RECORD_USES = {
       FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
       [JSON.stringify(uses)],
     ),
-  postgres: (manager: EntityManager, uses: Uses) =>
+  postgresql: (manager: EntityManager, uses: Uses) =>
     manager.query(
       `WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
       locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
@@ -56,7 +57,7 @@ export class LastUsed implements OnApplicationShutdown {
     if (uses.length === 0) return;
     const { manager } = this.store;
     try {
-      await chooseByEngine(manager.dataSource, RECORD_USES)(manager, uses);
+      await RECORD_USES[getEngine(manager).system](manager, uses);
     } catch (error) {
       // No request fails for a time of last use.
       this.logger.warn(`times of last use were not written: ${describeError(error)}`);

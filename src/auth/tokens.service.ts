@@ -1,5 +1,5 @@
 import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
-import { chooseByEngine } from '../database/engine.js';
+import { getEngine } from '../database/open-store.js';
 import {
   hashToken,
   isActive,
@@ -20,7 +20,7 @@ const LOCK_TOKENS = {
   // A write of no row takes SQLite's lock.
   sqlite: 'UPDATE tokens SET id = id WHERE false',
   // The number is "token" in ASCII.
-  postgres: `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`,
+  postgresql: `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`,
 };
 
 type Tokens = Repository<Token>;
@@ -128,7 +128,7 @@ export class TokensService {
   /** Changes tokens in a transaction. Changes take turns: each sees what the previous one has made. */
   private change<Result>(work: (tokens: Tokens) => Promise<Result>): Promise<Result> {
     return this.tokens.manager.transaction(async (manager) => {
-      await manager.query(chooseByEngine(manager.dataSource, LOCK_TOKENS));
+      await manager.query(LOCK_TOKENS[getEngine(manager).system]);
       return work(manager.getRepository(Token));
     });
   }

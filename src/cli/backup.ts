@@ -101,7 +101,6 @@ export function withBackup<Result>(
   work: (backup: Snapshot, digests: Digests) => Promise<Result>,
   name = path,
 ): Promise<Result> {
-  const subject = { name: `${name}: the backup`, advice: '' };
   return withSnapshot(
     configureFile(path),
     async (backup) => {
@@ -114,7 +113,7 @@ export function withBackup<Result>(
       }
       return work(backup, digests);
     },
-    subject,
+    `${name}: the backup`,
   );
 }
 

@@ -1,7 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import type { Cell } from '../database/engine.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { JSON_OPTION } from './arguments.js';
 import { makeFile } from './new-file.js';
@@ -10,14 +9,6 @@ import { countLines } from './tables.js';
 import { printResult, showCount } from './terminal.js';
 
 const PLANT_COLUMNS = Object.values(COLUMNS);
-/** The members of a plant, in the form that import takes. */
-const MEMBERS: readonly Cell[] = PLANT_COLUMNS.map(({ name, type }, i) => ({
-  column: name,
-  before: `${i === 0 ? '{' : ','}"${name}":`,
-  isString: type === 'text',
-  ifNull: '',
-}));
-const CONTENT_MEMBERS = MEMBERS.filter((_member, i) => !PLANT_COLUMNS[i]?.isAudit);
 
 /** `export`: writes the plants for any program that reads NDJSON. */
 export function addExportCommand(program: Command): void {
@@ -42,9 +33,10 @@ Examples:
       const config = readJobConfig(command);
       const path = file === '-' ? undefined : file;
       if (path !== undefined) assertNotStore(path, config);
-      const cells = audit ? MEMBERS : CONTENT_MEMBERS;
+      const columns = PLANT_COLUMNS.filter(({ isAudit }) => audit || !isAudit);
+      const names = columns.map(({ name }) => name);
       await withSnapshot(config, async (store) => {
-        const lines = store.readLines({ table: 'plants', cells, end: '}' });
+        const lines = store.readLines({ table: 'plants', columns: names, form: 'object' });
         const plants = { count: 0 };
         const progress = showCount('exporting', plants);
         try {

@@ -7,7 +7,7 @@ import type { Config } from '../config/config.js';
 import { describeProcess } from '../config/describe.js';
 import { readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
-import { openStore, selectEngine, type Store, type Subject } from '../database/open-store.js';
+import { openStore, selectEngine, type Store } from '../database/open-store.js';
 import { Snapshot } from '../database/snapshot.js';
 import { Plant } from '../plants/plant.entity.js';
 import { isSameFile } from './new-file.js';
@@ -54,8 +54,8 @@ export function configureFile(path: string): Config {
 }
 
 /** @throws Error if a new file would replace the store */
-export function assertNotStore(file: string, { databaseUrl }: Config): void {
-  const store = selectEngine(databaseUrl).findFile(databaseUrl);
+export function assertNotStore(file: string, config: Config): void {
+  const store = selectEngine(config.databaseUrl).findFile?.(config);
   if (store !== undefined && isSameFile(store, file)) {
     throw new Error(`${file} is the store itself`);
   }
@@ -78,9 +78,9 @@ export async function withTokens<Result>(
 export async function withSnapshot<Result>(
   config: Config,
   work: (store: Snapshot) => Promise<Result>,
-  subject?: Subject,
+  name?: string,
 ): Promise<Result> {
-  const store = await Snapshot.open(config, subject);
+  const store = await Snapshot.open(config, name);
   try {
     return await work(store);
   } finally {

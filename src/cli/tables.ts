@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { LinesQuery } from '../database/engine.js';
 import type { Store } from '../database/open-store.js';
-import type { Snapshot } from '../database/snapshot.js';
+import type { LinesQuery, Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import type { Row } from '../plants/statements.js';
@@ -45,8 +44,8 @@ async function insertTokens(store: DataSource, rows: readonly Row[]): Promise<vo
 }
 
 /** Makes PostgreSQL number the next token after the inserted ones, as SQLite does by itself. */
-export async function finishTokens(store: DataSource): Promise<void> {
-  if (store.options.type !== 'postgres') return;
+export async function finishTokens(store: Store): Promise<void> {
+  if (store.engine.system !== 'postgresql') return;
   await store.query(
     "SELECT setval(pg_get_serial_sequence('tokens', 'id'), (SELECT MAX(id) FROM tokens))",
   );
@@ -117,15 +116,11 @@ export async function digestTable(
   range: Pick<LinesQuery, 'after' | 'to'> = {},
   handle?: (chunk: Buffer) => Promise<unknown>,
 ): Promise<Digest> {
-  const cells = columns.map((column, i) => {
-    const before = i === 0 ? '[' : ',';
-    return { column, before, isString: true, ifNull: `${before}null` };
-  });
   const hash = createHash('sha256');
   const rows = { count: 0 };
   const progress = showCount(`${stage} ${name}:`, rows);
   try {
-    for await (const chunk of store.readLines({ table: name, cells, end: ']', ...range })) {
+    for await (const chunk of store.readLines({ table: name, columns, form: 'array', ...range })) {
       await handle?.(chunk);
       hash.update(chunk);
       rows.count += countLines(chunk);

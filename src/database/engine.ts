@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
+import type { SnapshotReader } from './snapshot.js';
 
 /**
  * Nest's logger. A command loads its file alone, since the whole package takes longer to load than everything else.
@@ -13,17 +13,6 @@ export { Logger } from '@nestjs/common/services/logger.service.js';
 /** How long the store has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
 
-/** What the configuration says of the store. */
-export type StoreConfig = Pick<Config, 'databaseUrl' | 'databaseTimeout'>;
-
-/** How every engine is told to make its schema: by migrations alone. */
-export const SCHEMA = {
-  migrations: [CreatePlantsAndTokens1700000000000],
-  synchronize: false,
-  // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
-  logger: 'debug' as const,
-};
-
 /** Why a store cannot be used, and what to do. */
 export const NOT_MIGRATED =
   'its schema is not up to date: run `npx plant-store migrate`, or start the service with MIGRATE=on';
@@ -31,105 +20,43 @@ export const NOT_MIGRATED =
 /** No store is there. */
 export class NoStoreError extends Error {}
 
-/** What a store is opened for. Only `create` makes one that is missing; `read` changes nothing. */
-export type Access = 'create' | 'change' | 'read';
+/**
+ * What a store is opened for. Only `serve` and `create` make a store that is missing, and only `serve` claims it;
+ * `read` changes nothing.
+ */
+export type Access = 'serve' | 'create' | 'change' | 'read';
 
-/** What differs from one database engine to the next, but for the statements of repositories: {@link chooseByEngine}. */
+/** What differs from one database engine to the next. An engine that has no use for a member has none. */
 export interface Engine {
-  /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
-  readonly system: string;
-  /** How TypeORM reaches the database. @throws NoStoreError */
-  connect(config: StoreConfig, access: Access): DataSourceOptions;
+  /** Its name in traces (OpenTelemetry's `db.system.name`) and metrics; repositories choose their statements by it. */
+  readonly system: 'sqlite' | 'postgresql';
   readonly reader: SnapshotReader;
-  /** Finds the file that a store is in; undefined if a server has it. */
-  findFile(url: string): string | undefined;
-  /** Statements that begin a transaction to migrate in: processes that start at once take turns. */
-  readonly beginMigration: readonly string[];
+  /** SQL that begins a transaction to migrate in: processes that start at once take turns. */
+  readonly beginMigration: string;
+  /** How TypeORM reaches the database. @throws NoStoreError */
+  connect(config: Config, access: Access): DataSourceOptions;
+  /** Opens the way on which the service writes while it runs. */
+  openWritePath(store: DataSource, config: Config): WritePath;
+  /** Finds the file that a store is in. */
+  findFile?(config: Config): string;
   /** @throws Error, with a reason for the operator, if the database could lose an acknowledged plant */
-  assertDurable(store: DataSource): Promise<void>;
+  assertDurable?(store: DataSource): Promise<void>;
   /**
-   * Claims the database, if no two services may share one: for the service of this process, or for a restore. Other
+   * Claims a database that no two services may share: for the service of this process, or for a restore. Other
    * commands claim nothing.
    *
-   * @returns a function that ends the claim, as the end of the process does
+   * @returns a function that ends the claim, as the end of the process does; undefined if no one else can open it
    * @throws Error, with a reason for the operator, if another service has it
    */
-  claim(config: StoreConfig): () => void;
+  claim?(config: Config): (() => void) | undefined;
   /**
    * Makes durable what an earlier process has left, before the service tells anyone that it is stored.
    *
    * @throws the store's error
    */
-  recover(store: DataSource): Promise<void>;
-  /** Whether to retry a failed start. */
-  isUnavailableAtStart(error: unknown): boolean;
-  /** Opens the way on which the service writes while it runs. */
-  openWritePath(store: DataSource, config: StoreConfig): WritePath;
-}
-
-/** A column's member in a line of JSON. */
-export interface Cell {
-  readonly column: string;
-  /** The text before the value. */
-  readonly before: string;
-  /** Whether the value is a JSON string; else a number, by its digits. */
-  readonly isString: boolean;
-  /** The text instead of both if the column is NULL. */
-  readonly ifNull: string;
-}
-
-/** Selects rows of a table by the range of their ids; all if left out. */
-export interface RowRange {
-  readonly table: string;
-  /** Only rows whose id is greater than this. */
-  readonly after?: bigint | undefined;
-  /** Only rows whose id is at most this. */
-  readonly to?: bigint | undefined;
-}
-
-/** Asks for rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
-export interface LinesQuery extends RowRange {
-  readonly cells: readonly Cell[];
-  /** The text at the end of each line. */
-  readonly end: string;
-}
-
-/** How an engine reads a whole store as it was at one moment. */
-export interface SnapshotReader {
-  /** The SQL function that makes a JSON string of a text. */
-  readonly toJson: string;
-  /**
-   * Begins the transaction: it has every plant that was acknowledged before.
-   *
-   * @param timeoutMs for waiting for such plants
-   * @throws Error, with a reason for the operator, if some are missing after that time; the store's error
-   */
-  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
-  /**
-   * Checks the structure of the files.
-   *
-   * @returns whether that includes the indexes
-   * @throws DamageError; the store's error
-   */
-  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
-  /**
-   * Reads the values of an SQL expression, each with its line feed, in the order of the ids. Lines may span chunks.
-   *
-   * @throws DamageError if a value is of another type than its column; the store's error
-   */
-  read(
-    runner: QueryRunner,
-    expression: string,
-    range: RowRange,
-  ): Iterable<Buffer> | AsyncIterable<Buffer>;
-}
-
-/** Chooses between what a repository has for each engine: its statements, or functions that run them. */
-export function chooseByEngine<Choice>(
-  { options }: DataSource,
-  { sqlite, postgres }: { readonly sqlite: Choice; readonly postgres: Choice },
-): Choice {
-  return options.type === 'postgres' ? postgres : sqlite;
+  recover?(store: DataSource): Promise<void>;
+  /** Whether to retry a start that failed with this error; never if left out. */
+  isUnavailableAtStart?(error: unknown): boolean;
 }
 
 /** How repositories write to plants and record uses of tokens: the event loop never waits for stable storage. */

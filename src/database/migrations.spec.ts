@@ -1,14 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
 import { Token } from '../auth/token.entity.js';
 import { Plant } from '../plants/plant.entity.js';
-import { SCHEMA } from './engine.js';
 import { Snapshot } from './snapshot.js';
-import { selectEngine, migrateStore, openStore, StoreUnusableError } from './open-store.js';
+import {
+  MIGRATIONS,
+  migrateStore,
+  openStore,
+  selectEngine,
+  Store,
+  StoreUnusableError,
+} from './open-store.js';
 
 let temporary: TemporaryStore;
 let config: Config;
@@ -20,10 +26,7 @@ afterEach(() => temporary.remove());
 
 /** Opens the database as it is, works with it, and closes it. */
 async function withDatabase<Result>(work: (database: DataSource) => Promise<Result>) {
-  const database = new DataSource({
-    ...selectEngine(config.databaseUrl).connect(config, 'create'),
-    entities: [Plant, Token],
-  });
+  const database = new Store(config, 'create', [Plant, Token]);
   await database.initialize();
   try {
     return await work(database);
@@ -112,9 +115,9 @@ describe('a further migration', () => {
   beforeEach(async () => {
     await migrateStore(config);
     await temporary.execute("INSERT INTO plants (id, name, tag) VALUES (1, 'oak', 't')");
-    SCHEMA.migrations.push(AddNote2000000000000);
+    MIGRATIONS.push(AddNote2000000000000);
   });
-  afterEach(() => void SCHEMA.migrations.pop());
+  afterEach(() => void MIGRATIONS.pop());
 
   it('keeps what is stored, up and down', async () => {
     const [row] = await temporary.rows<object>('SELECT * FROM plants');

@@ -1,39 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource, MigrationExecutor, type DataSourceOptions, type QueryRunner } from 'typeorm';
+import {
+  DataSource,
+  MigrationExecutor,
+  type DataSourceOptions,
+  type EntityManager,
+  type QueryRunner,
+} from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
 import {
   Logger,
   NOT_MIGRATED,
   NoStoreError,
-  SCHEMA,
   type Access,
   type Engine,
   type WritePath,
 } from './engine.js';
+import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { postgres } from './postgres.js';
 import { sqlite } from './sqlite.js';
+
+/** What makes the schema, in this order. */
+export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
+
+/** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
+const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
 /** Milliseconds between two tries to reach the store, at most. */
 const MAX_RETRY_MS = 5_000;
 
+/** What an error calls the store of the configuration, and what to do if there is none. */
+const CONFIGURED_STORE = 'DATABASE_URL: the store';
+const HOW_TO_CREATE =
+  "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
+
 /** Classes of entities, for TypeORM. */
-export type Entities = DataSourceOptions['entities'];
-
-/** How an error names a store to the operator. */
-export interface Subject {
-  /** An environment variable or a file, then what that is. */
-  readonly name: string;
-  /** What to do if no store is there; '' for nothing. */
-  readonly advice: string;
-}
-
-/** The store of the configuration. */
-const STORE: Subject = {
-  name: 'DATABASE_URL: the store',
-  advice:
-    "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store",
-};
+type Entities = DataSourceOptions['entities'];
 
 /** Selects the engine that a `DATABASE_URL` names by its scheme. */
 export function selectEngine(url: string): Engine {
@@ -44,28 +46,37 @@ export function selectEngine(url: string): Engine {
 
 /** The store cannot be used; the message says why, for the operator. */
 export class StoreUnusableError extends Error {
-  constructor(cause: unknown, { name, advice }: Subject = STORE) {
-    const reason = describeError(cause) + (cause instanceof NoStoreError ? advice : '');
-    super(`${name} cannot be opened: ${reason}`, { cause });
+  constructor(cause: unknown, name = CONFIGURED_STORE) {
+    const isMissing = cause instanceof NoStoreError && name === CONFIGURED_STORE;
+    const advice = isMissing ? HOW_TO_CREATE : '';
+    super(`${name} cannot be opened: ${describeError(cause)}${advice}`, { cause });
   }
 }
 
-/** A store with the way on which its repositories write; it may be claimed until it is closed. */
+/** A store with the way on which its repositories write. */
 export class Store extends DataSource {
   readonly engine: Engine;
-  /** Ends the claim; {@link awaitStore} sets it. */
-  release: () => void = () => undefined;
+  private readonly release: (() => void) | undefined;
   private opened: WritePath | undefined;
 
-  /** @throws NoStoreError */
+  /** @throws NoStoreError; Error if another service has claimed the store */
   constructor(
     private readonly config: Config,
     access: Access,
     entities: Entities = [],
   ) {
     const engine = selectEngine(config.databaseUrl);
-    super({ ...engine.connect(config, access), entities });
+    super({
+      ...engine.connect(config, access),
+      entities,
+      migrations: MIGRATIONS,
+      synchronize: false,
+      // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
+      logger: 'debug',
+    });
     this.engine = engine;
+    // Before it is opened: a store that another service runs on is not even migrated.
+    if (access === 'serve') this.release = engine.claim?.(config);
   }
 
   /** Only once the store is open. */
@@ -76,9 +87,14 @@ export class Store extends DataSource {
   /** The write path first: while it ends the process for a failed sync, this connection must stay open. */
   override async destroy(): Promise<void> {
     await this.opened?.close();
-    await super.destroy();
-    this.release();
+    if (this.isInitialized) await super.destroy();
+    this.release?.();
   }
+}
+
+/** The engine that a repository's manager works on: its statements differ by the engine's `system`. */
+export function getEngine({ dataSource }: EntityManager): Engine {
+  return (dataSource as Store).engine;
 }
 
 /**
@@ -89,7 +105,7 @@ export class Store extends DataSource {
 export function openStore(
   config: Config,
   entities?: Entities,
-  access: Exclude<Access, 'read'> = 'create',
+  access: 'create' | 'change' = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
     await bringUpToDate(store, access === 'create' && config.migrate);
@@ -121,18 +137,15 @@ export async function awaitStore(config: Config, entities?: Entities): Promise<S
   const logger = new Logger('Store');
   const engine = selectEngine(config.databaseUrl);
   for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
-    const release = claim(engine, config);
     try {
-      return await open(config, 'create', entities, async (store) => {
+      return await open(config, 'serve', entities, async (store) => {
         await bringUpToDate(store, config.migrate);
-        await engine.recover(store);
-        store.release = release;
+        await engine.recover?.(store);
         return store;
       });
     } catch (error) {
-      release();
       const { cause } = error as StoreUnusableError;
-      if (!engine.isUnavailableAtStart(cause)) throw error;
+      if (!engine.isUnavailableAtStart?.(cause)) throw error;
       const seconds = (wait / 1_000).toLocaleString('en');
       logger.warn(`the store is unavailable (${describeError(cause)}), next try in ${seconds} s`);
       await sleep(wait);
@@ -140,18 +153,10 @@ export async function awaitStore(config: Config, entities?: Entities): Promise<S
   }
 }
 
-/** Claims the store before it is opened: a store that another service runs on is not even migrated. */
-function claim(engine: Engine, config: Config): () => void {
-  try {
-    return engine.claim(config);
-  } catch (error) {
-    throw new StoreUnusableError(error);
-  }
-}
-
 /**
- * Opens the store, and works with it; closes it if that fails. The one way to open a store.
+ * Opens a store, and works with it; closes it if that fails. The one way to open a store.
  *
+ * @param name what an error calls the store
  * @throws StoreUnusableError
  */
 export async function open<Result>(
@@ -159,50 +164,41 @@ export async function open<Result>(
   access: Access,
   entities: Entities,
   work: (store: Store) => Promise<Result>,
-  subject?: Subject,
+  name?: string,
 ): Promise<Result> {
+  let store: Store | undefined;
   try {
-    const store = await new Store(config, access, entities).initialize();
-    return await work(store).catch(async (error: unknown) => {
-      await store.destroy();
-      throw error;
-    });
+    store = new Store(config, access, entities);
+    await store.initialize();
+    return await work(store);
   } catch (error) {
-    throw new StoreUnusableError(error, subject);
+    await store?.destroy();
+    throw new StoreUnusableError(error, name);
   }
 }
 
 /**
- * Migrates a store, or demands that it is up to date.
+ * Migrates a store, or demands that it is up to date. If that fails, {@link open} closes the connection, which rolls
+ * everything back.
  *
  * @returns the names of the migrations that were run
  */
 async function bringUpToDate(store: Store, migrates: boolean): Promise<string[]> {
   const { engine } = store;
   // Before anything is made in a database that cannot be used.
-  await engine.assertDurable(store);
+  await engine.assertDurable?.(store);
   const runner = store.createQueryRunner();
-  try {
-    if (migrates) return await migrate(runner, engine);
-    if ((await compareSchema(runner)) === 'missing') throw new Error(NOT_MIGRATED);
-    return [];
-  } finally {
-    await runner.release();
-  }
+  const ran: string[] = [];
+  if (migrates) {
+    await runner.query(engine.beginMigration);
+    const executor = new MigrationExecutor(store, runner);
+    executor.transaction = 'none';
+    for (const { name } of await executor.executePendingMigrations()) ran.push(name);
+    await runner.query('COMMIT');
+  } else if ((await compareSchema(runner)) === 'missing') throw new Error(NOT_MIGRATED);
+  await runner.release();
+  return ran;
 }
-
-/** Migrates in one transaction. If it fails, the end of the connection rolls it back. */
-async function migrate(runner: QueryRunner, { beginMigration }: Engine): Promise<string[]> {
-  for (const sql of beginMigration) await runner.query(sql);
-  const executor = new MigrationExecutor(runner.dataSource, runner);
-  executor.transaction = 'none';
-  const ran = await executor.executePendingMigrations();
-  await runner.query('COMMIT');
-  return ran.map(({ name }) => name);
-}
-
-/** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
-const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
 /** Compares the migrations that were run on a store with those of this version; nothing is written. */
 export async function compareSchema(runner: QueryRunner): Promise<'missing' | 'same' | 'newer'> {
@@ -210,7 +206,7 @@ export async function compareSchema(runner: QueryRunner): Promise<'missing' | 's
   if (!(await runner.hasTable('migrations'))) return 'missing';
   const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
   const ran = new Set(rows.map(({ name }) => name));
-  for (const { name } of SCHEMA.migrations) if (!ran.delete(name)) return 'missing';
+  for (const { name } of MIGRATIONS) if (!ran.delete(name)) return 'missing';
   for (const name of MERGED_MIGRATIONS) ran.delete(name);
   return ran.size === 0 ? 'same' : 'newer';
 }

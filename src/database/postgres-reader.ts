@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
-import type { SnapshotReader } from './engine.js';
+import type { SnapshotReader } from './snapshot.js';
 
 /** What is prepared on each node of Citus, as a JSON array of names. */
 const PREPARED = `
@@ -20,8 +20,6 @@ const BEGIN = `
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
 
 export const postgresReader: SnapshotReader = {
-  toJson: 'to_json',
-
   async begin(runner, timeoutMs) {
     await awaitPrepared(runner, timeoutMs);
     await runner.query(BEGIN);
@@ -44,13 +42,17 @@ export const postgresReader: SnapshotReader = {
    * By COPY, in a format that changes nothing: JSON has no control characters. After an early end the driver destroys
    * the connection when it is closed, as the server still sends the rest.
    */
-  async *read(runner, expression, { table, after, to }) {
+  async *read(runner, { table, columns, form, after, to }) {
+    const line =
+      form === 'array'
+        ? `array_to_json(ARRAY[${columns.map((column) => `${column}::text`).join()}])`
+        : `json_strip_nulls(json_build_object(${columns.map((column) => `'${column}', ${column}`).join()}))`;
     let where = 'true';
     if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
     if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
     const client = (await runner.connect()) as Client;
     yield* client.query(
-      copyTo(`COPY (SELECT ${expression} FROM ${table} WHERE ${where} ORDER BY id) TO STDOUT
+      copyTo(`COPY (SELECT ${line} FROM ${table} WHERE ${where} ORDER BY id) TO STDOUT
         (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
     ) as AsyncIterable<Buffer>;
   },

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { defaults, Pool, type Client, type PoolConfig } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
-import { Logger, SCHEMA, getStatementTimeoutMs, WritePath, type Engine } from './engine.js';
+import { Logger, getStatementTimeoutMs, WritePath, type Engine } from './engine.js';
 import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
 import { CheckedClient, type StatementTimeout } from './postgres-client.js';
 import { postgresReader } from './postgres-reader.js';
@@ -106,12 +106,20 @@ class PostgresWritePath extends WritePath {
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   system: 'postgresql',
+  reader: postgresReader,
+  // The lock is the transaction's, not the session's, so that it works through a pooler. Citus passes the setting after
+  // it on to its workers; other servers have no use for it. A change of a table that waits for its lock, behind a dump
+  // say, makes every plant wait behind it: it gives up before their requests do, and changes nothing.
+  beginMigration: `
+    BEGIN;
+    SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)});
+    SET LOCAL citus.propagate_set_commands = 'local';
+    SET LOCAL lock_timeout = '1s'`,
 
   connect(config, access) {
     const timeoutMs = getStatementTimeoutMs(config);
     defaults.user ??= findSystemUser();
     return {
-      ...SCHEMA,
       type: 'postgres',
       driver: { Pool: CheckedPool },
       url: config.databaseUrl,
@@ -129,25 +137,10 @@ export const postgres: Engine = {
     };
   },
 
-  reader: postgresReader,
-  findFile: () => undefined,
-  beginMigration: [
-    'BEGIN',
-    // The lock is the transaction's, not the session's, so that it works through a pooler.
-    `SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)})`,
-    // Citus passes the next setting on to its workers; other servers have no use for it.
-    "SET LOCAL citus.propagate_set_commands = 'local'",
-    // A change of a table that waits for its lock, behind a dump say, makes every plant wait behind it. It gives up
-    // before their requests do, and changes nothing.
-    "SET LOCAL lock_timeout = '1s'",
-  ],
-  assertDurable,
-  // Any number of services share it.
-  claim: () => () => undefined,
-  // The server recovers by itself, and a lookup of stored plants waits for stable storage.
-  recover: () => Promise.resolve(),
-  isUnavailableAtStart,
   openWritePath: (store) => new PostgresWritePath(store.manager),
+  // The server recovers by itself, and a lookup of stored plants waits for stable storage.
+  assertDurable,
+  isUnavailableAtStart,
 };
 
 /** Finds the user that PostgreSQL's own clients take where neither the address nor the environment names one. */

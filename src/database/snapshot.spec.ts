@@ -8,11 +8,7 @@ import { migrateStore } from './open-store.js';
 import { Snapshot } from './snapshot.js';
 
 const COUNT = 100_000;
-const ROWS = {
-  table: 'plants',
-  cells: [{ column: 'id', before: '[', isString: true, ifNull: '' }],
-  end: ']',
-};
+const ROWS = { table: 'plants', columns: ['id'], form: 'array' } as const;
 
 let temporary: TemporaryStore;
 let config: Config;

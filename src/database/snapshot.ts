@@ -2,12 +2,39 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { NoStoreError, type LinesQuery } from './engine.js';
-import { compareSchema, open, type Store, type Subject } from './open-store.js';
+import { NoStoreError } from './engine.js';
+import { compareSchema, open, type Store } from './open-store.js';
 import { DamageError } from './store-errors.js';
 
 /** Minimum bytes of every chunk of lines but the last. */
 const CHUNK_LENGTH = 2 ** 18;
+
+/** Asks for rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
+export interface LinesQuery {
+  readonly table: string;
+  readonly columns: readonly string[];
+  /** An array of all values as strings, or an object without the columns that are NULL. */
+  readonly form: 'array' | 'object';
+  /** Only rows whose id is greater than this. */
+  readonly after?: bigint | undefined;
+  /** Only rows whose id is at most this. */
+  readonly to?: bigint | undefined;
+}
+
+/** How an engine reads a whole store as it was at one moment. */
+export interface SnapshotReader {
+  /**
+   * Begins the transaction: it has every plant that was acknowledged before.
+   *
+   * @param timeoutMs for waiting for such plants
+   * @throws Error, with a reason for the operator, if some are missing after that time; the store's error
+   */
+  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
+  /** As {@link Snapshot.check}. */
+  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
+  /** As {@link Snapshot.readLines}, but lines may span chunks, and may not be UTF-8. */
+  read(runner: QueryRunner, query: LinesQuery): Iterable<Buffer> | AsyncIterable<Buffer>;
+}
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
 export class Snapshot {
@@ -19,9 +46,10 @@ export class Snapshot {
   /**
    * Opens a store that is there already; nothing is made or migrated.
    *
+   * @param name what an error calls the store: an environment variable or a file, then what that is
    * @throws StoreUnusableError, also if its schema is not this version's
    */
-  static open(config: Config, subject?: Subject): Promise<Snapshot> {
+  static open(config: Config, name?: string): Promise<Snapshot> {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
       await store.engine.reader.begin(runner, config.databaseTimeout);
@@ -30,7 +58,7 @@ export class Snapshot {
       if (schema === 'same') return new Snapshot(store, runner);
       throw new Error('its schema is of a newer version: use that version of plant-store');
     };
-    return open(config, 'read', [], work, subject);
+    return open(config, 'read', [], work, name);
   }
 
   /**
@@ -40,10 +68,9 @@ export class Snapshot {
    * @throws DamageError if a value is not what the column has; the store's error
    */
   async *readLines(query: LinesQuery): AsyncGenerator<Buffer> {
-    const { reader } = this.store.engine;
     let chunks: Buffer[] = [];
     let length = 0;
-    for await (const chunk of reader.read(this.runner, writeLineSql(query, reader.toJson), query)) {
+    for await (const chunk of this.store.engine.reader.read(this.runner, query)) {
       chunks.push(chunk);
       length += chunk.length;
       const end = length < CHUNK_LENGTH ? 0 : chunk.lastIndexOf('\n') + 1;
@@ -72,23 +99,9 @@ export class Snapshot {
     return this.runner.manager.query<Row[]>(sql);
   }
 
-  async close(): Promise<void> {
-    await this.runner.release();
-    await this.store.destroy();
+  close(): Promise<void> {
+    return this.store.destroy();
   }
-}
-
-/** Writes the SQL expression of a row's line: the engine's function makes a JSON string of a text. */
-function writeLineSql({ cells, end }: LinesQuery, toJson: string): string {
-  const members = cells.map(({ column, before, isString, ifNull }) => {
-    const value = isString ? `${toJson}(CAST(${column} AS TEXT))` : column;
-    return `CASE WHEN ${column} IS NULL THEN ${writeLiteral(ifNull)} ELSE ${writeLiteral(before)} || ${value} END`;
-  });
-  return [...members, writeLiteral(end)].join(' || ');
-}
-
-function writeLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** @throws DamageError if a text is not UTF-8 */

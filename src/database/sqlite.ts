@@ -2,15 +2,14 @@ import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'no
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
+import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
 import {
   Logger,
   NoStoreError,
   NOT_MIGRATED,
-  SCHEMA,
   getStatementTimeoutMs,
   type Engine,
-  type StoreConfig,
 } from './engine.js';
 import { sqliteReader } from './sqlite-reader.js';
 import type { OpenedFile } from './sqlite-thread.js';
@@ -40,16 +39,19 @@ const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
   system: 'sqlite',
+  reader: sqliteReader,
+  // Under the write lock from the first look on.
+  beginMigration: 'BEGIN IMMEDIATE',
 
   /** Looks at the file before it is opened: TypeORM would make its folder, and the pragmas would change another program's file. */
   connect(config, access) {
-    const file = access === 'create' ? parsePath(config) : requireFile(parsePath(config));
+    const exists = access === 'read' || access === 'change';
+    const file = exists ? requireFile(parsePath(config)) : parsePath(config);
     return {
-      ...SCHEMA,
       type: 'better-sqlite3',
       database: file,
       timeout: getStatementTimeoutMs(config),
-      fileMustExist: access !== 'create',
+      fileMustExist: exists,
       // Where nothing is beside the file, a read-only connection would make a log and leave it there.
       readonly: access === 'read' && ['-wal', '-journal'].some((end) => existsSync(file + end)),
       prepareDatabase: (database: Database.Database) => {
@@ -61,16 +63,6 @@ export const sqlite: Engine = {
     };
   },
 
-  reader: sqliteReader,
-  findFile: (databaseUrl) => parsePath({ databaseUrl }),
-  // Under the write lock from the first look on.
-  beginMigration: ['BEGIN IMMEDIATE'],
-  // The pragmas ensure it.
-  assertDurable: () => Promise.resolve(),
-  claim: (config) => (isInMemory(config) ? () => undefined : claimFile(parsePath(config))),
-  recover,
-  // A file that cannot be opened needs an operator, not another try.
-  isUnavailableAtStart: () => false,
   openWritePath: (store, config) =>
     new SqliteWritePath(store, {
       file: parsePath(config),
@@ -78,6 +70,10 @@ export const sqlite: Engine = {
       timeoutMs: getStatementTimeoutMs(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
+
+  findFile: parsePath,
+  claim: (config) => (isInMemory(config) ? undefined : claimFile(parsePath(config))),
+  recover,
 };
 
 /** @throws NoStoreError */
@@ -134,7 +130,7 @@ export function dropLog(file: string): void {
   database.close();
 }
 
-function parsePath({ databaseUrl }: Pick<StoreConfig, 'databaseUrl'>): string {
+function parsePath({ databaseUrl }: Config): string {
   return databaseUrl.slice('sqlite:'.length);
 }
 
@@ -149,7 +145,7 @@ function findOpened(file: string): OpenedFile[] {
 }
 
 /** Whether the store is in memory. The configuration refuses that; only the OpenAPI document is built over it. */
-function isInMemory(config: StoreConfig): boolean {
+function isInMemory(config: Config): boolean {
   return parsePath(config) === ':memory:';
 }
 

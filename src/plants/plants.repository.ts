@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Repository } from 'typeorm';
-import { chooseByEngine, WritePath } from '../database/engine.js';
+import { WritePath } from '../database/engine.js';
+import { getEngine } from '../database/open-store.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { FIELDS, Plant, type PlantContent } from './plant.entity.js';
 import { STATEMENTS, type Row, type Statements } from './statements.js';
@@ -15,7 +16,7 @@ export class PlantsRepository extends Repository<Plant> {
 
   constructor({ manager }: WritePath) {
     super(Plant, manager, manager.queryRunner);
-    this.statements = chooseByEngine(manager.dataSource, STATEMENTS);
+    this.statements = STATEMENTS[getEngine(manager).system];
   }
 
   /**

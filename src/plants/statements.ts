@@ -51,7 +51,7 @@ const emitMessage = "pg_logical_emit_message(true, 'plant-store', '')";
  * rows, does the same; it needs the right to insert and a server that is not read-only. (The message's place in the
  * log is never null.)
  */
-const postgres: Statements = {
+const postgresql: Statements = {
   insert: `
     INSERT INTO plants (${names}) SELECT ${names} FROM unnest(${arrays.join(', ')}) AS given (${names})
     ORDER BY id
@@ -68,4 +68,4 @@ const postgres: Statements = {
     SELECT count, ${COMMIT_LEVEL} AS synchronous_commit FROM (SELECT count(*) FROM inserted) AS none`,
 };
 
-export const STATEMENTS = { sqlite, postgres };
+export const STATEMENTS = { sqlite, postgresql };
