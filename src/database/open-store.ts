@@ -105,10 +105,11 @@ export function getEngine({ dataSource }: EntityManager): Engine {
 export function openStore(
   config: Config,
   entities?: Entities,
-  access: 'create' | 'change' = 'create',
+  access: Exclude<Access, 'read'> = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
-    await bringUpToDate(store, access === 'create' && config.migrate);
+    await bringUpToDate(store, access !== 'change' && config.migrate);
+    if (access === 'serve') await store.engine.recover?.(store);
     return store;
   });
 }
@@ -128,8 +129,8 @@ export function migrateStore(config: Config): Promise<string[]> {
 }
 
 /**
- * Opens the store as {@link openStore} does, but for the service: claims it until it is closed, makes
- * durable what an earlier process has left, and waits for one that is unavailable.
+ * Opens the store for the service: claims it until it is closed, makes durable what an earlier process has left, and
+ * waits for one that is unavailable.
  *
  * @throws StoreUnusableError
  */
@@ -138,11 +139,7 @@ export async function awaitStore(config: Config, entities?: Entities): Promise<S
   const engine = selectEngine(config.databaseUrl);
   for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
     try {
-      return await open(config, 'serve', entities, async (store) => {
-        await bringUpToDate(store, config.migrate);
-        await engine.recover?.(store);
-        return store;
-      });
+      return await openStore(config, entities, 'serve');
     } catch (error) {
       const { cause } = error as StoreUnusableError;
       if (!engine.isUnavailableAtStart?.(cause)) throw error;

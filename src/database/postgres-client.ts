@@ -3,7 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { Client, Connection, DatabaseError, type ClientConfig, type QueryResult } from 'pg';
 import { StoreUnavailable } from '../errors/errors.js';
-import { findWeakness, hasLevel, warnsOfStandby, type Notice } from './postgres-commit-level.js';
+import { findWeakness, hasLevel } from './postgres-commit-level.js';
 import { TOO_LONG, toStoreUnavailable } from './store-errors.js';
 
 /** How long a server may take to accept a request to cancel a statement. */
@@ -65,8 +65,10 @@ export class CheckedClient extends DriverClient {
     // A server that stops may report it between two statements, when no one else listens. The next statement fails,
     // and the pool drops the connection.
     this.on('error', () => undefined);
-    this.on('notice', (notice: Notice) => {
-      if (warnsOfStandby(notice)) this.warning ??= notice.message;
+    this.on('notice', ({ routine, message }: Partial<Record<'routine' | 'message', string>>) => {
+      // A commit did not wait for the standby. Citus passes the words on, but not which routine they are of.
+      if (routine === 'SyncRepWaitForLSN' || message?.includes('synchronous replication'))
+        this.warning ??= message;
     });
   }
 

@@ -29,22 +29,8 @@ export const KEPT_COMMIT_LEVEL = `
   concat_ws(' ', ${keep('synchronous_commit')}, ${get('fsync')}, ${get('full_page_writes')},
     ${keep('client_min_messages')})`;
 
-/** Citus passes the words on, but not which routine they are of. */
-const SYNC_WARNING = /synchronous replication/;
-
 /** The level that was found safe last: they are mostly the same. */
 let lastSafe: unknown;
-
-/** A notice of the server, as the driver has it. */
-export interface Notice {
-  readonly routine: string | undefined;
-  readonly message: string | undefined;
-}
-
-/** Whether a notice warns that a commit did not wait for the synchronous standby. */
-export function warnsOfStandby({ routine, message = '' }: Notice): boolean {
-  return routine === 'SyncRepWaitForLSN' || SYNC_WARNING.test(message);
-}
 
 /** Whether an answer's rows tell their level. For several statements at once, as in a migration, the driver gives an array. */
 export function hasLevel({ fields }: Partial<QueryResult>): boolean {

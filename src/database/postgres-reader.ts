@@ -4,6 +4,8 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
 import type { SnapshotReader } from './snapshot.js';
 
+/** The function of Citus that runs a command on every node; null on other servers. */
+const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
 /** What is prepared on each node of Citus, as a JSON array of names. */
 const PREPARED = `
   SELECT success, result FROM run_command_on_all_nodes($$
@@ -29,9 +31,10 @@ export const postgresReader: SnapshotReader = {
   async check(runner, tables) {
     const [amcheck] = await runner.manager.query<{ name: string }[]>(
       `SELECT oid::regproc AS name FROM pg_proc
-      WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')`,
+      WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')
+        AND ${RUN_ON_NODES} IS NULL`,
     );
-    if (!amcheck || (await isCitus(runner))) return false;
+    if (!amcheck) return false;
     // With its second argument it looks for each row in the index, too.
     const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
     await runner.query(sql, [tables]);
@@ -64,7 +67,8 @@ export const postgresReader: SnapshotReader = {
  * one holds was not acknowledged before.
  */
 async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
-  if (!(await isCitus(runner))) return;
+  const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);
+  if (citus.length === 0) return;
   const until = performance.now() + timeoutMs;
   let prepared = await readPrepared(runner);
   while (prepared.length > 0) {
@@ -76,12 +80,6 @@ async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<vo
     const left = new Set(await readPrepared(runner));
     prepared = prepared.filter((gid) => left.has(gid));
   }
-}
-
-async function isCitus(runner: QueryRunner): Promise<boolean> {
-  const sql = "SELECT to_regproc('run_command_on_all_nodes') IS NOT NULL AS there";
-  const [citus] = await runner.manager.query<{ there: boolean }[]>(sql);
-  return citus?.there === true;
 }
 
 async function readPrepared(runner: QueryRunner): Promise<string[]> {

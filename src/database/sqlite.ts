@@ -76,7 +76,7 @@ export const sqlite: Engine = {
   recover,
 };
 
-/** @throws NoStoreError */
+/** Finds the file's own path, whatever links lead to it: two names of one file make one claim. @throws NoStoreError */
 function requireFile(file: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
@@ -97,12 +97,9 @@ function claimFile(file: string): () => void {
   // SQLite takes an empty file for a new store. A file that is there is not opened here: SQLite may have it open, and
   // closing it would drop all locks of the process on it.
   if (!existsSync(file)) writeFileSync(file, '', { flag: 'a' });
-  // Two names of one file make one claim.
-  const path = realpathSync(file);
-  const found = statSync(path);
-  if (!found.isFile()) throw new Error(`${path} is not a file`);
+  const path = requireFile(file);
   // The claim and SQLite's log are found by the name.
-  if (found.nlink > 1) {
+  if (statSync(path).nlink > 1) {
     throw new Error(`${path} is a hard link: remove its other names, or give it a copy of its own`);
   }
   let lock: Database.Database | undefined;

@@ -94,9 +94,7 @@ export class StoreHealth implements OnApplicationShutdown {
       this.markAvailable();
     } catch (error) {
       // Even a statement at fault: a store whose rights are gone takes no plant either.
-      const reason = toStoreError(error);
-      this.markUnavailable(reason);
-      throw reason;
+      this.markUnavailable(toStoreError(error));
     } finally {
       setTimeout(() => (this.check = undefined), PROBE_TTL_MS).unref();
     }
