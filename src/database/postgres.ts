@@ -32,12 +32,10 @@ const READ_SETTINGS = `
 /** Codes of a refused name, password or database: another try would be refused too. */
 const REFUSED = /^(28|3D)/;
 
-type Lent = (error: Error | undefined, client: undefined, release: () => void) => void;
-
 /** What the driver's pool has, and its types lack. */
 interface DriverPool extends EventEmitter {
   readonly options: { max: number };
-  connect(lent: Lent): void;
+  connect(lent: (error: Error) => void): void;
   /** Takes a client out, and closes its connection. */
   _remove(client: CheckedClient, removed?: () => void): void;
 }
@@ -63,14 +61,9 @@ class CheckedPool extends DriverPool {
     });
   }
 
-  override connect(lent: Lent): void {
+  override connect(lent: (error: Error) => void): void {
     if (this.options.max > 0) super.connect(lent);
-    else
-      lent(
-        new StoreUnavailable('the server ends none of our sessions'),
-        undefined,
-        () => undefined,
-      );
+    else lent(new StoreUnavailable('the server ends none of our sessions'));
   }
 
   override _remove(client: CheckedClient, removed?: () => void): void {
