@@ -92,7 +92,7 @@ export class Store extends DataSource {
   }
 }
 
-/** The engine that a repository's manager works on: its statements differ by the engine's `system`. */
+/** Finds the engine of a repository's store: its statements are chosen by the engine's `system`. */
 export function getEngine({ dataSource }: EntityManager): Engine {
   return (dataSource as Store).engine;
 }
