@@ -79,6 +79,10 @@ export class Store extends DataSource {
     await super.destroy();
     this.release();
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.destroy();
+  }
 }
 
 /**

@@ -76,6 +76,10 @@ export class Snapshot {
     await this.runner.release();
     await this.store.destroy();
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** Writes the SQL expression of a row's line: the engine's function makes a JSON string of a text. */
