@@ -40,7 +40,7 @@ export async function makeFile<Result>(
     if (descriptor !== undefined && isSameFile(descriptor, unfinished)) removeStore(unfinished);
   };
   process.once('exit', remove);
-  const unlisten = onEndingSignal((signal) => {
+  using _listening = onEndingSignal((signal) => {
     remove();
     process.kill(process.pid, signal);
   });
@@ -59,7 +59,6 @@ export async function makeFile<Result>(
   } finally {
     remove();
     if (descriptor !== undefined) closeSync(descriptor);
-    unlisten();
     process.off('exit', remove);
   }
 }
