@@ -12,8 +12,7 @@ const DURATION_RULE = 'A duration is a whole number and s, m, h, d or w, such as
 
 /** Milliseconds of a duration such as `90d`, more than 0. */
 export function toDuration(text: string): number {
-  const milliseconds = toDurationOrZero(text);
-  return requireValid(milliseconds > 0 ? milliseconds : undefined, DURATION_RULE);
+  return requireValid(toDurationOrZero(text) || undefined, DURATION_RULE);
 }
 
 /** Like {@link toDuration}, but `0s` is valid too. */

@@ -8,7 +8,7 @@ import {
 import { describeFailure } from './service-pool.js';
 
 /** A line of NDJSON that is not blank: the bytes before its line feed, and its number from 1. */
-export interface Line {
+interface Line {
   readonly number: number;
   readonly text: Buffer;
 }

@@ -109,7 +109,7 @@ async function runImport(
   try {
     await plants.run(source);
   } finally {
-    progress[Symbol.dispose]();
+    progress.end();
     await pool.close();
     process.stdout.write(`${formatSummary(plants, json)}\n`);
     // Ends by the signal, so that a loop in a shell ends too.
@@ -133,7 +133,7 @@ const MAX_LISTED = 20;
  *
  * @throws Error at once if the file cannot be written
  */
-export function createRejectReporter(file: string | undefined, say: (line: string) => void) {
+function createRejectReporter(file: string | undefined, say: (line: string) => void) {
   const descriptor = file === undefined ? undefined : openSync(file, 'w');
   let count = 0;
   return (refused: Refused): void => {

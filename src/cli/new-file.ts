@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { onEndingSignal } from './terminal.js';
 
@@ -54,7 +55,9 @@ export async function makeFile<Result>(
     // A service may have been started on the file that is replaced.
     resolvePlace(file);
     renameSync(unfinished, path);
-    syncFolder(dirname(path));
+    await using folder = await open(dirname(path));
+    // Makes the new name durable.
+    await folder.sync();
     return result;
   } finally {
     remove();
@@ -85,14 +88,4 @@ function resolvePlace(file: string): string {
 
 function removeStore(path: string): void {
   for (const suffix of STORE_SUFFIXES) rmSync(path + suffix, { force: true });
-}
-
-/** Makes the names in a folder durable. */
-function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

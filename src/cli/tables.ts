@@ -66,7 +66,7 @@ export async function* countLines(
 }
 
 /** The count of a table's rows, and the SHA-256 of their lines. */
-export interface Digest {
+interface Digest {
   readonly count: number;
   readonly sha256: string;
 }
@@ -131,12 +131,4 @@ export async function digestTable(
     hash.update(chunk);
   }
   return { ...rows, sha256: hash.digest('hex') };
-}
-
-/** The highest key of a table; undefined without rows. */
-export async function findLastKey(store: Snapshot, { name }: Table): Promise<bigint | undefined> {
-  const [row] = await store.query<{ last: string | null }>(
-    `SELECT CAST(MAX(id) AS TEXT) AS last FROM ${name}`,
-  );
-  return row?.last == null ? undefined : BigInt(row.last);
 }

@@ -13,7 +13,7 @@ describe('Progress', () => {
     const terminal = { isTTY, write: (more: string) => (text += more) };
     const progress = new Progress(() => LINE, terminal);
     progress.say('line 7: no');
-    progress[Symbol.dispose]();
+    progress.end();
     expect(text).toBe(written);
   });
 
@@ -23,6 +23,6 @@ describe('Progress', () => {
     const terminal = { isTTY: true, columns: 20, write: (text: string) => draw(text) };
     const progress = new Progress(() => LINE, terminal);
     expect(await drawn).toBe('\r\u001B[K[============      ');
-    progress[Symbol.dispose]();
+    progress.end();
   });
 });

@@ -70,9 +70,13 @@ export class Progress {
     this.stream.write(`${line}\n`);
   }
 
-  [Symbol.dispose](): void {
+  end(): void {
     clearInterval(this.timer);
     this.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.end();
   }
 
   private clear(): void {
