@@ -1,9 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { parseDuration, parseWholeNumber } from '../config/parsers.js';
 
-/** The option of every command that has a result. */
-export const JSON_OPTION = ['--json', 'print JSON'] as const;
-
 /** The option of the commands that issue a token; milliseconds. */
 export const EXPIRES_OPTION = [
   '--expires <duration>',
@@ -15,8 +12,7 @@ const DURATION_RULE = 'A duration is a whole number and s, m, h, d or w, such as
 
 /** Milliseconds of a duration such as `90d`, more than 0. */
 export function toDuration(text: string): number {
-  const milliseconds = toDurationOrZero(text);
-  return requireValid(milliseconds > 0 ? milliseconds : undefined, DURATION_RULE);
+  return requireValid(toDurationOrZero(text) || undefined, DURATION_RULE);
 }
 
 /** Like {@link toDuration}, but `0s` is valid too. */
@@ -24,25 +20,21 @@ export function toDurationOrZero(text: string): number {
   return requireValid(parseDuration(text), DURATION_RULE);
 }
 
-const DAY = /^\d{4}-\d\d-\d\d$/;
-const INSTANT = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /**
  * A date or an instant of RFC 3339: `2026-11-21`, which is its midnight in UTC, or `2026-11-21T13:40:00Z`, with
  * or without seconds. A time needs a zone.
  */
 export function toInstant(text: string): Date {
-  const day = DAY.test(text) ? text : INSTANT.exec(text)?.[1];
+  const isTime = INSTANT.test(text) && !Number.isNaN(Date.parse(text));
+  const day = text.slice(0, 'YYYY-MM-DD'.length);
   // JavaScript takes 30 February for 2 March.
-  const isDay = day !== undefined && isValid(day) && new Date(day).toISOString().startsWith(day);
+  const isDay = isTime && new Date(day).toISOString().startsWith(day);
   return requireValid(
-    isDay && isValid(text) ? new Date(text) : undefined,
+    isDay ? new Date(text) : undefined,
     'A date is like 2026-11-21, and begins at midnight UTC; a time has a zone: 2026-11-21T13:40Z.',
   );
-}
-
-function isValid(time: string): boolean {
-  return !Number.isNaN(Date.parse(time));
 }
 
 /** The name of a token: it starts with a letter, so it cannot be mistaken for an id. */
@@ -60,7 +52,7 @@ export function toHttpUrl(text: string): URL {
 }
 
 /** Makes the parser of whole numbers from 1 to `max`. */
-export function makeWholeNumberParser(max: number): (text: string) => number {
+export function toCount(max: number): (text: string) => number {
   return (text) => {
     const number = parseWholeNumber(text, 1, max);
     return requireValid(number, `It is not a whole number from 1 to ${max}.`);

@@ -1,14 +1,23 @@
 import type { Command } from 'commander';
-import type { Store } from '../database/open-store.js';
-import type { Snapshot } from '../database/snapshot.js';
+import type { Config } from '../config/config.js';
+import { openStore, selectEngine, StoreUnusableError } from '../database/open-store.js';
+import { Snapshot } from '../database/snapshot.js';
 import { dropLog } from '../database/sqlite.js';
-import { isDamage } from '../database/store-errors.js';
 import { describeError } from '../errors/describe.js';
-import { JSON_OPTION } from './arguments.js';
+import { Plant } from '../plants/plant.entity.js';
 import { makeFile } from './new-file.js';
-import { assertNotStore, configureFile, readJobConfig, withSnapshot, withStore } from './store.js';
-import { copyTables, digestTables, formatDigests, TABLE_NAMES, type Digests } from './tables.js';
-import { printResult } from './terminal.js';
+import { assertNotStore, configureFile, readJobConfig } from './store.js';
+import {
+  copyTables,
+  digestTable,
+  digestTables,
+  finishTokens,
+  formatDigests,
+  TABLE_NAMES,
+  TABLES,
+  type Digests,
+} from './tables.js';
+import { onEndingSignal, printResult } from './terminal.js';
 
 /** `backup`: copies all of the store, as of one moment, to a SQLite store with digests. */
 export function addBackupCommand(program: Command): void {
@@ -23,7 +32,6 @@ export function addBackupCommand(program: Command): void {
     )
     .argument('<file>', 'the file; replaced, unless --verify is given')
     .option('--verify', 'make nothing: read a backup, and exit with 1 if it is damaged')
-    .option(...JSON_OPTION)
     .addHelpText(
       'after',
       `
@@ -33,113 +41,145 @@ Examples:
   $ npx plant-store backup /var/backups/plants-$(date +%F).sqlite
   $ npx plant-store backup --verify /var/backups/plants-2026-11-22.sqlite`,
     )
-    .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
-      if (file === '-') command.error('error: a backup is a file, not the standard output');
-      const digests = verify ? await verifyBackup(file) : await makeBackup(command, file);
-      printDigests(command, digests);
+    .action(async (file: string, { verify }: { verify?: true }) => {
+      if (file === '-') program.error('error: a backup is a file, not the standard output');
+      const make = () => makeBackup(readJobConfig(program), file);
+      printDigests(program, await (verify ? verifyBackup(file) : make()));
     });
 }
 
-/** `check`: finds what a disk has damaged before it is needed. */
-export function addCheckCommand(program: Command): void {
+/** `restore`: after the loss of a store, or for moving to another engine or server. */
+export function addRestoreCommand(program: Command): void {
   program
-    .command('check')
-    .summary('look for damage in the store')
+    .command('restore')
+    .summary('fill an empty store from a backup')
     .description(
-      'Read all of the store once, and tell whether it is damaged: the structure of its files, and every ' +
-        "value's type and text. PostgreSQL's indexes need the extension amcheck, and the right to run it. " +
-        'Nothing is written, and the service may run. The exit code is 1 if something is damaged.',
+      'Fill the store, SQLite or PostgreSQL, with what a backup holds. The store must exist and be ' +
+        'empty; what an interrupted restore of the same backup has left is continued. All of the ' +
+        'backup is read and compared with its digests first, and all of the store at the end.',
     )
-    .option(...JSON_OPTION)
-    .addHelpText('after', '\nExample:\n  $ npx plant-store check --json')
-    .action(async (_options: unknown, command: Command) => {
-      try {
-        await withSnapshot(readJobConfig(command), async (store) => {
-          const indexes = await store.check(TABLE_NAMES);
-          const digests = await digestTables(store);
-          const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
-          const unchecked = indexes ? '' : '; indexes not checked (amcheck)';
-          const text = `${counts.join(', ')}; no damage found${unchecked}`;
-          printResult(command, text, { ...digests, indexes });
-        });
-      } catch (cause) {
-        if (!isDamage(cause)) throw cause;
-        const advice =
-          'the store is damaged: docs/operating.md, "A damaged store", says what to do';
-        throw new Error(`${describeError(cause)}; ${advice}`, { cause });
-      }
+    .argument('<file>', 'the backup')
+    .addHelpText(
+      'after',
+      `
+A file that is no backup, or is damaged, or of a newer version is refused, and so
+is a store with other plants or tokens; nothing is written then.
+
+Example, with the new store in DATABASE_URL:
+  $ npx plant-store migrate && npx plant-store restore plants-2026-11-22.sqlite`,
+    )
+    .action(async (file: string) => {
+      const config = readJobConfig(program);
+      await using backup = await openBackup(file);
+      const digests = await checkDigests(backup, file);
+      const lastKeys = await findLastKeys(config, backup);
+      await fillStore(config, backup, lastKeys, digests);
+      printDigests(program, digests);
     });
 }
 
-async function makeBackup(command: Command, file: string): Promise<Digests> {
-  const config = readJobConfig(command);
+async function makeBackup(config: Config, file: string): Promise<Digests> {
   assertNotStore(file, config);
-  return withSnapshot(config, (source) =>
-    makeFile(file, async (path) => {
-      await withStore(configureFile(path), async (target) =>
-        writeDigests(target, await copyTables(source, target)),
-      );
-      dropLog(path);
-      return verifyBackup(path, file);
-    }),
-  );
+  await using source = await Snapshot.open(config);
+  return await makeFile(file, async (path) => {
+    await copyStore(source, path);
+    dropLog(path);
+    return verifyBackup(path, file);
+  });
+}
+
+async function copyStore(source: Snapshot, path: string): Promise<void> {
+  await using target = await openStore(configureFile(path), [Plant]);
+  const digests = formatDigests(await copyTables(source, target));
+  await target.query('CREATE TABLE digests (name text, digest text)');
+  for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
 }
 
 /** @param name what an error calls the file */
-function verifyBackup(path: string, name = path): Promise<Digests> {
-  return withBackup(path, (_backup, digests) => Promise.resolve(digests), name);
+async function verifyBackup(path: string, name = path): Promise<Digests> {
+  await using backup = await openBackup(path, name);
+  return await checkDigests(backup, name);
+}
+
+/** @throws StoreUnusableError if the file is no store */
+function openBackup(path: string, name = path): Promise<Snapshot> {
+  return Snapshot.open(configureFile(path), `${name}: the backup`);
+}
+
+/** @throws Error if the backup is damaged, or has no digests: it is a store, or a backup of version 1.0.0 */
+async function checkDigests(backup: Snapshot, name: string): Promise<Digests> {
+  const found = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
+  if (found.length === 0) {
+    const command = `DATABASE_URL=sqlite:${name} plant-store backup NEW`;
+    throw new Error(`${name} has no digests, as a store has none: first run \`${command}\``);
+  }
+  try {
+    await backup.check(TABLE_NAMES);
+    const digests = await digestTables(backup);
+    const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
+    assertSame(formatDigests(digests), new Map(rows.map(({ name, digest }) => [name, digest])));
+    return digests;
+  } catch (cause) {
+    throw new Error(`${name}: the backup is damaged: ${describeError(cause)}`, { cause });
+  }
 }
 
 /**
- * Works on a backup that is not damaged.
+ * Finds what an interrupted restore has stored: the store must have the first rows of the backup, and no others.
  *
- * @param name what an error calls the file
- * @throws StoreUnusableError if the file is no store; Error if it is damaged or has no digests
+ * @returns the last key of each table that has rows
  */
-export function withBackup<Result>(
-  path: string,
-  work: (backup: Snapshot, digests: Digests) => Promise<Result>,
-  name = path,
-): Promise<Result> {
-  return withSnapshot(
-    configureFile(path),
-    async (backup) => {
-      const digests = await checkDigests(backup).catch((cause: unknown) => {
-        throw new Error(`${name}: the backup is damaged: ${describeError(cause)}`, { cause });
-      });
-      if (!digests) {
-        const command = `DATABASE_URL=sqlite:${name} plant-store backup NEW`;
-        throw new Error(`${name} has no digests, as a store has none: first run \`${command}\``);
-      }
-      return work(backup, digests);
-    },
-    `${name}: the backup`,
-  );
-}
-
-/** @returns undefined for a store, or a backup of version 1.0.0, which have no digests */
-async function checkDigests(backup: Snapshot): Promise<Digests | undefined> {
-  const found = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
-  if (found.length === 0) return undefined;
-  await backup.check(TABLE_NAMES);
-  const digests = await digestTables(backup);
-  const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
-  const expected = new Map(rows.map(({ name, digest }) => [name, digest]));
-  assertSame(formatDigests(digests), expected);
-  return digests;
-}
-
-async function writeDigests(store: Store, digests: Digests): Promise<void> {
-  await store.query('CREATE TABLE digests (name text, digest text)');
-  for (const row of formatDigests(digests)) {
-    await store.query('INSERT INTO digests VALUES (?, ?)', row);
+async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<string, bigint>> {
+  await using store = await Snapshot.open(config);
+  const lastKeys = new Map<string, bigint>();
+  for (const table of TABLES) {
+    const stored = await digestTable('comparing', store, table);
+    const sql = `SELECT CAST(MAX(id) AS TEXT) AS last FROM ${table.name}`;
+    const [row] = await store.query<{ last: string | null }>(sql);
+    if (row?.last == null) continue;
+    const to = BigInt(row.last);
+    const same = await digestTable('comparing', backup, table, { to });
+    if (same.sha256 !== stored.sha256) {
+      throw new Error(
+        `the store has ${table.name} that the backup has not: restore fills an empty store; nothing was written`,
+      );
+    }
+    lastKeys.set(table.name, to);
   }
+  return lastKeys;
+}
+
+const CONTINUES = 'run it again, and it continues';
+
+/** Copies what the store lacks, while no service can claim it, and compares the store with the digests. */
+async function fillStore(
+  config: Config,
+  backup: Snapshot,
+  lastKeys: ReadonlyMap<string, bigint>,
+  digests: Digests,
+): Promise<void> {
+  using _claim = selectEngine(config.databaseUrl).claim?.(config);
+  using _listening = onEndingSignal((signal) => {
+    process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
+    process.kill(process.pid, signal);
+  });
+  try {
+    await using store = await openStore(config, [Plant]);
+    await copyTables(backup, store, lastKeys);
+    await finishTokens(store);
+  } catch (cause) {
+    // Nothing was written yet.
+    if (cause instanceof StoreUnusableError) throw cause;
+    throw new Error(`stopped: ${describeError(cause)}; ${CONTINUES}`, { cause });
+  }
+  await using filled = await Snapshot.open(config);
+  assertSame(formatDigests(await digestTables(filled)), formatDigests(digests));
 }
 
 type DigestTexts = ReturnType<typeof formatDigests>;
 
 /** @throws Error naming the first table whose digest is missing or different */
-export function assertSame(digests: DigestTexts, expected: DigestTexts): void {
+function assertSame(digests: DigestTexts, expected: DigestTexts): void {
   for (const [name, is] of digests) {
     const was = expected.get(name);
     if (was === undefined) throw new Error(`the digest of ${name} is missing`);
@@ -147,7 +187,7 @@ export function assertSame(digests: DigestTexts, expected: DigestTexts): void {
   }
 }
 
-export function printDigests(command: Command, digests: Digests): void {
+function printDigests(program: Command, digests: Digests): void {
   const lines = Array.from(formatDigests(digests), ([name, text]) => `${name}: ${text}`);
-  printResult(command, lines.join('\n'), digests);
+  printResult(program, lines.join('\n'), digests);
 }

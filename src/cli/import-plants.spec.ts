@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { PlantStoreClient } from '../client/plant-store-client.js';
 import { ERRORS } from '../errors/errors.js';
 import { PlantsImport } from './import-plants.js';
-import type { Refused } from './ndjson.js';
+import type { Refused } from './import-plants.js';
 import { formatProgress } from './import.js';
 import { ServicePool } from './service-pool.js';
 

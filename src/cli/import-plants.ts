@@ -5,8 +5,24 @@ import {
   type CreateOptions,
   type PlantStoreClient,
 } from '../client/plant-store-client.js';
-import { assertNdjson, readNdjson, type Line, type Refused } from './ndjson.js';
 import { describeFailure } from './service-pool.js';
+
+/** A line of NDJSON that is not blank: the bytes before its line feed, and its number from 1. */
+interface Line {
+  readonly number: number;
+  readonly text: Buffer;
+}
+
+/** A plant that the service refused: its line's number and text, and the service's Error body. */
+export interface Refused {
+  readonly line: number;
+  readonly error: number;
+  readonly message: string;
+  readonly plant: string;
+}
+
+/** In bytes: far more than a service can be configured to take. */
+const MAX_LINE_LENGTH = 2 ** 24;
 
 /** A longer line is sent alone. */
 const MAX_BYTES_IN_FLIGHT = 2 ** 25;
@@ -20,7 +36,6 @@ export class PlantsImport {
   private readonly inFlight = { plants: 0, bytes: 0 };
   /** Resolves with the next answer. */
   private answer = Promise.withResolvers<undefined>();
-  private stop: { readonly cause: unknown } | undefined;
   /** The number of the latest line that was sent, and of the first without an answer. */
   private sentLine = 0;
   private failedLine = Infinity;
@@ -46,7 +61,7 @@ export class PlantsImport {
 
   /** Whether it ended, or will end, before its source. */
   get isStopped(): boolean {
-    return this.stop !== undefined;
+    return this.stopping.signal.aborted;
   }
 
   /** The number of leading lines that all have an answer, counting blank ones; known at the end. */
@@ -63,22 +78,21 @@ export class PlantsImport {
       for await (const line of readNdjson(source)) {
         if (lines++ === 0) assertNdjson(line);
         while (this.isFull(line)) await this.answer.promise;
-        if (this.stop) break;
+        if (this.isStopped) break;
         void this.send(line);
       }
     } catch (cause) {
-      this.stop ??= { cause };
+      this.halt(cause);
     }
     while (this.inFlight.plants > 0) await this.answer.promise;
-    if (!this.stop) return;
+    if (!this.isStopped) return;
     const where = this.failedLine === Infinity ? 'stopped' : `stopped at line ${this.failedLine}`;
-    throw new Error(`${where}: ${describeFailure(this.stop.cause)}`);
+    throw new Error(`${where}: ${describeFailure(this.stopping.signal.reason)}`);
   }
 
   /** Ends reading and retries; requests in flight still get their answers. */
   halt(cause: unknown): void {
-    this.stop ??= { cause };
-    this.stopping.abort();
+    this.stopping.abort(cause);
   }
 
   private isFull({ text }: Line): boolean {
@@ -96,12 +110,8 @@ export class PlantsImport {
       this.lastError = undefined;
     } catch (cause) {
       if (isRefusal(cause)) {
-        this.refuse({
-          line: number,
-          error: cause.error,
-          message: cause.message,
-          plant: text.toString(),
-        });
+        const { error, message } = cause;
+        this.refuse({ line: number, error, message, plant: text.toString() });
       } else {
         this.failedLine = Math.min(number, this.failedLine);
         this.halt(cause);
@@ -128,4 +138,57 @@ export class PlantsImport {
 
 function isRefusal(error: unknown): error is AnswerError & { readonly error: number } {
   return error instanceof AnswerError && error.status === 400 && error.error !== undefined;
+}
+
+/** White space within a line (RFC 8259, section 2). */
+const JSON_SPACE = Buffer.from(' \t\r');
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/**
+ * Reads NDJSON line by line and keeps the bytes as they are, so that no number loses a digit.
+ * Blank lines count but are left out. Memory holds at most one chunk and one line.
+ *
+ * @throws Error if a line is longer than `maxLength` bytes
+ */
+export async function* readNdjson(
+  source: AsyncIterable<Buffer>,
+  maxLength = MAX_LINE_LENGTH,
+): AsyncGenerator<Line> {
+  let number = 1;
+  let rest: Buffer = Buffer.alloc(0);
+  const assertLength = ({ length }: Buffer): void => {
+    if (length > maxLength) throw new Error(`line ${number} is longer than ${maxLength} bytes`);
+  };
+  for await (const chunk of source) {
+    // The line's earlier chunks have no line feed.
+    let from = rest.length;
+    rest = Buffer.concat([rest, chunk]);
+    for (let end; (end = rest.indexOf('\n', from)) !== -1; number += 1) {
+      const line = rest.subarray(0, end);
+      assertLength(line);
+      yield* skipBlank(number, line);
+      rest = rest.subarray(end + 1);
+      from = 0;
+    }
+    assertLength(rest);
+  }
+  yield* skipBlank(number, rest);
+}
+
+function* skipBlank(number: number, bytes: Buffer): Generator<Line> {
+  // Editors on Windows put a byte order mark before the first line.
+  const isMarked = number === 1 && bytes.indexOf(BYTE_ORDER_MARK) === 0;
+  const text = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
+  if (!text.every((byte) => JSON_SPACE.includes(byte))) yield { number, text };
+}
+
+/**
+ * Checks the first line of a source, so that a file of another kind does not have every line refused.
+ *
+ * @throws Error if it is no start of a JSON object, or only its opening brace
+ */
+export function assertNdjson({ text }: Line): void {
+  if (!/^\s*\{\s*\S/.test(text.toString('latin1'))) {
+    throw new Error('not NDJSON: each line must be a whole JSON object');
+  }
 }

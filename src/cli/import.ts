@@ -1,12 +1,13 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { isCredential, PlantStoreClient } from '../client/plant-store-client.js';
-import { JSON_OPTION, toHttpUrl, makeWholeNumberParser } from './arguments.js';
-import { PlantsImport } from './import-plants.js';
-import { createRejectReporter } from './ndjson.js';
+import { readSecret } from '../config/environment.js';
+import { describeError } from '../errors/describe.js';
+import { toCount, toHttpUrl } from './arguments.js';
+import { PlantsImport, type Refused } from './import-plants.js';
 import { isSameFile } from './new-file.js';
 import { ServicePool } from './service-pool.js';
-import { drawBar, onEndingSignal, Progress } from './terminal.js';
+import { drawBar, onEndingSignal, Progress, toPrintable, type GlobalOptions } from './terminal.js';
 
 interface ImportOptions {
   readonly url: URL;
@@ -14,7 +15,6 @@ interface ImportOptions {
   readonly rejects?: string;
   readonly concurrency: number;
   readonly tries: number;
-  readonly json?: true;
 }
 
 type Tally = PlantsImport['tally'];
@@ -40,25 +40,13 @@ export function addImportCommand(program: Command): void {
         .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000')
         .argParser(toHttpUrl),
     )
-    .addOption(
-      new Option('--token <token>', 'bearer token; the variable keeps it out of ps').env(
-        'PLANT_STORE_TOKEN',
-      ),
+    .option(
+      '--token <token>',
+      'bearer token; the variable keeps it out of ps (env: PLANT_STORE_TOKEN)',
     )
     .option('--rejects <file>', 'where refused plants go; overwritten')
-    .option(
-      '--concurrency <n>',
-      'plants in flight at once, 1 to 1024',
-      makeWholeNumberParser(1_024),
-      64,
-    )
-    .option(
-      '--tries <n>',
-      'tries per plant before the import stops, 1 to 99',
-      makeWholeNumberParser(99),
-      10,
-    )
-    .option(...JSON_OPTION)
+    .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', toCount(1_024), 64)
+    .option('--tries <n>', 'tries per plant before the import stops, 1 to 99', toCount(99), 10)
     .addHelpText(
       'after',
       `
@@ -71,18 +59,26 @@ Examples:
   $ npx plant-store import plants.ndjson --rejects rejects.ndjson
   $ zcat plants.ndjson.gz | npx plant-store import - --url https://plants.example`,
     )
-    .action(async (file: string, options: ImportOptions, command: Command) => {
-      const { token = '', rejects } = options;
+    .action(async (file: string, options: ImportOptions) => {
+      const { rejects, token = readTokenVariable(program) } = options;
       // A parser of the option would show the token in its message.
       if (!isCredential(token)) {
-        command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
+        program.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
       if (rejects !== undefined && isSameFile(file === '-' ? STDIN_DESCRIPTOR : file, rejects)) {
-        command.error('error: --rejects would overwrite the file to import');
+        program.error('error: --rejects would overwrite the file to import');
       }
-      const { refused } = await runImport(file, token, options);
+      const { refused } = await runImport(file, token, { ...options, ...program.opts() });
       if (refused > 0) process.exitCode = 1;
     });
+}
+
+function readTokenVariable(program: Command): string {
+  try {
+    return readSecret('PLANT_STORE_TOKEN') ?? '';
+  } catch (error) {
+    return program.error(`error: ${describeError(error)}`);
+  }
 }
 
 /**
@@ -90,7 +86,11 @@ Examples:
  *
  * @throws Error if the import stops early, or a file cannot be opened
  */
-async function runImport(file: string, token: string, options: ImportOptions): Promise<Tally> {
+async function runImport(
+  file: string,
+  token: string,
+  options: ImportOptions & GlobalOptions,
+): Promise<Tally> {
   const { url, concurrency, tries, rejects, json } = options;
   const size = file === '-' ? 0 : measureFile(file);
   const report = createRejectReporter(rejects, (line) => progress.say(line));
@@ -102,7 +102,7 @@ async function runImport(file: string, token: string, options: ImportOptions): P
     formatProgress(plants.tally, size, seconds, plants.lastError),
   );
   let received: NodeJS.Signals | undefined;
-  const unlisten = onEndingSignal((signal) => {
+  using _listening = onEndingSignal((signal) => {
     received = signal;
     plants.halt(new Error(`interrupted by ${signal}`));
   });
@@ -111,8 +111,7 @@ async function runImport(file: string, token: string, options: ImportOptions): P
   } finally {
     progress.end();
     await pool.close();
-    process.stdout.write(`${json ? formatJson(plants) : formatSummary(plants)}\n`);
-    unlisten();
+    process.stdout.write(`${formatSummary(plants, json)}\n`);
     // Ends by the signal, so that a loop in a shell ends too.
     if (received) process.kill(process.pid, received);
   }
@@ -125,13 +124,32 @@ function measureFile(file: string): number {
   return found.size;
 }
 
-function formatJson({ tally, isStopped, answeredLines }: PlantsImport): string {
-  const { stored, refused } = tally;
-  return JSON.stringify({ complete: !isStopped, answeredLines, stored, refused });
+/** Refused plants listed on stderr if a file has them all. */
+const MAX_LISTED = 20;
+
+/**
+ * Creates a function that reports refused plants: a line each for the operator, and NDJSON of {@link Refused}
+ * in a file, if given. With a file, the operator sees only the first 20.
+ *
+ * @throws Error at once if the file cannot be written
+ */
+function createRejectReporter(file: string | undefined, say: (line: string) => void) {
+  const descriptor = file === undefined ? undefined : openSync(file, 'w');
+  let count = 0;
+  return (refused: Refused): void => {
+    const { line, error, message } = refused;
+    count += 1;
+    if (file === undefined || count <= MAX_LISTED) {
+      say(`line ${line}: error ${error}: ${toPrintable(message)}`);
+    } else if (count === MAX_LISTED + 1) say(`further refused plants are only in ${file}`);
+    // Synchronous: the file is whole even if the process ends now.
+    if (descriptor !== undefined) writeFileSync(descriptor, `${JSON.stringify(refused)}\n`);
+  };
 }
 
-function formatSummary({ tally, isStopped, answeredLines }: PlantsImport): string {
+function formatSummary({ tally, isStopped, answeredLines }: PlantsImport, json?: true): string {
   const { stored, refused } = tally;
+  if (json) return JSON.stringify({ complete: !isStopped, answeredLines, stored, refused });
   const areStored = stored === 1 ? '1 plant is stored' : `${stored} plants are stored`;
   const advice = isStopped
     ? `; interrupted after line ${answeredLines}; importing again is safe`

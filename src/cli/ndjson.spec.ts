@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { assertNdjson, readNdjson } from './ndjson.js';
+import { assertNdjson, readNdjson } from './import-plants.js';
 
 /** Numbers and texts of the lines of a source that comes in chunks of so many bytes. */
 async function linesOf(text: string, chunk: number, longest?: number): Promise<[number, string][]> {

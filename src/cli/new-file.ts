@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { onEndingSignal } from './terminal.js';
 
@@ -40,7 +41,7 @@ export async function makeFile<Result>(
     if (descriptor !== undefined && isSameFile(descriptor, unfinished)) removeStore(unfinished);
   };
   process.once('exit', remove);
-  const unlisten = onEndingSignal((signal) => {
+  using _listening = onEndingSignal((signal) => {
     remove();
     process.kill(process.pid, signal);
   });
@@ -54,12 +55,13 @@ export async function makeFile<Result>(
     // A service may have been started on the file that is replaced.
     resolvePlace(file);
     renameSync(unfinished, path);
-    syncFolder(dirname(path));
+    await using folder = await open(dirname(path));
+    // Makes the new name durable.
+    await folder.sync();
     return result;
   } finally {
     remove();
     if (descriptor !== undefined) closeSync(descriptor);
-    unlisten();
     process.off('exit', remove);
   }
 }
@@ -86,14 +88,4 @@ function resolvePlace(file: string): string {
 
 function removeStore(path: string): void {
   for (const suffix of STORE_SUFFIXES) rmSync(path + suffix, { force: true });
-}
-
-/** Makes the names in a folder durable. */
-function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -1,19 +1,19 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/config.js';
-import { ConfigError, loadEnvironment, readSecret } from '../config/environment.js';
+import { loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/describe.js';
-import type { GlobalOptions } from './store.js';
+import type { GlobalOptions } from './terminal.js';
 
 /** Each command is loaded only if it is named: the store's code takes 0.2 s, which import does not need. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   token: async () => (await import('./tokens.js')).addTokenCommands,
-  migrate: async () => (await import('./setup.js')).addMigrateCommand,
-  check: async () => (await import('./backup.js')).addCheckCommand,
-  config: async () => (await import('./setup.js')).addConfigCommand,
+  migrate: async () => (await import('./store.js')).addMigrateCommand,
+  check: async () => (await import('./store.js')).addCheckCommand,
+  config: async () => (await import('./store.js')).addConfigCommand,
   import: async () => (await import('./import.js')).addImportCommand,
   export: async () => (await import('./export.js')).addExportCommand,
   backup: async () => (await import('./backup.js')).addBackupCommand,
-  restore: async () => (await import('./restore.js')).addRestoreCommand,
+  restore: async () => (await import('./backup.js')).addRestoreCommand,
 };
 
 const USAGE_EXIT_CODE = 2;
@@ -60,6 +60,7 @@ async function createProgram(args: readonly string[]): Promise<Command> {
     .version(VERSION, '--version', 'print the version')
     .option('--env-file <file>', 'read variables from a file instead of .env')
     .option('--quiet', 'do not say which store is used')
+    .option('--json', 'print JSON')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
     .exitOverride()
@@ -71,32 +72,17 @@ async function createProgram(args: readonly string[]): Promise<Command> {
   const all = Object.entries(COMMANDS);
   const named = all.filter(([name]) => args.includes(name));
   for (const [, load] of named.length > 0 ? named : all) (await load())(program);
-  return program.hook('preSubcommand', (_program, command) => {
+  return program.hook('preSubcommand', () => {
     loadEnvironment(program.opts<GlobalOptions>().envFile);
-    readSecretFiles(program, command);
   });
 }
 
-/**
- * Reads the secrets among a command's options, which have a variable and no parser, from `NAME_FILE` too, as the
- * service does. Runs before the command reads its options, so the command line wins.
- */
-function readSecretFiles(program: Command, command: Command): void {
-  for (const option of command.options) {
-    const { envVar, parseArg } = option;
-    if (envVar === undefined || parseArg) continue;
-    try {
-      const secret = readSecret(envVar);
-      // With the source 'env' an empty variable would replace it.
-      if (secret) command.setOptionValueWithSource(option.attributeName(), secret, 'secret');
-    } catch (error) {
-      if (error instanceof ConfigError) program.error(`error: ${error.message}`);
-      throw error;
-    }
-  }
-}
+let failure: unknown;
 
 function fail(error: unknown): void {
+  // An error of stdout comes twice: as an event, and from what wrote to it.
+  if (error === failure) return;
+  failure = error;
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
   process.exitCode = toExitCode(error);

@@ -1,8 +1,15 @@
 import type { Command } from 'commander';
 
+/** The options of every command. */
+export interface GlobalOptions {
+  readonly envFile?: string;
+  readonly quiet?: true;
+  readonly json?: true;
+}
+
 /** Prints the result of a command to stdout: as JSON with `--json`, else as text. */
 export function printResult(command: Command, text: string, value: unknown): void {
-  const { json } = command.opts<{ json?: true }>();
+  const { json } = command.optsWithGlobals<GlobalOptions>();
   process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
@@ -21,16 +28,14 @@ export function toPrintable(text: string): string {
 
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/**
- * Handles the first of each signal that would end the process, and leaves the next to Node.
- *
- * @returns a function that ends the handling
- */
-export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): () => void {
-  for (const signal of ENDING_SIGNALS) process.once(signal, handle);
-  return () => {
-    for (const signal of ENDING_SIGNALS) process.off(signal, handle);
-  };
+/** Handles the first of each signal that would end the process, until disposed; leaves the next to Node. */
+export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Disposable {
+  const handled = new DisposableStack();
+  for (const signal of ENDING_SIGNALS) {
+    process.once(signal, handle);
+    handled.defer(() => process.off(signal, handle));
+  }
+  return handled;
 }
 
 const REDRAW_INTERVAL_MS = 100;
@@ -68,6 +73,10 @@ export class Progress {
   end(): void {
     clearInterval(this.timer);
     this.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.end();
   }
 
   private clear(): void {

@@ -1,18 +1,19 @@
 import { createInterface } from 'node:readline/promises';
 import { Option, type Command } from 'commander';
-import { isActive } from '../auth/token.entity.js';
-import type { TokensService } from '../auth/tokens.service.js';
+import { isActive, isBefore, Token } from '../auth/token.entity.js';
+import { TokensService } from '../auth/tokens.service.js';
+import { openStore } from '../database/open-store.js';
 import {
   EXPIRES_OPTION,
-  JSON_OPTION,
   toDuration,
   toDurationOrZero,
   toInstant,
   toTokenName,
 } from './arguments.js';
-import { withTokens } from './store.js';
-import { printResult } from './terminal.js';
-import { formatToken, formatTokens, toJsonToken, listExpiryWarnings } from './token-list.js';
+import { readStoreConfig } from './store.js';
+import { alignColumns, printResult } from './terminal.js';
+
+const EXPIRES_SOON_MS = toDuration('14d');
 
 /** `token`: the bearer tokens that the service accepts. */
 export function addTokenCommands(program: Command): void {
@@ -39,10 +40,9 @@ function addCreateCommand(token: Command): void {
     )
     .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-', toTokenName)
     .option(...EXPIRES_OPTION)
-    .option(...JSON_OPTION)
     .addHelpText('after', '\nExample:\n  $ npx plant-store token create nursery --expires 90d')
-    .action((name: string, { expires }: { expires?: number }, command: Command) =>
-      printNewToken(command, (tokens) => tokens.create(name, expires)),
+    .action((name: string, { expires }: { expires?: number }) =>
+      printNewToken(token, (tokens) => tokens.create(name, expires)),
     );
 }
 
@@ -54,13 +54,12 @@ function addListCommand(token: Command): void {
       'List all tokens, including expired and revoked ones, without secrets; times are UTC. Warns on ' +
         'stderr about each token that expires within 14 days and was not rotated yet',
     )
-    .option(...JSON_OPTION)
     .addHelpText('after', '\nExample:\n  $ npx plant-store token list --json')
-    .action(async (_options: unknown, command: Command) => {
-      const all = await withTokens(command, (tokens) => tokens.list());
+    .action(async () => {
+      const all = await withTokens(token, (tokens) => tokens.list());
       const now = Date.now();
-      const rows = all.map((token) => toJsonToken(token, now));
-      printResult(command, formatTokens(all, now), rows);
+      const rows = all.map((each) => toJsonToken(each, now));
+      printResult(token, formatTokens(all, now), rows);
       for (const warning of listExpiryWarnings(all, now)) process.stderr.write(`${warning}\n`);
     });
 }
@@ -73,16 +72,15 @@ function addVerifyCommand(token: Command): void {
       'Read a token from the standard input, and tell which one it is and whether it is active. The ' +
         'exit code is 0 if it is, else 1.',
     )
-    .option(...JSON_OPTION)
     .addHelpText('after', '\nExample:\n  $ echo "$TOKEN" | npx plant-store token verify')
-    .action(async (_options: unknown, command: Command) => {
+    .action(async () => {
       const secret = await readSecretLine();
-      if (secret === '') command.error('error: the standard input has no token');
-      const found = await withTokens(command, (tokens) => tokens.find(secret));
+      if (secret === '') token.error('error: the standard input has no token');
+      const found = await withTokens(token, (tokens) => tokens.find(secret));
       const now = Date.now();
       const unknown = 'unknown: mistyped, of another store, or a JSON Web Token';
-      if (found) printResult(command, formatToken(found, now), toJsonToken(found, now));
-      else printResult(command, unknown, { state: 'unknown' });
+      if (found) printResult(token, formatToken(found, now), toJsonToken(found, now));
+      else printResult(token, unknown, { state: 'unknown' });
       if (!found || !isActive(found, now)) process.exitCode = 1;
     });
 }
@@ -103,14 +101,9 @@ function addRotateCommand(token: Command): void {
         .argParser(toDurationOrZero),
     )
     .option(...EXPIRES_OPTION)
-    .option(...JSON_OPTION)
     .addHelpText('after', '\nExample:\n  $ npx plant-store token rotate nursery --overlap 2d')
-    .action(
-      (
-        name: string,
-        { overlap, expires }: { overlap: number; expires?: number },
-        command: Command,
-      ) => printNewToken(command, (tokens) => tokens.rotate(name, overlap, expires)),
+    .action((name: string, { overlap, expires }: { overlap: number; expires?: number }) =>
+      printNewToken(token, (tokens) => tokens.rotate(name, overlap, expires)),
     );
 }
 
@@ -123,7 +116,6 @@ function addRevokeCommand(token: Command): void {
     )
     .argument('[name-or-id]', 'its name or its number, as list shows them')
     .option('--all-created-before <date>', 'all active ones that were created before', toInstant)
-    .option(...JSON_OPTION)
     .addHelpText(
       'after',
       `
@@ -134,35 +126,35 @@ Examples:
   $ npx plant-store token revoke --all-created-before 2026-11-21
   $ npx plant-store token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
     )
-    .action(
-      async (
-        which: string | undefined,
-        { allCreatedBefore: before }: { allCreatedBefore?: Date },
-        command: Command,
-      ) => {
-        if ((which === undefined) === (before === undefined)) {
-          command.error('error: give either a name or id or --all-created-before');
-        }
-        const revoked = await withTokens(command, (tokens) =>
-          before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
-        );
-        const names = revoked.length > 0 ? `: ${revoked.map(({ name }) => name).join(', ')}` : '';
-        const rows = revoked.map((token) => toJsonToken(token, Date.now()));
-        printResult(command, `revoked ${which ?? `${revoked.length}${names}`}`, rows);
-      },
-    );
+    .action(async (which: string | undefined, options: { allCreatedBefore?: Date }) => {
+      const before = options.allCreatedBefore;
+      if ((which === undefined) === (before === undefined)) {
+        token.error('error: give either a name or id or --all-created-before');
+      }
+      const revoked = await withTokens(token, (tokens) =>
+        before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
+      );
+      const names = revoked.length > 0 ? `: ${revoked.map(({ name }) => name).join(', ')}` : '';
+      const rows = revoked.map((each) => toJsonToken(each, Date.now()));
+      printResult(token, `revoked ${which ?? `${revoked.length}${names}`}`, rows);
+    });
 }
 
+type Work<Result> = (tokens: TokensService) => Promise<Result>;
+
 /** Prints the secret of a new token, or with `--json` the token too. */
-async function printNewToken(
-  command: Command,
-  issue: (tokens: TokensService) => Promise<string>,
-): Promise<void> {
-  const { secret, token } = await withTokens(command, async (tokens) => {
+async function printNewToken(command: Command, issue: Work<string>): Promise<void> {
+  await withTokens(command, async (tokens) => {
     const secret = await issue(tokens);
-    return { secret, token: await tokens.find(secret) };
+    const found = await tokens.find(secret);
+    printResult(command, secret, { ...(found && toJsonToken(found, Date.now())), token: secret });
   });
-  printResult(command, secret, { ...(token && toJsonToken(token, Date.now())), token: secret });
+}
+
+/** Works on the tokens of an existing store. @throws StoreUnusableError, TokenError */
+async function withTokens<Result>(command: Command, work: Work<Result>): Promise<Result> {
+  await using store = await openStore(readStoreConfig(command), [Token], 'change');
+  return await work(new TokensService(store.getRepository(Token)));
 }
 
 /** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */
@@ -175,4 +167,54 @@ async function readSecretLine(): Promise<string> {
     return line.replace(/^\s*Bearer\s/i, '').trim();
   }
   return '';
+}
+
+/** A token for JSON: times in ISO 8601, null if there is none; never a hash. */
+export function toJsonToken(token: Token, now: number) {
+  const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
+  const state = describeState(token, now);
+  return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
+}
+
+/** Formats tokens as a table with a header; times in UTC to the minute. */
+export function formatTokens(tokens: readonly Token[], now: number): string {
+  const rows = tokens.map((token) => {
+    const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
+    return [String(token.id), token.name, describeState(token, now), ...times];
+  });
+  return alignColumns([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
+}
+
+/** Formats which token it is and its state: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
+export function formatToken(token: Token, now: number): string {
+  const end = token.revokedAt ?? token.expiresAt;
+  const until = isActive(token, now) ? ', until' : '';
+  const when = end === null ? '' : `${until} ${formatMinute(end)} UTC`;
+  return `${token.name} (${token.id}): ${describeState(token, now)}${when}`;
+}
+
+/**
+ * A warning for each token that expires soon, with the command to run. Leaves out tokens with a successor: an
+ * active token of the same name that lasts longer.
+ */
+export function listExpiryWarnings(tokens: readonly Token[], now: number): string[] {
+  const active = tokens.filter((token) => isActive(token, now));
+  const hasSuccessor = ({ name, expiresAt }: Token) =>
+    active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
+  return active
+    .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
+    .map(
+      ({ id, name, expiresAt }) =>
+        `warning: ${name} (${id}) expires ${formatMinute(expiresAt)} UTC: run npx plant-store token rotate ${name}`,
+    );
+}
+
+/** A token that expires soon is active. */
+function describeState(token: Token, now: number) {
+  if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
+  return isBefore(token.expiresAt, new Date(now + EXPIRES_SOON_MS)) ? 'expires soon' : 'active';
+}
+
+function formatMinute(time: Date | null): string {
+  return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
 }

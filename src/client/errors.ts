@@ -1,9 +1,8 @@
-/** The parts of an HTTP answer that the client reads. */
+/** The parts of fetch()'s answer that the client reads. */
 export interface HttpAnswer {
   readonly status: number;
-  readonly body: string;
-  readonly requestId: string | null;
-  readonly retryAfter: string | null;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
 }
 
 /** A create failed. The plant may be stored, unless it is an {@link AnswerError} of a status 4xx. */
@@ -32,14 +31,14 @@ export class AnswerError extends PlantStoreError {
   /** What `Retry-After` asks for, in milliseconds; 0 without one. */
   readonly retryAfterMs: number;
 
-  constructor({ status, body, requestId, retryAfter }: HttpAnswer, tries: number) {
+  constructor({ status, headers }: HttpAnswer, body: string, tries: number) {
     const { error, message } = parseMembers(body);
     const isError = typeof error === 'number' && typeof message === 'string';
     super(isError ? message : `status ${status}, not from a plant store`, tries);
     this.status = status;
     this.error = isError ? error : undefined;
-    this.requestId = requestId ?? undefined;
-    this.retryAfterMs = parseRetryAfter(retryAfter ?? '');
+    this.requestId = headers.get('x-request-id') ?? undefined;
+    this.retryAfterMs = parseRetryAfter(headers.get('retry-after') ?? '');
   }
 }
 

@@ -23,14 +23,7 @@ export interface Plant {
 }
 
 /** The part of `fetch()` that the client uses: the platform's own, or one like it. */
-export type Fetch = (
-  url: string,
-  init: RequestInit,
-) => Promise<{
-  readonly status: number;
-  readonly headers: { get(name: string): string | null };
-  text(): Promise<string>;
-}>;
+export type Fetch = (url: string, init: RequestInit) => Promise<HttpAnswer>;
 
 export interface ClientOptions {
   /** Base address of the service, http or https; may have a path. */
@@ -53,9 +46,6 @@ export interface CreateOptions {
   readonly onRetry?: (error: AnswerError | ConnectionError) => void;
 }
 
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
-
 /** The longest back-off; a Retry-After is added to it. */
 const MAX_DELAY_MS = 10_000;
 
@@ -73,23 +63,13 @@ export function isCredential(text: string): boolean {
  */
 export class PlantStoreClient {
   private readonly url: string;
-  private readonly token: string;
-  private readonly tries: number;
-  private readonly timeoutMs: number;
-  private readonly firstDelayMs: number;
-  private readonly fetch: Fetch;
 
   /** @throws TypeError if the address or the token is invalid */
-  constructor(options: ClientOptions) {
+  constructor(private readonly options: ClientOptions) {
     this.url = toPlantsUrl(options.baseUrl);
-    this.token = options.token;
-    this.tries = options.tries ?? 5;
-    this.timeoutMs = Math.min(options.timeoutMs ?? 30_000, MAX_TIMER_MS);
-    this.firstDelayMs = options.firstDelayMs ?? 200;
-    this.fetch = options.fetch ?? ((url, init) => fetch(url, init));
     // fetch() would report it later, as a failed connection. Messages never contain the value.
-    if (this.token === '') throw new TypeError('token is empty');
-    if (!isCredential(this.token)) throw new TypeError('token is not a bearer token');
+    if (options.token === '') throw new TypeError('token is empty');
+    if (!isCredential(options.token)) throw new TypeError('token is not a bearer token');
   }
 
   /**
@@ -98,8 +78,7 @@ export class PlantStoreClient {
    * @throws RangeError or TypeError, before anything is sent, if `id` is no int64 with all its digits
    * @throws AnswerError, ConnectionError or TimeoutError of the last try; the signal's reason
    */
-  async createPlant({ id, ...rest }: NewPlant, options?: CreateOptions): Promise<Plant> {
-    const { name, tag } = rest;
+  async createPlant({ id, name, tag }: NewPlant, options?: CreateOptions): Promise<Plant> {
     const fields = JSON.stringify({ id: 0, name, tag }).slice('{"id":0'.length);
     return this.createPlantFromJson(`{"id":${formatId(id)}${fields}`, options);
   }
@@ -110,48 +89,50 @@ export class PlantStoreClient {
     options: CreateOptions = {},
   ): Promise<Plant> {
     const { signal, onRetry } = options;
+    const { tries: maxTries = 5 } = this.options;
     for (let tries = 1; ; tries++) {
       signal?.throwIfAborted();
       const outcome = await this.send(json, tries, signal);
       if (!(outcome instanceof Error)) return outcome;
-      if (tries >= this.tries || !isRetryable(outcome)) throw outcome;
+      if (tries >= maxTries || !isRetryable(outcome)) throw outcome;
       onRetry?.(outcome);
-      await sleep(this.computeDelay(outcome), signal);
+      if (!signal?.aborted) await sleep(this.computeDelay(outcome), signal);
     }
   }
 
   private async send(json: string | Uint8Array, tries: number, signal: AbortSignal | undefined) {
+    const { token, fetch = globalThis.fetch } = this.options;
+    const timeoutMs = Math.min(this.options.timeoutMs ?? 30_000, MAX_TIMER_MS);
     // AbortSignal.timeout() would keep its timer for 30 s after the answer.
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), this.timeoutMs);
+    const timer = setTimeout(() => late.abort(), timeoutMs);
     let answer: HttpAnswer;
+    let body: string;
     try {
-      const response = await this.fetch(this.url, {
+      answer = await fetch(this.url, {
         method: 'POST',
-        headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         // The types of fetch() refuse views of shared memory.
         body: json as NonNullable<RequestInit['body']>,
         // A plant store never redirects a create.
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
       });
-      const { status, headers } = response;
-      const [requestId, retryAfter] = [headers.get('x-request-id'), headers.get('retry-after')];
-      answer = { status, requestId, retryAfter, body: await response.text() };
+      body = await answer.text();
     } catch (cause) {
       signal?.throwIfAborted();
-      const { aborted } = late.signal;
-      if (aborted) return new TimeoutError(cause, tries, `no answer in ${this.timeoutMs} ms`);
-      return new ConnectionError(cause, tries);
+      if (!late.signal.aborted) return new ConnectionError(cause, tries);
+      return new TimeoutError(cause, tries, `no answer in ${timeoutMs} ms`);
     } finally {
       clearTimeout(timer);
     }
-    return parsePlant(answer) ?? new AnswerError(answer, tries);
+    return parsePlant(answer.status, body) ?? new AnswerError(answer, body, tries);
   }
 
   /** Computes the milliseconds of an exponential back-off. Its jitter spreads clients that failed together. */
   private computeDelay(error: AnswerError | ConnectionError): number {
-    const backoff = Math.min(MAX_DELAY_MS, this.firstDelayMs * 2 ** (error.tries - 1));
+    const { firstDelayMs = 200 } = this.options;
+    const backoff = Math.min(MAX_DELAY_MS, firstDelayMs * 2 ** (error.tries - 1));
     const asked = error instanceof AnswerError ? error.retryAfterMs : 0;
     return asked + backoff * (0.5 + Math.random() / 2);
   }
@@ -168,20 +149,19 @@ function toPlantsUrl(baseUrl: string | URL): string {
 
 /** An id as JSON writes an integer; JSON.stringify() cannot do it with a bigint. */
 function formatId(id: unknown): string {
-  if (typeof id !== 'bigint' && typeof id !== 'number') {
-    throw new TypeError('id is neither a bigint nor a number');
+  if (typeof id === 'bigint') {
+    if (BigInt.asIntN(64, id) !== id) throw new RangeError('id is outside int64');
+    return id.toString();
   }
-  if (typeof id === 'number' && !Number.isSafeInteger(id)) {
-    throw new RangeError(
-      'id is not a safe integer: beyond 2^53 a number loses digits, give a bigint',
-    );
-  }
-  if (id < INT64_MIN || id > INT64_MAX) throw new RangeError('id is outside int64');
-  return id.toString();
+  if (typeof id !== 'number') throw new TypeError('id is neither a bigint nor a number');
+  if (Number.isSafeInteger(id)) return id.toString();
+  throw new RangeError(
+    'id is not a safe integer: beyond 2^53 a number loses digits, give a bigint',
+  );
 }
 
 /** The plant of a 200; undefined if the answer is something else. */
-function parsePlant({ status, body }: HttpAnswer): Plant | undefined {
+function parsePlant(status: number, body: string): Plant | undefined {
   const { name, tag } = status === 200 ? parseMembers(body) : {};
   if (typeof name !== 'string') return undefined;
   return typeof tag === 'string' ? { name, tag } : { name };
@@ -193,14 +173,11 @@ function isRetryable(error: AnswerError | ConnectionError): boolean {
 }
 
 /** Resolves after some milliseconds, or once the signal is aborted. */
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, signal?.aborted ? 0 : ms);
-    signal?.addEventListener('abort', wake);
-  });
+async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const timer = setTimeout(resolve, ms);
+  signal?.addEventListener('abort', resolve);
+  await promise;
+  clearTimeout(timer);
+  signal?.removeEventListener('abort', resolve);
 }

@@ -45,10 +45,10 @@ export interface Engine {
    * Claims a database that no two services may share: for the service of this process, or for a restore. Other
    * commands claim nothing.
    *
-   * @returns a function that ends the claim, as the end of the process does; undefined if no one else can open it
+   * @returns the claim, which the end of the process ends too; undefined if no one else can open the database
    * @throws Error, with a reason for the operator, if another service has it
    */
-  claim?(config: Config): (() => void) | undefined;
+  claim?(config: Config): Disposable | undefined;
   /**
    * Makes durable what an earlier process has left, before the service tells anyone that it is stored.
    *

@@ -56,7 +56,7 @@ export class StoreUnusableError extends Error {
 /** A store with the way on which its repositories write. */
 export class Store extends DataSource {
   readonly engine: Engine;
-  private readonly release: (() => void) | undefined;
+  private readonly claim: Disposable | undefined;
   private opened: WritePath | undefined;
 
   /** @throws NoStoreError; Error if another service has claimed the store */
@@ -76,7 +76,7 @@ export class Store extends DataSource {
     });
     this.engine = engine;
     // Before it is opened: a store that another service runs on is not even migrated.
-    if (access === 'serve') this.release = engine.claim?.(config);
+    if (access === 'serve') this.claim = engine.claim?.(config);
   }
 
   /** Only once the store is open. */
@@ -88,7 +88,11 @@ export class Store extends DataSource {
   override async destroy(): Promise<void> {
     await this.opened?.close();
     if (this.isInitialized) await super.destroy();
-    this.release?.();
+    this.claim?.[Symbol.dispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.destroy();
   }
 }
 

@@ -102,6 +102,10 @@ export class Snapshot {
   close(): Promise<void> {
     return this.store.destroy();
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** @throws DamageError if a text is not UTF-8 */

@@ -89,10 +89,9 @@ function requireFile(file: string): string {
  * Claims a file for one service; makes the file and its folder if they are missing. The claim is SQLite's lock on a
  * small file beside it, so the operating system ends it with the process, however that ends.
  *
- * @returns a function that ends the claim
  * @throws Error if another service has the file, or could have it by a second name
  */
-function claimFile(file: string): () => void {
+function claimFile(file: string): Disposable {
   mkdirSync(dirname(file), { recursive: true });
   // SQLite takes an empty file for a new store. A file that is there is not opened here: SQLite may have it open, and
   // closing it would drop all locks of the process on it.
@@ -103,18 +102,19 @@ function claimFile(file: string): () => void {
     throw new Error(`${path} is a hard link: remove its other names, or give it a copy of its own`);
   }
   let lock: Database.Database | undefined;
+  const close = () => void lock?.close();
   try {
     lock = new Database(`${path}-lock`, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
+    return { [Symbol.dispose]: close };
   } catch (cause) {
-    lock?.close();
+    close();
     const isTaken = (cause as { code?: unknown }).code === 'SQLITE_BUSY';
     const reason = isTaken
       ? `another service, or a restore, is running on ${path}: stop it first, or give this one a DATABASE_URL of its own`
       : `${path}-lock: ${describeError(cause)}`;
     throw new Error(reason, { cause });
   }
-  return lock.close.bind(lock);
 }
 
 /**

@@ -10,6 +10,10 @@ export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describeError).join('; ');
   }
+  // `using` failed at closing too.
+  if (error instanceof SuppressedError) {
+    return `${describeError(error.suppressed)}; ${describeError(error.error)}`;
+  }
   if (error instanceof StoreUnavailable) return error.reason;
   // TypeORM rewords the driver's error. Its class is not imported, as that would load all of TypeORM.
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);

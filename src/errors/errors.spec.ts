@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { describeError } from './describe.js';
 import { ERRORS, type ErrorKind } from './errors.js';
 
 const ROW = /^\| *(\d+) *\| *(\d+) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
@@ -34,4 +35,9 @@ describe('the table of errors', () => {
     expect(kind.message).not.toBe('');
     expect(Object.keys(kind.headers ?? {})).toEqual(HEADERS[kind.status] ?? []);
   });
+});
+
+it('describeError tells both what failed and why it could not be closed', () => {
+  const error = new SuppressedError(new Error('lost'), new Error('the disk is full'));
+  expect(describeError(error)).toBe('the disk is full; lost');
 });
