@@ -49,11 +49,11 @@ export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
   const settings = VARIABLES.map((variable): Setting => {
-    const { name, field, parser } = variable;
+    const { name, field, parser, defaultText } = variable;
     const from = findSource(variable, env);
     try {
       const text = parser.isSecret ? readSecret(name, env) : env[name];
-      if (!text) return { name, value: formatValue(variable, config), from };
+      if (!text) return { name, value: defaultText, from };
       const value = parser.parse(text);
       if (value === undefined) throw new ConfigError(explainInvalid(variable, text, from));
       Object.assign(config, { [field]: value });
@@ -107,20 +107,13 @@ function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): s
   return loaded?.names.has(name) ? loaded.path : 'environment';
 }
 
-/** The text of a field; '' for undefined, an empty list and an empty record. */
-function formatValue({ field, parser }: ConfigVariable, config: Config): string {
-  const value: unknown = config[field];
-  if (value !== undefined && parser.format) return parser.format(value);
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
 /** A value that may be shown has no token, and no credentials or query of a URL. */
 const SHOWABLE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
 /** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
 function explainInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
   const isShown = !parser.isSecret && SHOWABLE.test(text);
-  return `${name} ${parser.must}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
+  return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
 /** Finds problems of several variables together, in a line each. */
