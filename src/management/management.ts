@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { StoreHealth } from '../database/store-health.js';
-import { describeError, toOperatorMessage } from '../errors/describe.js';
+import { describeError } from '../errors/describe.js';
 import { ERRORS, type ErrorKind } from '../errors/errors.js';
 import { surviveAcceptErrors } from '../http/server.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
@@ -52,13 +52,9 @@ export class Management {
     surviveAcceptErrors(this.server);
   }
 
-  /** @throws Error that names MANAGEMENT_PORT or MANAGEMENT_HOST where it cannot listen */
+  /** @throws Node's error where it cannot listen */
   async listen({ managementPort, managementHost }: Config): Promise<void> {
-    try {
-      await once(this.server.listen({ port: managementPort, host: managementHost }), 'listening');
-    } catch (error) {
-      throw new Error(toOperatorMessage(error, 'MANAGEMENT_'), { cause: error });
-    }
+    await once(this.server.listen({ port: managementPort, host: managementHost }), 'listening');
   }
 
   private async answer({ method = '', url = '' }: IncomingMessage, response: ServerResponse) {
