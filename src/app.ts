@@ -6,7 +6,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { ErrorFilter } from './http/answer.js';
 import { readKeyPair } from './http/key-pair.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { serveDocument } from './openapi/serve.js';
+import { serveDocument } from './openapi/document.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
