@@ -8,7 +8,7 @@ import { ERRORS, type ErrorKind } from '../errors/errors.js';
 import { surviveAcceptErrors } from '../http/server.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
-import { Metrics } from '../telemetry/metrics.js';
+import { createMetrics } from '../telemetry/metrics.js';
 
 /** In milliseconds. Node looks for slow clients every 30 s by default. */
 const TIMEOUTS = {
@@ -36,13 +36,13 @@ export class Management {
   });
   /** The app to report on, once there is one. */
   app: INestApplicationContext | undefined;
-  private readonly metrics: Metrics;
+  private readonly metrics: ReturnType<typeof createMetrics>;
 
   constructor(
     config: Config,
     private readonly lifecycle: Lifecycle,
   ) {
-    this.metrics = new Metrics(config, {
+    this.metrics = createMetrics(config, {
       queued: () => this.app?.get(GroupCommit).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
     });
@@ -65,9 +65,8 @@ export class Management {
     else if (path === '/livez') sendHealth(response, {});
     else if (path === '/readyz') sendHealth(response, await this.check());
     else {
-      const { registry } = this.metrics;
-      const text = await registry.metrics();
-      response.setHeader('Content-Type', registry.contentType).end(text);
+      const text = await this.metrics.metrics();
+      response.setHeader('Content-Type', this.metrics.contentType).end(text);
     }
   }
 
