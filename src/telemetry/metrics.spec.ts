@@ -58,7 +58,7 @@ it('every metric is exposed from the start', async () => {
 
 it('counts what is published', async () => {
   const counting = createMetrics(new Config(), gauges);
-  tokenLookups.publish({ result: 'hit' });
+  tokenLookups.publish('hit');
   const counted = parseMetrics(await counting.metrics());
   expect(valueOf(counted, 'plant_store_token_cache_lookups_total{result="hit"}')).toBe(1);
 });

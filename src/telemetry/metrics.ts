@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { tokenLookups, type TokenLookupEvent } from '../auth/token-verifier.js';
+import { tokenLookups } from '../auth/token-verifier.js';
 import { VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/open-store.js';
 import { ERRORS } from '../errors/errors.js';
@@ -109,7 +109,7 @@ function countTokenLookups(registers: Registry[]): void {
     registers,
   });
   for (const result of ['hit', 'miss']) lookups.inc({ result }, 0);
-  tokenLookups.subscribe((lookup) => lookups.inc({ result: (lookup as TokenLookupEvent).result }));
+  tokenLookups.subscribe((result) => lookups.inc({ result: result as string }));
 }
 
 function addGauges(registers: Registry[], config: Config, gauges: Gauges): void {
