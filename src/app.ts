@@ -11,10 +11,7 @@ import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
 
-/**
- * Gives every module the {@link Config}, and subscribes telemetry to what they publish. It is global, so that Nest shuts
- * telemetry down last.
- */
+/** Gives every module the {@link Config}. It is global, so that Nest shuts its telemetry down last. */
 @Module({})
 class AppModule {
   static forRoot(config: Config, { pino }: ServiceLogger): DynamicModule {

@@ -69,7 +69,10 @@ const MAX_SENDING = 64;
 let sending = 0;
 let turn = Promise.resolve();
 
-/** Those of helmet that today's browsers read. Swagger UI sets styles in its page and draws with data: images; its scripts are files. */
+/**
+ * Those of helmet that today's browsers read. Swagger UI sets styles in its page and draws with data: images; its
+ * scripts are files.
+ */
 const PAGE_HEADERS = {
   'content-security-policy':
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +

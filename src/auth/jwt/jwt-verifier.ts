@@ -139,7 +139,7 @@ async function verifyAccessToken(
   assertClaim(typeof sub === 'string' && SUBJECT.test(sub), payload, 'sub');
   // Such a token is valid only with proof of a key (RFC 7800), which a bearer does not send.
   assertClaim(cnf === undefined, payload, 'cnf');
-  // The claim is `scope`, words separated by blanks (RFC 8693, section 4.2). Some providers call it `scp`, or send a list.
+  // The claim is `scope` (RFC 8693, section 4.2). Some providers call it `scp`, or send a list.
   const scopes = [scope, scp].flatMap((claim) =>
     typeof claim === 'string' ? claim.split(' ') : claim,
   );
