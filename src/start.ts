@@ -10,8 +10,7 @@ import { createApp } from './app.js';
 import { Token } from './auth/token.entity.js';
 import { TokensService } from './auth/tokens.service.js';
 import type { Config } from './config/config.js';
-import { describeProcess } from './config/describe.js';
-import { loadEnvironment, readConfig } from './config/environment.js';
+import { describeProcess, loadEnvironment, readConfig } from './config/environment.js';
 import { toExitCode, toOperatorMessage } from './errors/describe.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/key-pair.js';
 import { Management, type Lifecycle } from './management/management.js';
@@ -29,7 +28,8 @@ async function start(): Promise<void> {
   const listening = Promise.withResolvers<TlsServer>();
   // Unhandled, the signal would end the process.
   if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise, config);
-  Logger.overrideLogger(new ServiceLogger(config));
+  const logger = new ServiceLogger(config);
+  Logger.overrideLogger(logger);
   logCrashes();
   const lifecycle: Lifecycle = { phase: 'starting' };
   const stop = (signal: NodeJS.Signals): void => {
@@ -47,7 +47,7 @@ async function start(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
   say(describeProcess(config), config);
   const management = await manage(config, lifecycle);
-  const app = await createApp(config);
+  const app = await createApp(config, logger);
   if (management) management.app = app;
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
@@ -66,26 +66,24 @@ async function manage(config: Config, lifecycle: Lifecycle): Promise<Management 
   const management = new Management(config, lifecycle);
   try {
     await management.listen(config);
-    say(`Management: http://${formatAddress(management.server)}`, config);
   } catch (error) {
-    const other = await findListenError(config);
-    if (other === undefined) throw error;
-    const problems = [error, other].map((problem) => toOperatorMessage(problem));
-    throw new Error(problems.join(' '), { cause: error });
+    const problem = `${toOperatorMessage(error, 'MANAGEMENT_')} ${await findListenProblem(config)}`;
+    throw new Error(problem.trimEnd(), { cause: error });
   }
+  say(`Management: http://${formatAddress(management.server)}`, config);
   return management;
 }
 
-/** Why the service itself could not listen; undefined if it could. */
-async function findListenError({ port, host, reusePort }: Config): Promise<unknown> {
+/** Why the service itself could not listen; '' if it could. */
+async function findListenProblem({ port, host, reusePort }: Config): Promise<string> {
   // The kernel would give the probe connections that other processes on the port should have.
-  if (reusePort) return undefined;
+  if (reusePort) return '';
   const probe = createServer().listen(port, host);
   try {
     await once(probe, 'listening');
-    return undefined;
+    return '';
   } catch (error) {
-    return error;
+    return toOperatorMessage(error);
   } finally {
     probe.close();
   }

@@ -27,13 +27,8 @@ export interface Principal {
   readonly name: string;
 }
 
-/** A token of the service's own was looked for in the cache: hit, or miss, for which the store is asked. */
-export interface TokenLookupEvent {
-  readonly result: 'hit' | 'miss';
-}
-
-/** Publishes each {@link TokenLookupEvent}. */
-export const tokenLookups = channel<TokenLookupEvent>('plant-store.auth.lookup');
+/** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
+export const tokenLookups = channel('plant-store.auth.lookup');
 
 /** A token as the store has it, and its holder: made once a lookup, not once a request. */
 interface Known {
@@ -73,9 +68,7 @@ export class TokenVerifier {
     // The store has no such token, so it is not asked.
     if (!known && !hasSecretForm(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
-    if (tokenLookups.hasSubscribers) {
-      tokenLookups.publish({ result: age < CACHE_TTL_MS ? 'hit' : 'miss' });
-    }
+    tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
     if (age >= CACHE_TTL_MS) {
       known = await this.health.answer(this.lookUp(hash, known ? this.refreshes : this.lookups));
     } else if (age >= REFRESH_AFTER_MS && !this.refreshes.isAsked(hash)) {

@@ -1,19 +1,16 @@
 import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
 import { getEngine } from '../database/open-store.js';
 import {
+  createSecret,
   hashToken,
+  hasSecretForm,
   isActive,
   isBefore,
-  hasSecretForm,
-  createSecret,
   Token,
 } from './token.entity.js';
 
 /** Ids of tokens fit a 32-bit integer. */
 const ID = /^\d{1,9}$/;
-
-/** The name of the token that a new store gets in development. */
-const FIRST_NAME = 'first';
 
 /** Locks other changes of tokens out, until the end of the transaction. */
 const LOCK_TOKENS = {
@@ -46,14 +43,14 @@ export class TokensService {
   }
 
   /**
-   * Creates a token in a store that never had one, and returns its secret; undefined in any other store. Skips
-   * stores that have plants: an interrupted restore inserts tokens last and needs the table empty.
+   * Creates a token named `first` in a store that never had one, and returns its secret; undefined in any other store.
+   * Skips stores that have plants: an interrupted restore inserts tokens last and needs the table empty.
    */
   createFirst(): Promise<string | undefined> {
     return this.change(async (tokens) => {
       const plants = await tokens.query<unknown[]>('SELECT 1 FROM plants LIMIT 1');
       const isNew = plants.length === 0 && (await tokens.count()) === 0;
-      return isNew ? create(tokens, FIRST_NAME) : undefined;
+      return isNew ? create(tokens, 'first') : undefined;
     });
   }
 

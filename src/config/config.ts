@@ -1,23 +1,4 @@
-import {
-  anyText,
-  baseUrl,
-  headerList,
-  makeDurationParser,
-  makeWordParser,
-  nodeEnv,
-  onOff,
-  origins,
-  port,
-  portOrOff,
-  proxies,
-  rate,
-  scope,
-  secureUrl,
-  size,
-  storeUrl,
-  type EnvParser,
-  type Rate,
-} from './parsers.js';
+import * as parsers from './parsers.js';
 
 /** The version of the service, as in package.json. */
 export const VERSION = '1.0.0';
@@ -26,7 +7,9 @@ export const VERSION = '1.0.0';
 export interface ConfigVariable {
   readonly name: string;
   readonly field: keyof Config;
-  readonly parser: EnvParser<unknown>;
+  readonly parser: parsers.EnvParser<unknown>;
+  /** The text that stands for a variable that is not set; '' if the field stays as it is. */
+  readonly defaultText: string;
 }
 
 /** Every environment variable of {@link Config}, in its order. (Systemd, the driver and OpenTelemetry have others.) */
@@ -37,121 +20,131 @@ type FieldFor<Value> = {
   [Field in keyof Config]-?: Value extends Config[Field] ? Field : never;
 }[keyof Config];
 
-function Variable<Value>(name: string, parser: EnvParser<Value>) {
-  return (_config: Config, field: FieldFor<Value>) => void VARIABLES.push({ name, field, parser });
+function Variable<Value>(name: string, parser: parsers.EnvParser<Value>, defaultText = '') {
+  return (_config: Config, field: FieldFor<Value>) =>
+    void VARIABLES.push({ name, field, parser, defaultText });
 }
 
 /** The service's configuration: for each field its variable and its default. No field changes while the service runs. */
 export class Config {
   /** TCP port of the service. 0 takes a free one. */
-  @Variable('PORT', port)
-  readonly port: number = 3000;
+  @Variable('PORT', parsers.port, '3000')
+  readonly port!: number;
 
   /** Address that the service listens on. The default is reachable from this machine only. */
-  @Variable('HOST', anyText)
-  readonly host: string = '127.0.0.1';
+  @Variable('HOST', parsers.anyText, '127.0.0.1')
+  readonly host!: string;
 
   /** Whether other processes may listen on the port too: the kernel shares connections out (Linux, SO_REUSEPORT). */
-  @Variable('REUSE_PORT', onOff)
-  readonly reusePort: boolean = false;
+  @Variable('REUSE_PORT', parsers.onOff, 'off')
+  readonly reusePort!: boolean;
 
   /** TCP port of health and metrics. 0 takes a free one; `off` serves neither. */
-  @Variable('MANAGEMENT_PORT', portOrOff)
-  readonly managementPort: number | 'off' = 9464;
+  @Variable('MANAGEMENT_PORT', parsers.portOrOff, '9464')
+  readonly managementPort!: number | 'off';
 
   /** Address of health and metrics. */
-  @Variable('MANAGEMENT_HOST', anyText)
-  readonly managementHost: string = '127.0.0.1';
+  @Variable('MANAGEMENT_HOST', parsers.anyText, '127.0.0.1')
+  readonly managementHost!: string;
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
-  @Variable('DATABASE_URL', storeUrl)
-  readonly databaseUrl: string = 'sqlite:./data/plant-store.sqlite';
+  @Variable('DATABASE_URL', parsers.storeUrl, 'sqlite:./data/plant-store.sqlite')
+  readonly databaseUrl!: string;
 
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
-  @Variable('DATABASE_TIMEOUT', makeDurationParser('1s', '60s'))
-  readonly databaseTimeout: number = 5_000;
+  @Variable('DATABASE_TIMEOUT', parsers.makeDurationParser('1s', '60s'), '5s')
+  readonly databaseTimeout!: number;
 
   /** Whether the start migrates the schema. If not, `plant-store migrate` must have done it. */
-  @Variable('MIGRATE', onOff)
-  readonly migrate: boolean = true;
+  @Variable('MIGRATE', parsers.onOff, 'on')
+  readonly migrate!: boolean;
 
   /** Where clients reach the service: the server that the OpenAPI document names. Unset: where it listens. */
-  @Variable('PUBLIC_URL', baseUrl)
+  @Variable('PUBLIC_URL', parsers.baseUrl)
   readonly publicUrl?: string;
 
   /** Maximum size of a request body in bytes. */
-  @Variable('BODY_LIMIT', size)
-  readonly bodyLimit: number = 64 * 1024;
+  @Variable('BODY_LIMIT', parsers.size, '64kb')
+  readonly bodyLimit!: number;
 
   /** Maximum number of requests of a token in a time. Unset: unlimited. */
-  @Variable('RATE_LIMIT', rate)
-  readonly rateLimit?: Rate;
+  @Variable('RATE_LIMIT', parsers.rate)
+  readonly rateLimit?: parsers.Rate;
 
   /** Whether the OpenAPI document and Swagger UI are served. */
-  @Variable('DOCS', onOff)
-  readonly docs: boolean = true;
+  @Variable('DOCS', parsers.onOff, 'on')
+  readonly docs!: boolean;
 
   /** Origins whose pages may call the service from a browser (fetch.spec.whatwg.org, CORS). Empty: none. */
-  @Variable('CORS_ORIGINS', origins)
+  @Variable('CORS_ORIGINS', parsers.origins)
   readonly corsOrigins: readonly string[] = [];
 
   /** Proxies whose `X-Forwarded-For` is believed: their number, or their addresses. */
-  @Variable('TRUST_PROXY', proxies)
-  readonly trustProxy: number | readonly string[] | false = false;
+  @Variable('TRUST_PROXY', parsers.proxies, 'off')
+  readonly trustProxy!: number | readonly string[] | false;
 
   /** File of the certificate and its chain, in PEM. If set, the service speaks TLS only. */
-  @Variable('TLS_CERT_FILE', anyText)
+  @Variable('TLS_CERT_FILE', parsers.anyText)
   readonly tlsCertFile?: string;
 
   /** File of the certificate's private key, in PEM. */
-  @Variable('TLS_KEY_FILE', anyText)
+  @Variable('TLS_KEY_FILE', parsers.anyText)
   readonly tlsKeyFile?: string;
 
   /** Identity provider whose JSON Web Tokens are accepted, exactly as in their `iss`. Unset: none are. */
-  @Variable('AUTH_ISSUER', secureUrl)
+  @Variable('AUTH_ISSUER', parsers.secureUrl)
   readonly authIssuer?: string;
 
   /** What the `aud` of a JSON Web Token must name. */
-  @Variable('AUTH_AUDIENCE', anyText)
+  @Variable('AUTH_AUDIENCE', parsers.anyText)
   readonly authAudience?: string;
 
   /** URL of the provider's keys. Unset: as the provider's discovery document says. */
-  @Variable('AUTH_JWKS_URL', secureUrl)
+  @Variable('AUTH_JWKS_URL', parsers.secureUrl)
   readonly authJwksUrl?: string;
 
   /** Scope that a JSON Web Token must have. */
-  @Variable('AUTH_SCOPE', scope)
-  readonly authScope: string = 'plants:create';
+  @Variable('AUTH_SCOPE', parsers.scope, 'plants:create')
+  readonly authScope!: string;
 
   /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */
-  @Variable('SHUTDOWN_DELAY', makeDurationParser('0s', '300s'))
-  readonly shutdownDelay: number = 0;
+  @Variable('SHUTDOWN_DELAY', parsers.makeDurationParser('0s', '300s'), '0s')
+  readonly shutdownDelay!: number;
 
   /** Maximum time in milliseconds of the rest of a stop. */
-  @Variable('SHUTDOWN_TIMEOUT', makeDurationParser('1s', '600s'))
-  readonly shutdownTimeout: number = 25_000;
+  @Variable('SHUTDOWN_TIMEOUT', parsers.makeDurationParser('1s', '600s'), '25s')
+  readonly shutdownTimeout!: number;
 
   /** Lowest severity that is logged. */
-  @Variable('LOG_LEVEL', makeWordParser('fatal', 'error', 'warn', 'info', 'debug', 'trace'))
-  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' = 'info';
+  @Variable(
+    'LOG_LEVEL',
+    parsers.makeWordParser('fatal', 'error', 'warn', 'info', 'debug', 'trace'),
+    'info',
+  )
+  readonly logLevel!: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
   /** Which requests are logged. */
-  @Variable('LOG_REQUESTS', makeWordParser('all', 'errors', 'none'))
-  readonly logRequests: 'all' | 'errors' | 'none' = 'errors';
+  @Variable('LOG_REQUESTS', parsers.makeWordParser('all', 'errors', 'none'), 'errors')
+  readonly logRequests!: 'all' | 'errors' | 'none';
 
   /** Base URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no traces. */
-  @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', baseUrl)
+  @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', parsers.baseUrl)
   readonly otlpEndpoint?: string;
 
   /** Headers that the collector requires, such as its access token. */
-  @Variable('OTEL_EXPORTER_OTLP_HEADERS', headerList)
+  @Variable('OTEL_EXPORTER_OTLP_HEADERS', parsers.headerList)
   readonly otlpHeaders: Readonly<Record<string, string>> = {};
 
   /** The service's name in traces. */
-  @Variable('OTEL_SERVICE_NAME', anyText)
-  readonly otelServiceName: string = 'plant-store';
+  @Variable('OTEL_SERVICE_NAME', parsers.anyText, 'plant-store')
+  readonly otelServiceName!: string;
 
   /** Whether this is production: JSON logs, and no token at the first start. */
-  @Variable('NODE_ENV', nodeEnv)
-  readonly production: boolean = false;
+  @Variable('NODE_ENV', parsers.nodeEnv, 'development')
+  readonly production!: boolean;
+
+  constructor() {
+    for (const { field, parser, defaultText } of VARIABLES)
+      if (defaultText) Object.assign(this, { [field]: parser.parse(defaultText) });
+  }
 }

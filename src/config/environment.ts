@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { Config, VARIABLES, type ConfigVariable } from './config.js';
-import { maskSecret } from './describe.js';
+import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -49,11 +49,11 @@ export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
   const settings = VARIABLES.map((variable): Setting => {
-    const { name, field, parser } = variable;
+    const { name, field, parser, defaultText } = variable;
     const from = findSource(variable, env);
     try {
       const text = parser.isSecret ? readSecret(name, env) : env[name];
-      if (!text) return { name, value: formatValue(variable, config), from };
+      if (!text) return { name, value: defaultText, from };
       const value = parser.parse(text);
       if (value === undefined) throw new ConfigError(explainInvalid(variable, text, from));
       Object.assign(config, { [field]: value });
@@ -107,20 +107,13 @@ function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): s
   return loaded?.names.has(name) ? loaded.path : 'environment';
 }
 
-/** The text of a field; '' for undefined, an empty list and an empty record. */
-function formatValue({ field, parser }: ConfigVariable, config: Config): string {
-  const value: unknown = config[field];
-  if (value !== undefined && parser.format) return parser.format(value);
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
 /** A value that may be shown has no token, and no credentials or query of a URL. */
 const SHOWABLE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
 /** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
 function explainInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
   const isShown = !parser.isSecret && SHOWABLE.test(text);
-  return `${name} ${parser.must}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
+  return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
 /** Finds problems of several variables together, in a line each. */
@@ -142,4 +135,57 @@ function findConflicts(config: Config): string[] {
       authIssuer === undefined && (authAudience ?? authJwksUrl) !== undefined,
   };
   return Object.keys(conflicts).filter((problem) => conflicts[problem]);
+}
+
+const MASK = '***';
+
+/** A URL has no user without a host. This host stands for the socket of this machine. */
+const NO_HOST = 'no-host.invalid';
+
+/** What this process is and which store it works on, in one line for the operator, without a password. */
+export function describeProcess({ databaseUrl }: Config): string {
+  const node = process.versions.node;
+  return `plant-store ${VERSION}, Node.js ${node}, store: ${describeStore(databaseUrl)}`;
+}
+
+/**
+ * Where a store is, for the operator: the absolute path of its file, or host and database; never a user or a
+ * password.
+ *
+ * @param address as in DATABASE_URL
+ */
+export function describeStore(address: string): string {
+  if (address.startsWith('sqlite:')) return `SQLite ${resolve(address.slice('sqlite:'.length))}`;
+  const url = parsePostgresUrl(address);
+  if (!url) return 'PostgreSQL';
+  const { host, port, database } = Object.fromEntries(url.searchParams);
+  const named = url.hostname === NO_HOST ? '' : decodeURIComponent(url.hostname);
+  const at = host ?? (named || (process.env.PGHOST ?? 'localhost'));
+  const behind = port ?? url.port;
+  const name = database ?? decodeURIComponent(url.pathname.slice(1));
+  return `PostgreSQL ${at}${behind ? `:${behind}` : ''}, database ${name}`;
+}
+
+/**
+ * A secret as it may be shown: the address of a store without its password, nothing of anything else. Lists of headers
+ * are never taken for an address, as no header's name has a colon.
+ */
+export function maskSecret(text: string): string {
+  if (text.startsWith('sqlite:')) return text;
+  const url = parsePostgresUrl(text);
+  if (!url) return MASK;
+  if (url.password) url.password = MASK;
+  for (const name of url.searchParams.keys()) {
+    if (/password/i.test(name)) url.searchParams.set(name, MASK);
+  }
+  return url.href.replace(NO_HOST, '');
+}
+
+/**
+ * Reads an address as the driver does. Undefined if it is no such URL, or a part of a password could be taken for
+ * the database: `postgres://user:1/2@host/plants`.
+ */
+function parsePostgresUrl(address: string): URL | undefined {
+  const url = URL.parse(address.replace(/@(?=[/?])/, `@${NO_HOST}`));
+  return url && /^postgres/.test(url.protocol) && /^\/[^@]+$/.test(url.pathname) ? url : undefined;
 }

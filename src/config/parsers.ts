@@ -1,16 +1,18 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 
-/** Reads the text of a variable, and says what it must be. */
-export interface EnvParser<Value> {
-  /** The value, or undefined if the text is invalid. */
-  readonly parse: (text: string) => Value | undefined;
-  /** Follows the variable's name: `must be from 0 to 65535`. */
-  readonly must: string;
-  /** The text of a value, where String() has another. */
-  format?(value: Value): string;
-  /** Whether the text is never shown as it is; it may also be in the file that `NAME_FILE` names. */
-  readonly isSecret?: true;
+/** Reads the text of a variable, and says what the text must be. */
+export class EnvParser<Value> {
+  /**
+   * @param rule follows `must be`: `from 0 to 65535`
+   * @param parse the value, or undefined if the text is invalid
+   * @param isSecret whether the text is never shown as it is; it may also be in the file that `NAME_FILE` names
+   */
+  constructor(
+    readonly rule: string,
+    readonly parse: (text: string) => Value | undefined,
+    readonly isSecret = false,
+  ) {}
 }
 
 /** A number of requests in a time. */
@@ -34,132 +36,110 @@ const DURATION_UNITS: Readonly<Record<string, number>> = {
  */
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 
-export const anyText: EnvParser<string> = { parse: (value) => value, must: 'must be a text' };
+export const anyText = new EnvParser('a text', (text) => text);
 
-export const onOff: EnvParser<boolean> = {
-  parse: (value) => (value === 'on' || value === 'off' ? value === 'on' : undefined),
-  must: 'must be on or off',
-  format: (value) => (value ? 'on' : 'off'),
-};
+export const onOff = makeChoiceParser('on or off', { on: true, off: false });
 
-export const port: EnvParser<number> = {
-  parse: (value) => parseWholeNumber(value, 0, 65_535),
-  must: 'must be from 0 to 65535',
-};
+export const port = new EnvParser('from 0 to 65535', (text) => parseWholeNumber(text, 0, 65_535));
 
-export const portOrOff: EnvParser<number | 'off'> = {
-  parse: (value) => (value === 'off' ? value : port.parse(value)),
-  must: 'must be from 0 to 65535, or off',
-};
+export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
+  text === 'off' ? text : port.parse(text),
+);
 
 /** `sqlite:` and a path, or the address of a PostgreSQL database, which may have a password. */
-export const storeUrl: EnvParser<string> = {
-  parse: (value) => (SQLITE_URL.test(value) || isPostgresUrl(value) ? value : undefined),
-  must: 'must be sqlite: and the path of a file, or postgres://user:password@host/database',
-  isSecret: true,
-};
+export const storeUrl = new EnvParser(
+  'sqlite: and the path of a file, or postgres://user:password@host/database',
+  (text) => (SQLITE_URL.test(text) || isPostgresUrl(text) ? text : undefined),
+  true,
+);
 
 /** A size in bytes, up to 1 MiB: a number, and `kb` (KiB), `mb` (MiB) or nothing. */
-export const size: EnvParser<number> = {
-  parse: (value) => {
-    const [, number, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(value) ?? [];
-    const bytes = Number(number) * ({ kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()] ?? 1);
-    return bytes >= 1 && bytes <= 2 ** 20 ? bytes : undefined;
-  },
-  must: 'must be a size up to 1mb, such as 64kb',
-  format: (bytes) => (bytes % 2 ** 10 === 0 ? `${bytes / 2 ** 10}kb` : String(bytes)),
-};
+export const size = new EnvParser('a size up to 1mb, such as 64kb', (text) => {
+  const [, number, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(text) ?? [];
+  const bytes = Number(number) * ({ kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()] ?? 1);
+  return bytes >= 1 && bytes <= 2 ** 20 ? bytes : undefined;
+});
 
 /** `200/s`, `6000/m`, `100000/h`. */
-export const rate: EnvParser<Rate> = {
-  parse: (value) => {
-    const [, number = '', unit = ''] = /^(\d+)\/([smh])$/.exec(value) ?? [];
+export const rate = new EnvParser<Rate>(
+  'a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
+  (text) => {
+    const [, number = '', unit = ''] = /^(\d+)\/([smh])$/.exec(text) ?? [];
     const requests = parseWholeNumber(number, 1, 1_000_000);
-    const milliseconds = DURATION_UNITS[unit];
-    if (requests === undefined || milliseconds === undefined) return undefined;
-    return { requests, seconds: milliseconds / 1_000 };
+    const unitMs = DURATION_UNITS[unit];
+    return requests && unitMs ? { requests, seconds: unitMs / 1_000 } : undefined;
   },
-  must: 'must be a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
-};
+);
 
 /** A scope-token (RFC 6749, section 3.3), which may stand in quotes in a header. */
-export const scope: EnvParser<string> = {
-  parse: (value) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(value) ? value : undefined),
-  must: 'must be one scope: ASCII without blanks, quotes and backslashes',
-};
+export const scope = new EnvParser(
+  'one scope: ASCII without blanks, quotes and backslashes',
+  (text) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : undefined),
+);
 
 /** Headers as OpenTelemetry's variables have them: percent-encoded values, comma-separated. */
-export const headerList: EnvParser<Readonly<Record<string, string>>> = {
-  parse: (value) => {
+export const headerList = new EnvParser<Readonly<Record<string, string>>>(
+  'comma-separated headers, such as authorization=Bearer%20abc,x-team=plants',
+  (text) => {
     try {
-      return Object.fromEntries(value.split(',').map(parseHeader));
+      return Object.fromEntries(text.split(',').map(parseHeader));
     } catch {
       return undefined;
     }
   },
-  must: 'must be comma-separated headers, such as authorization=Bearer%20abc,x-team=plants',
-  isSecret: true,
-};
+  true,
+);
 
 /** A URL that paths are appended to: a slash at its end is removed. */
-export const baseUrl: EnvParser<string> = {
-  parse: (value) => (parseHttpUrl(value) ? value.replace(/\/$/, '') : undefined),
-  must: 'must be an http or https URL, without credentials, query and fragment',
-};
+export const baseUrl = new EnvParser(
+  'an http or https URL, without credentials, query and fragment',
+  (text) => (parseHttpUrl(text) ? text.replace(/\/$/, '') : undefined),
+);
 
 /** A URL that tokens or keys come from: https, or http on this machine. */
-export const secureUrl: EnvParser<string> = {
-  parse: (value) => {
-    const url = parseHttpUrl(value);
-    return url && isSecure(url) ? value : undefined;
+export const secureUrl = new EnvParser(
+  'an https URL (http on this machine alone), without credentials, query and fragment',
+  (text) => {
+    const url = parseHttpUrl(text);
+    return url && isSecure(url) ? text : undefined;
   },
-  must: 'must be an https URL (http on this machine alone), without credentials, query and fragment',
-};
+);
 
 /** Origins (RFC 6454, section 7), comma-separated. */
-export const origins: EnvParser<readonly string[]> = {
-  parse: (value) => parseList(value, (origin) => parseHttpUrl(origin)?.origin === origin),
-  must: 'must be comma-separated origins, such as https://plants.example,https://a.example:8443',
-};
+export const origins = new EnvParser(
+  'comma-separated origins, such as https://plants.example,https://a.example:8443',
+  (text) => parseList(text, (origin) => parseHttpUrl(origin)?.origin === origin),
+);
 
 /** The proxies in front of the service: how many, or their addresses and networks, as Express takes them. */
-export const proxies: EnvParser<number | readonly string[] | false> = {
-  parse: (value) => {
-    if (value === 'off') return false;
-    return parseWholeNumber(value, 1, 16) ?? parseList(value, isNetwork);
-  },
-  must: 'must be off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
-  format: (value) => (value === false ? 'off' : String(value)),
-};
+export const proxies = new EnvParser(
+  'off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
+  (text) => text !== 'off' && (parseWholeNumber(text, 1, 16) ?? parseList(text, isNetwork)),
+);
+
+export const nodeEnv = makeChoiceParser('one of production, development, test', {
+  production: true,
+  development: false,
+  test: false,
+});
 
 /** Makes the parser of a duration within bounds. Its value is in milliseconds. */
 export function makeDurationParser(min: string, max: string): EnvParser<number> {
-  const toMs = (text: string) => parseDuration(text) ?? Number.NaN;
-  return {
-    parse: (value) => {
-      const milliseconds = toMs(value);
-      return milliseconds >= toMs(min) && milliseconds <= toMs(max) ? milliseconds : undefined;
-    },
-    must: `must be a duration from ${min} to ${max}, such as 5s`,
-    format: (milliseconds) => `${milliseconds / 1_000}s`,
-  };
+  const [from = 0, to = 0] = [min, max].map(parseDuration);
+  return new EnvParser(`a duration from ${min} to ${max}, such as 5s`, (text) => {
+    const milliseconds = parseDuration(text) ?? -1;
+    return milliseconds >= from && milliseconds <= to ? milliseconds : undefined;
+  });
 }
 
 export function makeWordParser<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
-  return {
-    parse: (value) => words.find((word) => word === value),
-    must: `must be one of ${words.join(', ')}`,
-  };
+  return new EnvParser(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text));
 }
 
-const environments = makeWordParser('production', 'development', 'test');
-
-/** NODE_ENV. Only `production` is true. */
-export const nodeEnv: EnvParser<boolean> = {
-  parse: (value) => (environments.parse(value) ? value === 'production' : undefined),
-  must: environments.must,
-  format: (value) => (value ? 'production' : 'development'),
-};
+/** Makes the parser of words that stand for values. */
+function makeChoiceParser<Value>(rule: string, choices: Readonly<Record<string, Value>>) {
+  return new EnvParser(rule, (text) => (Object.hasOwn(choices, text) ? choices[text] : undefined));
+}
 
 /**
  * Reads a duration: `0s`, or a whole number from 1 to 99999 and its unit, `s`, `m`, `h`, `d` or `w`.

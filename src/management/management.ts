@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { StoreHealth } from '../database/store-health.js';
-import { describeError, toOperatorMessage } from '../errors/describe.js';
+import { describeError } from '../errors/describe.js';
 import { ERRORS, type ErrorKind } from '../errors/errors.js';
 import { surviveAcceptErrors } from '../http/server.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
-import { Metrics } from '../telemetry/metrics.js';
+import { createMetrics } from '../telemetry/metrics.js';
 
 /** In milliseconds. Node looks for slow clients every 30 s by default. */
 const TIMEOUTS = {
@@ -36,13 +36,13 @@ export class Management {
   });
   /** The app to report on, once there is one. */
   app: INestApplicationContext | undefined;
-  private readonly metrics: Metrics;
+  private readonly metrics: ReturnType<typeof createMetrics>;
 
   constructor(
     config: Config,
     private readonly lifecycle: Lifecycle,
   ) {
-    this.metrics = new Metrics(config, {
+    this.metrics = createMetrics(config, {
       queued: () => this.app?.get(GroupCommit).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
     });
@@ -52,13 +52,9 @@ export class Management {
     surviveAcceptErrors(this.server);
   }
 
-  /** @throws Error that names MANAGEMENT_PORT or MANAGEMENT_HOST where it cannot listen */
+  /** @throws Node's error where it cannot listen */
   async listen({ managementPort, managementHost }: Config): Promise<void> {
-    try {
-      await once(this.server.listen({ port: managementPort, host: managementHost }), 'listening');
-    } catch (error) {
-      throw new Error(toOperatorMessage(error, 'MANAGEMENT_'), { cause: error });
-    }
+    await once(this.server.listen({ port: managementPort, host: managementHost }), 'listening');
   }
 
   private async answer({ method = '', url = '' }: IncomingMessage, response: ServerResponse) {
@@ -69,9 +65,8 @@ export class Management {
     else if (path === '/livez') sendHealth(response, {});
     else if (path === '/readyz') sendHealth(response, await this.check());
     else {
-      const { registry } = this.metrics;
-      const text = await registry.metrics();
-      response.setHeader('Content-Type', registry.contentType).end(text);
+      const text = await this.metrics.metrics();
+      response.setHeader('Content-Type', this.metrics.contentType).end(text);
     }
   }
 

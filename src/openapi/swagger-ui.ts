@@ -18,46 +18,31 @@ const { version } = require(MANIFEST) as { readonly version: string };
 
 /**
  * Starts Swagger UI on the document, which is beside the script's own folder, whatever path a proxy puts before both.
- * The token outlives a reload of the tab, but never the tab: Swagger UI's own `persistAuthorization` would keep it on
- * disk. A token that was pasted with its scheme loses the scheme. Swagger UI has a dark mode, but no switch for it in
+ * Swagger UI keeps the token in localStorage, on disk. In sessionStorage it outlives a reload of the tab, but never the
+ * tab. A token that was pasted with its scheme loses the scheme. Swagger UI has a dark mode, but no switch for it in
  * this layout.
  */
 const INIT = `const url = new URL('../openapi.json', document.currentScript.src).href;
-const KEY = 'plant-store-token';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 followScheme();
 dark.addEventListener('change', followScheme);
-const keepToken = () => ({
-  statePlugins: {
-    auth: {
-      wrapActions: {
-        authorize: (authorize) => ({ bearerAuth }) => {
-          const value = bearerAuth.value.trim().replace(/^bearer\\s+/i, '');
-          sessionStorage.setItem(KEY, value);
-          return authorize({ bearerAuth: { ...bearerAuth, value } });
-        },
-        logout: (logout) => (names) => {
-          sessionStorage.removeItem(KEY);
-          return logout(names);
-        },
-      },
-    },
-  },
-});
-function onComplete() {
-  const token = sessionStorage.getItem(KEY);
-  if (token) ui.preauthorizeApiKey('bearerAuth', token);
-  const { servers } = ui.specSelectors.specJson().toJS();
-  if (servers.some(({ url }) => url === '/')) ui.oas3Actions.setSelectedServer('/');
-}
+Object.defineProperty(window, 'localStorage', { value: sessionStorage });
 const ui = SwaggerUIBundle({
   url,
   dom_id: '#swagger-ui',
   deepLinking: true,
   docExpansion: 'full',
-  plugins: [keepToken],
-  onComplete,
+  persistAuthorization: true,
+  requestInterceptor: (request) => {
+    const { Authorization: token } = request.headers;
+    if (token) request.headers.Authorization = token.trim().replace(/^(bearer +)+/i, 'Bearer ');
+    return request;
+  },
+  onComplete: () => {
+    const { servers } = ui.specSelectors.specJson().toJS();
+    if (servers.some(({ url }) => url === '/')) ui.oas3Actions.setSelectedServer('/');
+  },
 });
 `;
 

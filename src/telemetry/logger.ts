@@ -19,9 +19,28 @@ export class ServiceLogger implements LoggerService {
   /** For lines that do not follow Nest's conventions. */
   readonly pino: Logger;
 
-  /** @param output where the lines go: stdout if left out */
-  constructor(config: Config, output?: DestinationStream) {
-    this.pino = createLogger(config, output);
+  /**
+   * Logs one JSON object a line in production, readable lines in development (docs/logging.md).
+   *
+   * @param output where the lines go
+   */
+  constructor(
+    { logLevel, production }: Config,
+    output: DestinationStream = new Output(process.stdout),
+  ) {
+    this.pino = pino(
+      {
+        level: logLevel,
+        base: { pid: process.pid },
+        timestamp: stdTimeFunctions.isoTime,
+        formatters: { level: (level) => ({ level }) },
+        hooks: { streamWrite: production ? redact : (line) => formatLine(redact(line)) },
+      },
+      output,
+    );
+    if (!(output instanceof Output)) return;
+    output.onCaughtUp = (dropped) =>
+      this.warn('lines were dropped: their reader was too slow', { dropped }, 'Log');
   }
 
   fatal(message: unknown, ...rest: unknown[]): void {
@@ -78,30 +97,6 @@ function toMembers(message: unknown, rest: readonly unknown[]): Record<string, u
   if (message instanceof Error) members.msg = message.message;
   else if (typeof message === 'string') members.msg = message;
   return members;
-}
-
-let stdout: Output | undefined;
-
-/** One JSON object a line in production, readable lines in development (docs/logging.md). */
-function createLogger(
-  { logLevel, production }: Config,
-  output: DestinationStream = (stdout ??= new Output(process.stdout)),
-): Logger {
-  const logger = pino(
-    {
-      level: logLevel,
-      base: { pid: process.pid },
-      timestamp: stdTimeFunctions.isoTime,
-      formatters: { level: (level) => ({ level }) },
-      hooks: { streamWrite: production ? redact : (line) => formatLine(redact(line)) },
-    },
-    output,
-  );
-  if (output instanceof Output) {
-    output.onCaughtUp = (dropped) =>
-      logger.warn({ context: 'Log', dropped }, 'lines were dropped: their reader was too slow');
-  }
-  return logger;
 }
 
 /** Characters that may wait for a slow reader; lines beyond them are dropped. */

@@ -5,7 +5,7 @@ import { parseMetrics, valueOf } from '../../test/support/monitor.js';
 import { read } from '../../test/support/published.js';
 import { tokenLookups } from '../auth/token-verifier.js';
 import { Config } from '../config/config.js';
-import { Metrics } from './metrics.js';
+import { createMetrics } from './metrics.js';
 
 const ROW = /^\| `([a-z_]+)` +\| (counter|gauge|histogram) +\| (.*?) +\| (\S.*?) +\|$/gm;
 const NAME = /\b(?:plant_store|process|nodejs)_\w+/g;
@@ -25,17 +25,17 @@ const rules = (
 const dashboard = read('deploy/grafana/plant-store.json');
 
 const gauges = { queued: () => 0, isStoreUp: () => Promise.resolve(true) };
-const metrics = new Metrics(new Config(), gauges);
+const metrics = createMetrics(new Config(), gauges);
 
 /** The service's own metrics, without Node's. The library's types lack `labelNames`. */
-const OURS = metrics.registry
+const OURS = metrics
   .getMetricsAsArray()
   .map((metric) => metric as typeof metric & { readonly labelNames: string[] })
   .filter(({ name }) => name.startsWith('plant_store_'));
 
 /** The metrics of a process that has just started. */
 function scrape() {
-  return metrics.registry.metrics().then(parseMetrics);
+  return metrics.metrics().then(parseMetrics);
 }
 
 it('docs/monitoring.md has every metric, its type, labels and help', () => {
@@ -57,9 +57,9 @@ it('every metric is exposed from the start', async () => {
 });
 
 it('counts what is published', async () => {
-  const counting = new Metrics(new Config(), gauges);
-  tokenLookups.publish({ result: 'hit' });
-  const counted = parseMetrics(await counting.registry.metrics());
+  const counting = createMetrics(new Config(), gauges);
+  tokenLookups.publish('hit');
+  const counted = parseMetrics(await counting.metrics());
   expect(valueOf(counted, 'plant_store_token_cache_lookups_total{result="hit"}')).toBe(1);
 });
 

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { tokenLookups, type TokenLookupEvent } from '../auth/token-verifier.js';
+import { tokenLookups } from '../auth/token-verifier.js';
 import { VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/open-store.js';
 import { ERRORS } from '../errors/errors.js';
@@ -23,128 +23,124 @@ interface Gauges {
 }
 
 /**
- * The metrics of the process, for Prometheus, named by its conventions
- * (prometheus.io/docs/practices/naming). A test compares them with the table in docs/monitoring.md.
+ * Creates the metrics of the process, for Prometheus, named by its conventions (prometheus.io/docs/practices/naming).
+ * A test compares them with the table in docs/monitoring.md.
  */
-export class Metrics {
-  readonly registry = new Registry();
-  private readonly registers = [this.registry];
-  private readonly requests = new Counter({
+export function createMetrics(config: Config, gauges: Gauges): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  const registers = [registry];
+  countRequests(registers);
+  countCommits(registers);
+  countTokenLookups(registers);
+  addGauges(registers, config, gauges);
+  return registry;
+}
+
+function countRequests(registers: Registry[]): void {
+  const requests = new Counter({
     name: 'plant_store_requests_total',
     labelNames: ['status', 'error'],
     help: 'Requests that have ended, by the status and the error number of their answer.',
-    registers: this.registers,
+    registers,
   });
-  private readonly durations = new Histogram({
+  const durations = new Histogram({
     name: 'plant_store_request_duration_seconds',
     labelNames: ['status'],
     help: 'Time from the headers of a request to the end of its answer.',
     buckets: DURATIONS,
-    registers: this.registers,
+    registers,
   });
-  private readonly stored = new Counter({
+  exchangeEnd.subscribe((exchange) => {
+    const { status, error, startedAt } = exchange as Exchange;
+    const labels = toLabels(status, error);
+    requests.inc(labels);
+    durations.observe({ status: labels.status }, measureSeconds(startedAt));
+  });
+  // Prometheus's rate() ignores the first value of a series.
+  const errors = Object.values(ERRORS).map(({ status, error }) => toLabels(status, error));
+  for (const labels of [toLabels(200), ...errors, toLabels()]) {
+    requests.inc(labels, 0);
+    durations.zero({ status: labels.status });
+  }
+}
+
+function countCommits(registers: Registry[]): void {
+  const stored = new Counter({
     name: 'plant_store_plants_stored_total',
     help: 'Plants written to the store; a repeat is not written again.',
-    registers: this.registers,
+    registers,
   });
-  private readonly groups = new Histogram({
+  const groups = new Histogram({
     name: 'plant_store_commit_group_plants',
     help: 'Plants that shared a commit.',
     buckets: GROUPS,
-    registers: this.registers,
+    registers,
   });
-  private readonly commits = new Histogram({
+  const durations = new Histogram({
     name: 'plant_store_commit_duration_seconds',
     help: 'Time that a commit took, with the lookup of ids that were taken.',
     buckets: DURATIONS,
-    registers: this.registers,
+    registers,
   });
-  private readonly commitFailures = new Counter({
+  const failures = new Counter({
     name: 'plant_store_commit_failures_total',
     help: 'Commits that failed; of one that fails for a single plant, the halves are tried again.',
-    registers: this.registers,
+    registers,
   });
-  private readonly tokens = new Counter({
+  commits.asyncEnd.subscribe((commit) => {
+    const { plants, startedAt, inserted, error } = commit as Commit;
+    stored.inc(inserted);
+    if (error !== undefined) {
+      failures.inc();
+      return;
+    }
+    groups.observe(plants.length);
+    durations.observe(measureSeconds(startedAt));
+  });
+}
+
+function countTokenLookups(registers: Registry[]): void {
+  const lookups = new Counter({
     name: 'plant_store_token_cache_lookups_total',
     labelNames: ['result'],
     help: "The service's own tokens looked for in the cache: hit, or miss, for which the store is asked.",
-    registers: this.registers,
+    registers,
   });
+  for (const result of ['hit', 'miss']) lookups.inc({ result }, 0);
+  tokenLookups.subscribe((result) => lookups.inc({ result: result as string }));
+}
 
-  constructor(config: Config, gauges: Gauges) {
-    collectDefaultMetrics({ register: this.registry });
-    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
-    this.addGauges(config, gauges);
-    this.beginAtZero();
-    exchangeEnd.subscribe(this.onExchangeEnd);
-    tokenLookups.subscribe(this.onTokenLookup);
-    commits.asyncEnd.subscribe(this.onCommitEnd);
-  }
-
-  private addGauges(config: Config, gauges: Gauges): void {
-    const { registers } = this;
-    new Gauge({
-      name: 'plant_store_queue_plants',
-      help: 'Plants that wait for a commit.',
-      registers,
-      collect() {
-        this.set(gauges.queued());
-      },
-    });
-    new Gauge({
-      name: 'plant_store_queue_bound_plants',
-      help: 'Plants that may wait at most; past that, requests are answered with 503.',
-      registers,
-    }).set(MAX_QUEUED);
-    new Gauge({
-      name: 'plant_store_store_up',
-      help: 'Whether the store takes writes: 1, or 0.',
-      registers,
-      async collect() {
-        this.set(Number(await gauges.isStoreUp()));
-      },
-    });
-    const { system: engine } = selectEngine(config.databaseUrl);
-    new Gauge({
-      name: 'plant_store_build_info',
-      labelNames: ['version', 'node', 'engine'],
-      help: 'Always 1; the labels tell the version, that of Node.js, and the engine of the store.',
-      registers,
-    }).set({ version: VERSION, node: process.version, engine }, 1);
-  }
-
-  private readonly onExchangeEnd = (exchange: unknown): void => {
-    const { status, error, startedAt } = exchange as Exchange;
-    const labels = toLabels(status, error);
-    this.requests.inc(labels);
-    this.durations.observe({ status: labels.status }, measureSeconds(startedAt));
-  };
-
-  private readonly onCommitEnd = (commit: unknown): void => {
-    const { plants, startedAt, inserted, error } = commit as Commit;
-    this.stored.inc(inserted);
-    if (error !== undefined) {
-      this.commitFailures.inc();
-      return;
-    }
-    this.groups.observe(plants.length);
-    this.commits.observe(measureSeconds(startedAt));
-  };
-
-  private readonly onTokenLookup = (lookup: unknown): void => {
-    const { result } = lookup as TokenLookupEvent;
-    this.tokens.inc({ result });
-  };
-
-  /** Prometheus's rate() ignores the first value of a series. */
-  private beginAtZero(): void {
-    const errors = Object.values(ERRORS).map(({ status, error }) => toLabels(status, error));
-    for (const labels of [toLabels(200), ...errors, toLabels()]) {
-      this.requests.inc(labels, 0);
-      this.durations.zero({ status: labels.status });
-    }
-    for (const result of ['hit', 'miss']) this.tokens.inc({ result }, 0);
-  }
+function addGauges(registers: Registry[], config: Config, gauges: Gauges): void {
+  new Gauge({
+    name: 'plant_store_queue_plants',
+    help: 'Plants that wait for a commit.',
+    registers,
+    collect() {
+      this.set(gauges.queued());
+    },
+  });
+  new Gauge({
+    name: 'plant_store_queue_bound_plants',
+    help: 'Plants that may wait at most; past that, requests are answered with 503.',
+    registers,
+  }).set(MAX_QUEUED);
+  new Gauge({
+    name: 'plant_store_store_up',
+    help: 'Whether the store takes writes: 1, or 0.',
+    registers,
+    async collect() {
+      this.set(Number(await gauges.isStoreUp()));
+    },
+  });
+  const { system: engine } = selectEngine(config.databaseUrl);
+  new Gauge({
+    name: 'plant_store_build_info',
+    labelNames: ['version', 'node', 'engine'],
+    help: 'Always 1; the labels tell the version, that of Node.js, and the engine of the store.',
+    registers,
+  }).set({ version: VERSION, node: process.version, engine }, 1);
 }
 
 /** `none` where the client left before its answer, or the answer is no Error. */

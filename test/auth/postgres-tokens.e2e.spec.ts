@@ -1,28 +1,16 @@
 /** @engine postgres */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DataSource } from 'typeorm';
-import { Token } from '../../src/auth/token.entity.js';
-import { TokensService } from '../../src/auth/tokens.service.js';
-import { readConfig } from '../../src/config/environment.js';
-import { openStore } from '../../src/database/open-store.js';
-import { createStore } from '../support/engine.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
+import { Service } from '../support/service.js';
 
-let temporary: TemporaryStore;
-let store: DataSource;
-let tokens: TokensService;
+let service: Service;
 beforeAll(async () => {
-  temporary = await createStore();
-  store = await openStore(readConfig({ DATABASE_URL: temporary.url }), [Token]);
-  tokens = new TokensService(store.getRepository(Token));
+  service = await Service.start();
 });
-afterAll(async () => {
-  await store.destroy();
-  await temporary.remove();
-});
+afterAll(() => service.stop());
 
 // On SQLite only processes write concurrently: see test/cli/cli.e2e.
 it('concurrent creates of one name on separate connections: one succeeds', async () => {
+  const { tokens } = service;
   const created = await Promise.allSettled(['a', 'a', 'a', 'a'].map((name) => tokens.create(name)));
   expect(created.map(({ status }) => status).sort()).toEqual([
     'fulfilled',
@@ -33,6 +21,7 @@ it('concurrent creates of one name on separate connections: one succeeds', async
 });
 
 it('a revoke during a rotation revokes the new token too', async () => {
+  const { tokens } = service;
   for (let i = 0; i < 10; i++) {
     const name = `b${i}`;
     await tokens.create(name);

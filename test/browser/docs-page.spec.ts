@@ -75,7 +75,7 @@ it("shows the operation at once, fits a phone, and follows the system's dark mod
 });
 
 const reload = () => page.reload({ waitUntil: 'networkidle' });
-const onDisk = () => page.evaluate('JSON.stringify([localStorage, document.cookie])');
+const onDisk = () => page.context().storageState();
 
 it('lets a developer authorize, reload, send a plant, and see the answer and a refusal', async () => {
   // With the scheme, as people copy it from the header.
@@ -86,7 +86,7 @@ it('lets a developer authorize, reload, send a plant, and see the answer and a r
   expect(await service.store.plant(3n)).toEqual(stored);
   expect(await tryOut('{"id": 3, "name": "Oak"}')).toContain('"error": 1004');
   expect(await service.store.plant(3n)).toEqual(stored);
-  expect(await onDisk()).toBe('[{},""]');
+  expect(await onDisk()).toEqual({ cookies: [], origins: [] });
 });
 
 it('forgets the token at Logout, also after a reload', async () => {

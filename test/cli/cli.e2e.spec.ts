@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasSecretForm, createSecret } from '../../src/auth/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
-import { describeStore } from '../../src/config/describe.js';
+import { describeStore } from '../../src/config/environment.js';
 import { runCli, runHere, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { Service } from '../support/service.js';

@@ -5,6 +5,7 @@ import { createApp } from '../../src/app.js';
 import { Token } from '../../src/auth/token.entity.js';
 import { TokensService } from '../../src/auth/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
+import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
@@ -30,7 +31,8 @@ export class Service {
     const variables = { DATABASE_URL: store.url, PORT: '0', ...LOG_ALL, ...env };
     recordSecrets(Object.values(variables).join('\n'));
     const log = new Log();
-    const app = await createApp(readConfig(variables), log);
+    const config = readConfig(variables);
+    const app = await createApp(config, new ServiceLogger(config, log));
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const tokens = new TokensService(app.get(getRepositoryToken(Token)));

@@ -139,22 +139,19 @@ async function verifyAccessToken(
   assertClaim(typeof sub === 'string' && SUBJECT.test(sub), payload, 'sub');
   // Such a token is valid only with proof of a key (RFC 7800), which a bearer does not send.
   assertClaim(cnf === undefined, payload, 'cnf');
+  // The claim is `scope` (RFC 8693, section 4.2). Some providers call it `scp`, or send a list.
+  const scopes = [scope, scp].flatMap((claim) =>
+    typeof claim === 'string' ? claim.split(' ') : claim,
+  );
   return {
     principal: { id: `jwt:${sub}`, name: sub },
-    // The claim is `scope` (RFC 8693, section 4.2); some providers call it `scp`.
-    hasScope: [scope, scp].some((claim) => splitWords(claim).includes(authScope)),
+    hasScope: scopes.includes(authScope),
     endsAt: (exp + CLOCK_TOLERANCE_SECONDS) * 1000,
   };
 }
 
 function assertClaim(isRight: boolean, payload: JWTPayload, claim: string): void {
   if (!isRight) throw new errors.JWTClaimValidationFailed('unexpected value', payload, claim);
-}
-
-/** The words of a claim: a text that separates them by blanks, or a list. */
-function splitWords(claim: unknown): readonly unknown[] {
-  if (typeof claim === 'string') return claim.split(' ');
-  return Array.isArray(claim) ? claim : [];
 }
 
 /** Describes for the operator what is wrong with a token, without the token's content. */
