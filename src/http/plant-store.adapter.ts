@@ -9,7 +9,7 @@ import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
 import { getConnection } from './connection.js';
 import { Connections } from './connections.js';
 import { Exchange, exchangeStart, getExchange } from './exchange.js';
-import { findRequestError, isTarget } from './request-error.js';
+import { findRequestError, isTarget } from './request.js';
 import { createServer } from './server.js';
 
 /** Made once: refusals must cost least when there is most to do. */
