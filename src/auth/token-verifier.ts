@@ -27,6 +27,9 @@ export interface Principal {
   readonly name: string;
 }
 
+/** The sender of a request, or undefined if its token is refused; a promise where a cache does not tell. */
+export type Verdict = Principal | undefined | Promise<Principal | undefined>;
+
 /** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
 export const tokenLookups = channel('plant-store.auth.lookup');
 
@@ -58,23 +61,30 @@ export class TokenVerifier {
   }
 
   /**
-   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked.
+   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked. Only a secret that the
+   * store is asked for makes a promise.
    *
    * @throws StoreUnavailable, or the store's error; Fault OVERLOADED
    */
-  async verify(secret: string): Promise<Principal | undefined> {
+  verify(secret: string): Verdict {
     const hash = hashToken(secret);
-    let known = this.cache.get(hash);
+    const known = this.cache.get(hash);
     // The store has no such token, so it is not asked.
     if (!known && !hasSecretForm(secret)) return undefined;
     const age = known ? performance.now() - known.askedAt : Infinity;
     tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
     if (age >= CACHE_TTL_MS) {
-      known = await this.health.answer(this.lookUp(hash, known ? this.refreshes : this.lookups));
-    } else if (age >= REFRESH_AFTER_MS && !this.refreshes.isAsked(hash)) {
+      const asked = this.lookUp(hash, known ? this.refreshes : this.lookups);
+      return this.health.answer(asked).then((found) => this.use(found));
+    }
+    if (age >= REFRESH_AFTER_MS && !this.refreshes.isAsked(hash)) {
       // In the background. If it fails, so does the first request after CACHE_TTL_MS.
       this.lookUp(hash, this.refreshes).catch(() => undefined);
     }
+    return this.use(known);
+  }
+
+  private use(known: Known | undefined): Principal | undefined {
     if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;
     this.lastUsed.record(known.token.id);
     return known.principal;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { asksForUpgrade, MAX_FIELDS } from './request-error.js';
+import { asksForUpgrade, MAX_FIELDS } from './request.js';
 
 /** Requests of one connection that are served at once. Beyond them the connection is not read. */
 export const MAX_UNANSWERED = 16;
@@ -131,7 +131,7 @@ export class Connection {
     const bytes = (request as Counted)[COUNTED];
     // Node keeps the request until its body is complete.
     if (request.complete) this.hold(-bytes);
-    else request.once('end', () => this.hold(-bytes));
+    else request.once('end', () => this.hold(-bytes)).resume();
     // Without a token nothing is served behind a refusal: a refusal takes as much time as a create.
     if (this.waiting.length > 0) this.isEnding = true;
     if (this.socket.destroyed) return;

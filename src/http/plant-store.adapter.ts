@@ -9,7 +9,7 @@ import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
 import { getConnection } from './connection.js';
 import { Connections } from './connections.js';
 import { Exchange, exchangeStart, getExchange } from './exchange.js';
-import { findRequestError, isTarget } from './request-error.js';
+import { findRequestError, isTarget } from './request.js';
 import { createServer } from './server.js';
 
 /** Made once: refusals must cost least when there is most to do. */
@@ -62,6 +62,12 @@ function isPreflight({ url, headers }: Request): boolean {
   return asks && headers.origin !== undefined && url.split('?', 1)[0] === '/plants';
 }
 
+/** A controller's operation, as Nest registers it. */
+interface Post {
+  readonly route: { readonly path: string };
+  readonly handle: (request: Request, response: Response) => unknown;
+}
+
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
   /** Answers tell the client to close its connection. */
@@ -73,6 +79,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Requests whose answer is not sent yet. */
   inFlight = 0;
   private readonly cors: Cors | undefined;
+  /** Nest's handlers of POST, by their paths. */
+  private readonly posts = new Map<string, Post>();
 
   constructor(private readonly config: Config) {
     const app = express();
@@ -111,6 +119,16 @@ export class PlantStoreAdapter extends ExpressAdapter {
       { port: Number(port), host, reusePort, backlog: BACKLOG },
       callback,
     );
+  }
+
+  /**
+   * Keeps the handler of a controller's POST, which is called without Express's router: through
+   * the router a create takes 1.10 times the CPU time and 3.5 kB more.
+   */
+  override post(...route: unknown[]): unknown {
+    const [path, handle] = route as [string, Post['handle']];
+    this.posts.set(path, { route: { path }, handle });
+    return super.post(path, handle);
   }
 
   /** Refuses every request while a condition holds: before its token and its body cost anything. */
@@ -162,8 +180,19 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   private serve(request: Request, response: Response): void {
     const refusal = this.findRefusal(request);
-    if (refusal) this.refuse(response, refusal);
-    else this.getInstance<Express>()(request, response, () => this.refuse(response, NO_PATH));
+    if (refusal) {
+      this.refuse(response, refusal);
+      return;
+    }
+    const post = request.method === 'POST' ? this.posts.get(request.url) : undefined;
+    if (!post) {
+      this.getInstance<Express>()(request, response, () => this.refuse(response, NO_PATH));
+      return;
+    }
+    // As Express does. Telemetry reads the route.
+    request.res = response;
+    request.route = post.route;
+    post.handle(request, response);
   }
 
   private refuse(response: Response, { status, body, headers }: ErrorAnswer): void {

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
 import { rejectMalformed } from './answer.js';
-import { boundChunks } from './json-body.pipe.js';
-import { MAX_FIELDS } from './request-error.js';
+import { boundChunks } from './request.js';
+import { MAX_FIELDS } from './request.js';
 
 const SECOND = 1_000;
 /** How long a client may take, in milliseconds (docs/configuration.md, "Limits"). */
@@ -60,7 +60,7 @@ export function createServer(
     httpsOptions ? 'secureConnection' : 'connection',
     (socket: Socket) => socket.remoteAddress,
   );
-  // Without these listeners Node asks for the body at once, or answers 417 without an Error body. JsonBodyPipe sends
+  // Without these listeners Node asks for the body at once, or answers 417 without an Error body. readJson() sends
   // `100 Continue`, so a client without a token gets its 401 before it sends a body.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);

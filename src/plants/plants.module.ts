@@ -5,11 +5,10 @@ import { GroupCommit } from './group-commit.js';
 import { Plant } from './plant.entity.js';
 import { PlantsController } from './plants.controller.js';
 import { PlantsRepository } from './plants.repository.js';
-import { PlantsService } from './plants.service.js';
 
 @Module({
   imports: [AuthModule, TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
-  providers: [GroupCommit, PlantsService, PlantsRepository],
+  providers: [GroupCommit, PlantsRepository],
 })
 export class PlantsModule {}

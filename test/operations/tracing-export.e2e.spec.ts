@@ -140,7 +140,7 @@ describe('OpenTelemetry', () => {
     service.signal('SIGTERM');
     await service.exited;
     const scripts = readFileSync(file, 'utf8').split('\n');
-    expect(scripts.some((path) => path.endsWith('src/plants/plants.service.js'))).toBe(true);
+    expect(scripts.some((path) => path.endsWith('src/plants/plants.controller.js'))).toBe(true);
     expect(scripts.some((path) => /node_modules.express.index\.js/.test(path))).toBe(true);
     // prom-client loads the API, which does nothing by itself.
     expect(scripts.some((path) => /@opentelemetry.(?!api\b)/.test(path))).toBe(isTraced);

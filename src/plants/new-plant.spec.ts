@@ -2,14 +2,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { findJsonFault, NewPlantPipe } from './new-plant.pipe.js';
-
-const pipe = new NewPlantPipe();
+import { findJsonFault, parseNewPlant } from './new-plant.js';
 
 /** The fault that a text throws. */
 function faultOf(text: string): unknown {
   try {
-    pipe.transform(text);
+    parseNewPlant(text);
   } catch (error) {
     return error;
   }
@@ -30,11 +28,11 @@ function parseError(text: string): { position?: number; token?: string | undefin
   }
 }
 
-describe('NewPlantPipe', () => {
+describe('parseNewPlant', () => {
   it('makes a NewPlant of the fields that the schema has', () => {
-    expect(pipe.transform('{"id":7,"name":"oak","other":1}')).toEqual({ id: 7n, name: 'oak' });
+    expect(parseNewPlant('{"id":7,"name":"oak","other":1}')).toEqual({ id: 7n, name: 'oak' });
     const tagged = { id: 7n, name: 'oak', tag: '' };
-    expect(pipe.transform('{"tag":"","id":7,"name":"oak"}')).toEqual(tagged);
+    expect(parseNewPlant('{"tag":"","id":7,"name":"oak"}')).toEqual(tagged);
   });
 
   it.each([
@@ -47,13 +45,13 @@ describe('NewPlantPipe', () => {
     '{"i\\u0064":9007199254740993,"name":"a"}',
     '{"__proto__":{"id":0.5},"id":9007199254740993,"name":"a"}',
   ])('reads the id of %s from its digits', (text) => {
-    expect(pipe.transform(text)).toMatchObject({ id: 9007199254740993n, name: 'a' });
+    expect(parseNewPlant(text)).toMatchObject({ id: 9007199254740993n, name: 'a' });
   });
 
   it('leaves digits in texts as they are', () => {
     const plant = { name: '1.5 and -7e2', tag: '"9007199254740993"' };
     const text = JSON.stringify({ ...plant, id: 7 }).replace(':7', ':70e-1');
-    expect(pipe.transform(text)).toMatchObject({ ...plant, id: 7n });
+    expect(parseNewPlant(text)).toMatchObject({ ...plant, id: 7n });
   });
 
   it('throws INVALID_JSON with the offset of the error', () => {
@@ -89,7 +87,7 @@ describe('NewPlantPipe', () => {
     const deep = `${'['.repeat(2 ** 19)}${']'.repeat(2 ** 19)}`;
     const fault = new Fault(ERRORS.INVALID_JSON, 'the body is nested too deeply');
     expect(faultOf(`{"n":${deep},"id":${id},"name":"a"}`)).toEqual(fault);
-    expect(pipe.transform(`{"n":${deep},"id":7,"name":"a"}`).id).toBe(7n);
+    expect(parseNewPlant(`{"n":${deep},"id":7,"name":"a"}`).id).toBe(7n);
   });
 
   it('throws INVALID_PLANT with every reason', () => {
@@ -123,6 +121,6 @@ describe('NewPlantPipe', () => {
   it('reads an id after 1 MB of escapes, the longest body that can be configured', () => {
     const name = 'a\n'.repeat((2 ** 20 - 50) / 3);
     const text = JSON.stringify({ name, id: 7 }).replace(':7}', ':7.0}');
-    expect(pipe.transform(text).id).toBe(7n);
+    expect(parseNewPlant(text).id).toBe(7n);
   });
 });

@@ -1,4 +1,3 @@
-import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { parseInt64 } from './int64.js';
@@ -12,14 +11,11 @@ const FRACTION_OR_EXPONENT = /\d[.eE]/;
  *
  * @throws Fault INVALID_JSON with the offset of the error, or INVALID_PLANT with a message that names every invalid field
  */
-@Injectable()
-export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
-  transform(text: string): NewPlantDto {
-    const body = readObject(text);
-    const plant = pickFields(body, readId(body.id, text));
-    if (isNewPlant(plant)) return plant;
-    throw new Fault(ERRORS.INVALID_PLANT, describeInvalidFields(plant));
-  }
+export function parseNewPlant(text: string): NewPlantDto {
+  const body = readObject(text);
+  const plant = pickFields(body, readId(body.id, text));
+  if (isNewPlant(plant)) return plant;
+  throw new Fault(ERRORS.INVALID_PLANT, describeInvalidFields(plant));
 }
 
 function readObject(text: string): Readonly<Record<string, unknown>> {

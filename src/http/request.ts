@@ -1,0 +1,152 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request } from 'express';
+import readBody from 'raw-body';
+import { ERRORS, Fault } from '../errors/errors.js';
+
+/** Header fields of a request at most. */
+export const MAX_FIELDS = 100;
+
+/**
+ * Headers that a request has once at most. Of several Node takes the first, and a proxy perhaps the last: the two
+ * would not agree on what is asked, and by whom (RFC 9112, section 3.2; RFC 9110, section 5.3). The check takes 0.1 µs.
+ */
+const SINGLE = ['Host', 'Authorization', 'Content-Type'];
+
+/** Finds what HTTP forbids in a request and Node has let pass; undefined if there is nothing. */
+export function findRequestError({
+  headers,
+  httpVersion,
+  rawHeaders,
+  url = '',
+}: IncomingMessage): Fault | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new Fault(ERRORS.BAD_REQUEST);
+  if (rawHeaders.length > 2 * MAX_FIELDS) {
+    return new Fault(ERRORS.BAD_REQUEST, `there are more than ${MAX_FIELDS} header fields`);
+  }
+  // RFC 9112, section 3.2.
+  if (headers.host === undefined && httpVersion === '1.1') {
+    return new Fault(ERRORS.BAD_REQUEST, 'the Host header is missing');
+  }
+  const repeated = SINGLE.find((name) => countHeader(name, rawHeaders) > 1);
+  if (repeated) return new Fault(ERRORS.BAD_REQUEST, `there is more than one ${repeated} header`);
+  // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
+  if (headers['transfer-encoding'] !== undefined && httpVersion === '1.0') {
+    return new Fault(ERRORS.BAD_REQUEST, 'HTTP/1.0 has no Transfer-Encoding');
+  }
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
+    return new Fault(ERRORS.NO_SUCH_CODING);
+  }
+  if (isDecodable(url) && !url.includes('#')) return undefined;
+  return new Fault(ERRORS.BAD_REQUEST, 'the path is malformed');
+}
+
+/** @param rawHeaders names and values in turn */
+function countHeader(name: string, rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const other = rawHeaders[i] ?? '';
+    if (other.length === name.length && other.toLowerCase() === name.toLowerCase()) count += 1;
+  }
+  return count;
+}
+
+function isDecodable(path: string): boolean {
+  if (!path.includes('%')) return true;
+  try {
+    decodeURIComponent(path.split('?', 1)[0] ?? '');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether a request's target (RFC 9112, section 3.2) is a path or a whole URL. Any other would have Node's
+ * url.parse(), which Express asks, print a warning (DEP0170).
+ */
+export function isTarget(target = ''): boolean {
+  return target.startsWith('/') || URL.canParse(target);
+}
+
+/** Whether a request asks for another protocol: only with both headers (RFC 9110, section 7.8). */
+export function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMessage): boolean {
+  return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Chunks of a body that may be of any size, and the bytes that further ones must have on average. */
+const MAX_SMALL_CHUNKS = 64;
+const MIN_AVERAGE_CHUNK = 256;
+
+/**
+ * Closes the connection of a body that comes in many tiny chunks (RFC 9112, section 7.1) or TLS records. A chunk of
+ * one byte takes 6 bytes on the wire, 390 in memory until it is read, and 5 µs.
+ */
+export function boundChunks(request: IncomingMessage, response: ServerResponse): void {
+  const { 'transfer-encoding': coding, 'content-length': length = '0' } = request.headers;
+  if (coding === undefined && Number(length) <= MIN_AVERAGE_CHUNK) return;
+  let chunks = 0;
+  let bytes = 0;
+  const push = request.push.bind(request);
+  // Node hands over each chunk by this, whether the body is read or not.
+  request.push = (chunk: Buffer | null, encoding) => {
+    chunks += 1;
+    bytes += chunk?.length ?? 0;
+    if (bytes < MIN_AVERAGE_CHUNK * (chunks - MAX_SMALL_CHUNKS)) request.socket.destroy();
+    return push(chunk, encoding);
+  };
+  // Node discards the rest of an unread body without push().
+  response.prependListener('finish', () => request.on('data', () => undefined));
+}
+
+/**
+ * Reads a request's body as JSON text. Unlike Express's body parsers, which run before Nest's guards, a controller
+ * calls it once the guard has let the request pass.
+ *
+ * @param limit of the body, in bytes
+ * @throws Fault MEDIA_TYPE, TOO_LARGE, INVALID_JSON (not UTF-8), BAD_REQUEST
+ */
+export async function readJson(request: Request, limit: number): Promise<string> {
+  const { headers } = request;
+  if (!isJson(headers['content-type'])) throw new Fault(ERRORS.MEDIA_TYPE);
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+    throw new Fault(ERRORS.BAD_REQUEST, 'the body must not be compressed');
+  }
+  if (Number(headers['content-length'] ?? 0) > limit) throw new Fault(ERRORS.TOO_LARGE);
+  if (expectsContinue(request)) request.res?.writeContinue();
+  const body =
+    readArrived(request) ??
+    (await readBody(request, { limit }).catch((error: unknown) => rejectBody(request, error)));
+  // A request that took too long was answered 400, and its rest may still come: it must not be stored.
+  if (!request.socket.writable) return rejectBody(request);
+  // RFC 8259, section 8.1: JSON is UTF-8. toString() would replace invalid bytes.
+  if (!isUtf8(body)) throw new Fault(ERRORS.INVALID_JSON);
+  return body.toString();
+}
+
+/** The body if it has arrived whole, as most have. By raw-body, a create takes 1.07 times the CPU time and 2.7 kB more. */
+function readArrived(request: Request): Buffer | undefined {
+  if (request.readableLength !== Number(request.headers['content-length'])) return undefined;
+  return (request.read() as Buffer | null) ?? EMPTY;
+}
+
+/** Parameters are ignored: application/json defines none (RFC 8259, section 11). */
+function isJson(contentType = ''): boolean {
+  if (contentType === 'application/json') return true;
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+}
+
+/** HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). */
+function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue';
+}
+
+/** @param error of raw-body, which has paused the request: the client reads an answer once all is sent */
+function rejectBody(request: IncomingMessage, error?: unknown): never {
+  request.resume();
+  const { type } = (error ?? {}) as { type?: string };
+  if (type === 'entity.too.large') throw new Fault(ERRORS.TOO_LARGE);
+  throw new Fault(ERRORS.BAD_REQUEST, 'the body ended early');
+}
