@@ -60,14 +60,10 @@ export class GroupCommit implements OnApplicationShutdown {
   private queuedLength = 0;
   /** Plants in the groups that are being committed. */
   private inFlight = 0;
-  /**
-   * How many committers take plants from the queue. The size of `running` would not do: a committer leaves it only once
-   * its promise is settled, and a plant that comes just before that must start another.
-   */
-  private committers = 0;
-  /** Ends the wait of the newest committer; undefined unless it still gathers its first group. */
-  private endGathering: (() => void) | undefined;
-  private readonly running = new Set<Promise<void>>();
+  /** Each takes group after group from the queue, and is resolved once it has ended. */
+  private readonly committers = new Set<Promise<void>>();
+  /** What committers without a group wait for; undefined while there is none. */
+  private gathering: PromiseWithResolvers<void> | undefined;
 
   constructor(
     private readonly plants: PlantsRepository,
@@ -110,14 +106,15 @@ export class GroupCommit implements OnApplicationShutdown {
       this.queuedLength += length;
     });
     if (plantQueued.hasSubscribers) plantQueued.publish({ plant });
-    this.startCommitter();
-    if (this.queue.length >= MAX_GROUP_SIZE) this.endGathering?.();
+    if (this.queue.length >= MAX_GROUP_SIZE) this.gathering?.resolve();
+    if (!this.gathering && this.committers.size < this.writePath.concurrency)
+      void this.commitGroups();
     return stored;
   }
 
   /** The HTTP server is closed, but a client that has left may have left a plant in the queue. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.running);
+    await Promise.all(this.committers);
   }
 
   /** A plant whose group is being committed may be stored all the same; a plant that still waits is not. */
@@ -130,37 +127,22 @@ export class GroupCommit implements OnApplicationShutdown {
     queued.reject(this.health.recordFailure(new StoreUnavailable(TOO_LONG)));
   }
 
-  private startCommitter(): void {
-    if (this.endGathering || this.committers >= this.writePath.concurrency) return;
-    const committer = this.commitGroups();
-    this.running.add(committer);
-    void committer.then(() => this.running.delete(committer));
-  }
-
-  /** Commits one group after the other, until no plant waits. */
+  /** Commits one group after the other, until none gathers. */
   private async commitGroups(): Promise<void> {
-    this.committers += 1;
-    await this.gather();
-    while (this.queue.length > 0) {
+    const committer: PromiseWithResolvers<void> = Promise.withResolvers();
+    this.committers.add(committer.promise);
+    for (;;) {
+      if (this.queue.length < MAX_GROUP_SIZE) await (this.gathering ??= gather()).promise;
+      this.gathering = undefined;
       const group = this.queue.splice(0, MAX_GROUP_SIZE);
+      if (group.length === 0) break;
       for (const { length } of group) this.queuedLength -= length;
       this.inFlight += group.length;
       await this.commit(group);
       this.inFlight -= group.length;
     }
-    this.committers -= 1;
-  }
-
-  /**
-   * Waits for the end of this turn of the event loop: every request that it brings in joins the group. But a turn lasts
-   * as long as requests come in, so an overloaded service would never commit: a full group ends the wait too.
-   */
-  private async gather(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.endGathering = resolve;
-      setImmediate(resolve);
-    });
-    this.endGathering = undefined;
+    this.committers.delete(committer.promise);
+    committer.resolve();
   }
 
   /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
@@ -205,6 +187,17 @@ export class GroupCommit implements OnApplicationShutdown {
     for (const plant of await this.plants.findContents([...taken])) contents.set(plant.id, plant);
     return contents;
   }
+}
+
+/**
+ * Begins a wait for the end of the event loop's next turn. So a group is shared by the requests that this turn and the
+ * next bring in, such as those that follow the answers to the group before. But a turn lasts as long as requests come
+ * in, so an overloaded service would never commit: a full group ends the wait too.
+ */
+function gather(): PromiseWithResolvers<void> {
+  const gathering: PromiseWithResolvers<void> = Promise.withResolvers();
+  setImmediate(() => setImmediate(gathering.resolve));
+  return gathering;
 }
 
 function settle({ resolve, reject, timer }: QueuedPlant, error: unknown): void {
