@@ -39,6 +39,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
+/** A row of a table, and what is wrong. */
+export interface Outcome {
+  readonly row: readonly string[];
+  readonly wrong: readonly string[];
+}
+
 /** Describes a run for its repetition, as a list. @param items further items */
 export function describeRun(node: string, ...items: string[]): string {
   const { npm_lifecycle_event: script = '' } = process.env;

@@ -12,6 +12,8 @@ const LONG_NAME = 700;
 export interface Answer {
   readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
   readonly text?: string;
+  /** Milliseconds. */
+  readonly took: number;
 }
 
 /** The plant of an id, computed from it, so that only the id need be kept. */
@@ -60,8 +62,7 @@ export class Ledger {
     this.scenario.rounds.push({ repair, without200: this.gap });
   }
 
-  /** Records an answer. @param took milliseconds */
-  record(id: bigint, { kind, text }: Answer, took: number): void {
+  record(id: bigint, { kind, text, took }: Answer): void {
     const now = performance.now();
     const { scenario } = this;
     scenario.answers[kind] += 1;

@@ -3,7 +3,7 @@ import { startFlags } from '../bench/machine.js';
 import { describeRun, format, number, spreadOf, table } from '../bench/markdown.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
-import { ServiceProcess } from '../test/support/service-process.js';
+import { ServiceProcess, type Exit } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { Ledger, type Scenario } from './ledger.js';
 import { CLIENTS, Load, type LoadOptions } from './load.js';
@@ -19,8 +19,6 @@ export interface Played {
 /** The built service. It keeps its port through restarts. */
 export class Service {
   port = 0;
-  /** The exit code of the last process; undefined while it runs, null after a signal. */
-  exitCode: number | null | undefined;
   private process: ServiceProcess | undefined;
 
   /** @param token an active one of the store */
@@ -44,15 +42,13 @@ export class Service {
     const log = { LOG_LEVEL: 'info', LOG_REQUESTS: 'none', NODE_OPTIONS: startFlags().join(' ') };
     const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.env };
     const { store, token } = this;
-    const started = await ServiceProcess.start({ store, token, env });
-    this.exitCode = undefined;
-    void started.exited.then(({ code }) => (this.exitCode = code));
-    this.process = started;
-    this.port = started.port;
+    this.process = await ServiceProcess.start({ store, token, env });
+    this.port = this.process.port;
   }
 
-  get lives(): boolean {
-    return this.process !== undefined && this.exitCode === undefined;
+  /** How the last process ended; undefined while it runs. */
+  get exit(): Exit | undefined {
+    return this.process?.exit;
   }
 
   /** Ends it. Resolves once the process has exited. */
@@ -67,8 +63,8 @@ export class Service {
   }
 
   /** A client. The caller closes it. */
-  client(): Client {
-    return new Client(this.port, this.token, CLIENTS);
+  client(connections = CLIENTS): Client {
+    return new Client(this.port, this.token, connections);
   }
 }
 
@@ -107,7 +103,7 @@ export class Stage {
   async until(what: string, isSo: () => boolean): Promise<void> {
     const since = performance.now();
     while (!isSo()) {
-      if (!this.service.lives) throw new Error(`the service ended before ${what}`);
+      if (this.service.exit) throw new Error(`the service ended before ${what}`);
       if (performance.now() - since > RECOVERY_MS) throw new Error(`too long until ${what}`);
       await sleep(20);
     }
@@ -116,10 +112,10 @@ export class Stage {
   /** Ends the load and checks every plant. Returns what is wrong. */
   async finish(store = this.service.store): Promise<string[]> {
     await this.load.stop();
-    const { lives } = this.service;
+    const { exit } = this.service;
     await this.service.end();
     const wrong = await this.ledger.check(store);
-    return lives ? wrong : [...wrong, 'the service had ended'];
+    return exit ? [...wrong, 'the service had ended'] : wrong;
   }
 }
 

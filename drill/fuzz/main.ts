@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { describeRun, publish, table } from '../../bench/markdown.js';
+import { describeRun, publish, table, type Outcome } from '../../bench/markdown.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { BYTES_HEAD, fuzzBytes, Fuzzer } from './fuzzer.js';
 import { fuzzDocument, installSchemathesis, VERSION } from './schemathesis.js';
-import type { Outcome } from './target.js';
 import { CROWD_HEAD, withstandCrowds } from './withstand.js';
 
 /** `npm run fuzz`: sends the service invalid requests, by a printed seed. */

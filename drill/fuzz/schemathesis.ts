@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { number } from '../../bench/markdown.js';
+import { number, type Outcome } from '../../bench/markdown.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import type { Outcome } from './target.js';
 
 export const VERSION = '4.32.5';
 /** Ignored by git. */
