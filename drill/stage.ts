@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startFlags } from '../bench/machine.js';
-import { describeRun, format, number, spreadOf, table } from '../bench/markdown.js';
+import { describeRun, number, rangeOf, table } from '../bench/markdown.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
 import { ServiceProcess, type Exit } from '../test/support/service-process.js';
@@ -150,18 +150,25 @@ export function describeDrill(...items: string[]): string {
 export function reportOn(scenarios: readonly Scenario[]): string[] {
   const rows = scenarios.map(({ name, rounds, answers, lost, longest }) => {
     const seconds = (figure: 'repair' | 'without200') =>
-      format(spreadOf(rounds.map((round) => round[figure] / 1_000)), 2);
-    const { acknowledged, refused, unknown, unreachable } = answers;
-    const counts = [rounds.length, acknowledged, refused, unknown, unreachable, lost];
-    const times = [seconds('repair'), seconds('without200'), number(longest / 1_000, 2)];
-    return [name, ...counts.map((count) => number(count)), ...times];
+      rangeOf(
+        rounds.map((round) => round[figure] / 1_000),
+        2,
+      );
+    return {
+      '': name,
+      times: rounds.length,
+      acknowledged: answers.acknowledged,
+      refused: answers.refused,
+      unknown: answers.unknown,
+      'not connected': answers.unreachable,
+      lost,
+      'until repaired, s': seconds('repair'),
+      'without a 200, s': seconds('without200'),
+      'longest request, s': number(longest / 1_000, 2),
+    };
   });
-  const head = [
-    ...['', 'times', 'acknowledged', 'refused', 'unknown', 'not connected', 'lost'],
-    ...['until repaired, s', 'without a 200, s', 'longest request, s'],
-  ];
   return [
-    table(head, rows),
+    table(rows),
     'Every refusal was a 503 with Retry-After and the error 5001; no other answer came. Each was ' +
       'sent again and told 200. Times are medians (least–most).',
   ];

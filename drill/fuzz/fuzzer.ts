@@ -4,7 +4,7 @@ import { duplexPair } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { residentMb } from '../../bench/machine.js';
-import { number, type Outcome } from '../../bench/markdown.js';
+import type { Outcome } from '../../bench/markdown.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { LONGEST_MS } from '../ledger.js';
@@ -35,12 +35,6 @@ const FAULT = /^\S+ (?:ERROR|FATAL) (?!.*error=5002\b).*$/gm;
 /** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
 const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
 
-/** The head of a table of {@link fuzzBytes}. */
-export const BYTES_HEAD = [
-  ...['', 'connections', 'a second', 'answers', 'creates beside', 'longest, ms'],
-  'memory after each round, MiB',
-];
-
 /** Fuzzes the service with raw bytes, in rounds. */
 export async function fuzzBytes(seed: number, total: number, isTls: boolean): Promise<Outcome> {
   const fuzzer = await Fuzzer.start(seed, isTls);
@@ -56,8 +50,15 @@ export async function fuzzBytes(seed: number, total: number, isTls: boolean): Pr
   if (growth > MAX_GROWTH_MB) findings.push(`memory grows: ${memory.join(', ')} MiB`);
   if (creates.longest > LONGEST_MS) findings.push(`a create took ${creates.longest} ms`);
   const { connections, answers } = fuzzer;
-  const numbers = [connections, connections / seconds, answers, creates.answered, creates.longest];
-  const row = [isTls ? 'TLS' : 'TCP', ...numbers.map((n) => number(n)), memory.join(', ')];
+  const row = {
+    '': isTls ? 'TLS' : 'TCP',
+    connections,
+    'a second': connections / seconds,
+    answers,
+    'creates beside': creates.answered,
+    'longest, ms': creates.longest,
+    'memory after each round, MiB': memory.join(', '),
+  };
   return { row, wrong: findings };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { residentMb } from '../../bench/machine.js';
-import { number, type Outcome } from '../../bench/markdown.js';
+import { cellsOf, number, type Outcome } from '../../bench/markdown.js';
 import type { Client } from '../../test/support/client.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
@@ -18,12 +18,6 @@ const CREATE_INTERVAL_MS = 250;
 /** Attacks of several kinds at once, over each of TCP and TLS, and the kinds in each. */
 const [MIXES, MIXED] = [2, 3];
 
-/** The head of a table of {@link withstandCrowds}. */
-export const CROWD_HEAD = [
-  ...['', 'connections at once', 'in all', 'most memory, MiB', 'creates beside', 'not 200'],
-  ...['slowest, ms', 'service'],
-];
-
 /** Attacks a new service with a crowd of each kind, and with mixed ones. */
 export async function withstandCrowds(seed: number, connections: number): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
@@ -35,7 +29,7 @@ export async function withstandCrowds(seed: number, connections: number): Promis
       const title = `${isTls ? 'TLS' : 'TCP'}: ${kinds.map(({ name }) => name).join(' + ')}`;
       const attack = { isTls, kinds, connections, seed: seed + outcomes.length };
       const outcome = await withstand(title, attack);
-      console.log(outcome.row.join(' | '));
+      console.log(cellsOf(outcome.row).join(' | '));
       outcomes.push(outcome);
     }
   }
@@ -82,6 +76,15 @@ async function withstand(title: string, attack: Omit<Attack, 'port'>): Promise<O
   if (slowest > MAX_CREATE_MS) wrong.unshift(`${title}: a create took ${number(slowest)} ms`);
   if (memory > MAX_RESIDENT_MB) wrong.unshift(`${title}: ${number(memory)} MiB of memory`);
   if (end !== 'alive') wrong.unshift(`${title}: the service ended by ${end}`);
-  const figures = [most, opened, memory, took.length, failed, slowest].map((n) => number(n));
-  return { row: [title, ...figures, end], wrong };
+  const row = {
+    '': title,
+    'connections at once': most,
+    'in all': opened,
+    'most memory, MiB': memory,
+    'creates beside': took.length,
+    'not 200': failed,
+    'slowest, ms': slowest,
+    service: end,
+  };
+  return { row, wrong };
 }

@@ -24,7 +24,7 @@ const description = describeDrill(
 );
 const report = [description, ...reportOn(played.flatMap(({ scenarios }) => scenarios))];
 const wrong = played.flatMap((each) => each.wrong);
-publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill']);
+publish(report, wrong, ['drill/RESULTS.md', 'drill'], quick);
 
 async function killServices(times: number): Promise<Played> {
   const scenario = new Scenario('`kill -9` of the service');

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { number, table } from '../../bench/markdown.js';
+import { table } from '../../bench/markdown.js';
 import type { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario, type Ledger } from '../ledger.js';
 import { send } from '../load.js';
@@ -122,13 +122,14 @@ export function integrityOf(store: SqliteStore): string[] {
 /** Reports the effect of each fault on clients, the service, and the plants after a power cut. */
 export function reportOnErrors(errors: readonly IoError[]): string {
   return table(
-    ['I/O errors', 'acknowledged', '503', 'unknown', 'the service', 'images', 'lost'],
-    errors.map(({ scenario: { name, answers, lost }, exit, cuts }) => [
-      name,
-      ...[answers.acknowledged, answers.refused, answers.unknown].map((n) => number(n)),
-      exit === undefined ? 'continued' : `exit ${exit}`,
-      number(cuts.total),
-      number(lost + cuts.lost),
-    ]),
+    errors.map(({ scenario: { name, answers, lost }, exit, cuts }) => ({
+      'I/O errors': name,
+      acknowledged: answers.acknowledged,
+      refused: answers.refused,
+      unknown: answers.unknown,
+      'the service': exit === undefined ? 'continued' : `exit ${exit}`,
+      images: cuts.total,
+      lost: lost + cuts.lost,
+    })),
   );
 }

@@ -64,7 +64,7 @@ const report = [
   ...reportOn(played.flatMap(({ scenarios }) => scenarios)),
 ];
 const wrong = [cuts, ...errors, ...played].flatMap((each) => each.wrong);
-publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill sqlite']);
+publish(report, wrong, ['drill/RESULTS.md', 'drill sqlite'], quick);
 
 /** Fills the disk under load, and frees it again. */
 async function fillDisk(times: number): Promise<Played> {

@@ -107,12 +107,15 @@ function checkpointsOf({ operations }: Replay): number {
 
 /** Reports the images by kind of cut, and the findings. */
 function reportOn(cuts: Replay, lies: readonly Replay[]): string[] {
-  const rows = Object.entries(cuts.images).map(([kind, n]) => [kind, number(n)]);
+  const rows = Object.entries(cuts.images).map(([kind, images]) => ({
+    'power cuts': kind,
+    images,
+  }));
   const seen = lies.map(
     ({ lost, checked }, i) => `of the ${FILES[i]} ${number(lost)} of ${number(checked)}`,
   );
   return [
-    table(['power cuts', 'images'], [...rows, ['**all**', `**${number(cuts.total)}**`]]),
+    table([...rows, { 'power cuts': '**all**', images: cuts.total }]),
     `Of ${number(cuts.operations.length)} operations with ${number(checkpointsOf(cuts))} checkpoints. ` +
       `Acknowledged plants looked for in the images: ${number(cuts.checked)}; lost: ` +
       `${number(cuts.lost)}; damaged images: ${number(cuts.damaged)}. Lost where syncs do nothing: ` +
