@@ -32,6 +32,7 @@ export class Scenario {
   lost = 0;
   /** The longest request in milliseconds. */
   longest = 0;
+  readonly wrong: string[] = [];
 
   constructor(readonly name: string) {}
 }

@@ -10,12 +10,6 @@ import { CLIENTS, Load, type LoadOptions } from './load.js';
 
 const RECOVERY_MS = 60_000;
 
-/** Scenarios on one store, and what is wrong. */
-export interface Played {
-  readonly scenarios: readonly Scenario[];
-  readonly wrong: readonly string[];
-}
-
 /** The built service. It keeps its port through restarts. */
 export class Service {
   port = 0;
@@ -120,7 +114,7 @@ export class Stage {
 }
 
 /**
- * Kills the service by `kill -9` and restarts it at once.
+ * Kills the service by `kill -9` and restarts it at once. The scenario learns what is wrong.
  *
  * @param inspect checks the store after each kill and at the end; returns what is wrong
  */
@@ -130,14 +124,13 @@ export async function killService(
   store: TemporaryStore,
   inspect: () => string[] = () => [],
   options: LoadOptions = {},
-): Promise<string[]> {
+): Promise<void> {
   const stage = await Stage.start(await Service.over(store), scenario, options);
-  const wrong: string[] = [];
   for (let i = 0; i < times; i++) {
     await stage.round(scenario, () => stage.service.restart());
-    wrong.push(...inspect());
+    scenario.wrong.push(...inspect());
   }
-  return [...wrong, ...(await stage.finish()), ...inspect()];
+  scenario.wrong.push(...(await stage.finish()), ...inspect());
 }
 
 /** Describes a run for its repetition. @param items further items of the list */
