@@ -43,7 +43,7 @@ export async function fuzzBytes(seed: number, total: number, isTls: boolean): Pr
   let seconds = 0;
   for (let round = 0; round < ROUNDS && findings.length === 0; round++) {
     seconds += (await fuzzer.round(total / ROUNDS)) / 1_000;
-    memory.push(Math.round(await fuzzer.measureMemory()));
+    if (!fuzzer.service.exit) memory.push(Math.round(await fuzzer.measureMemory()));
   }
   await fuzzer.service.remove();
   const growth = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
