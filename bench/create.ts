@@ -3,10 +3,9 @@ import type { Readable } from 'node:stream';
 import { SqliteStore } from '../test/support/sqlite-store.js';
 import { contestantsOn, startServer, type Server } from './contestants.js';
 import { LOAD_CORE, start, stepAside, useDisk } from './machine.js';
-import { number, publish } from './markdown.js';
+import { number, table } from './markdown.js';
 import { inRounds, measure } from './measure.js';
-import { options } from './options.js';
-import { describeBench, median, range, ratio, tableOf } from './report.js';
+import { median, publishBench, range, ratio } from './report.js';
 
 /** Connections of the load that shows the memory of many clients. */
 const CROWD = 1_000;
@@ -32,26 +31,29 @@ for (const server of servers) {
 for (const server of servers) await server.stop();
 
 const isCounted = [...last.values()].every(({ calls }) => calls > 0);
-const report = tableOf(rows, [
-  range('creates/s', 'rate', 0),
-  range('CPU, µs', 'cpuPerCreate', 1),
-  ratio(rows, 'cpuPerCreate'),
-  range('main thread', 'mainPerCreate', 1),
-  range('V8’s helpers', 'helpersPerCreate', 1),
-  range('writing threads', 'workersPerCreate', 1),
-  median('others', 'othersPerCreate', 1),
-  range('allocated, kB', 'allocatedKb', 1),
-  range('survived, %', 'survived', 1),
-  range('promoted, %', 'promoted', 1),
-  ['system calls', ({ name }) => number(last.get(name)?.calls ?? NaN, 1).replace('NaN', '–')],
-  range('memory, MB', 'memoryMb', 0),
-  [`with ${number(CROWD)} connections`, ({ name }) => number(last.get(name)?.crowdMb ?? NaN)],
-]);
-const place = options.quick ? undefined : (['docs/performance.md', 'create'] as const);
+const columns = rows.map((row) => {
+  const { crowdMb = NaN, calls = NaN } = last.get(row.name) ?? {};
+  return {
+    '': row.name,
+    'creates/s': range(row, 'rate', 0),
+    'CPU, µs': range(row, 'cpuPerCreate', 1),
+    ...ratio(rows, row, 'cpuPerCreate'),
+    'main thread': range(row, 'mainPerCreate', 1),
+    'V8’s helpers': range(row, 'helpersPerCreate', 1),
+    'writing threads': range(row, 'workersPerCreate', 1),
+    others: number(median(row, 'othersPerCreate'), 1),
+    'allocated, kB': range(row, 'allocatedKb', 1),
+    'survived, %': range(row, 'survived', 1),
+    'promoted, %': range(row, 'promoted', 1),
+    'system calls': calls > 0 ? number(calls, 1) : '–',
+    'memory, MB': range(row, 'memoryMb', 0),
+    [`with ${number(CROWD)} connections`]: crowdMb,
+  };
+});
 const notes = isCounted
   ? []
   : ['- no system calls (–): strace is missing, may not attach, or is too slow on a busy machine'];
-publish([describeBench(...notes), report], [], place);
+publishBench(['docs/performance.md', 'create'], notes, table(columns));
 
 /** System calls of all threads for each create, or NaN where strace cannot count them. */
 async function countCalls(server: Server): Promise<number> {

@@ -1,25 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 
-/** Median and range of some values. */
-export interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-}
-
 /** @throws RangeError without values */
-export function spreadOf(values: readonly number[]): Spread {
+export function medianOf(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError('no values');
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (index: number) => sorted.at(index) ?? NaN;
   const half = (sorted.length - 1) / 2;
-  return { median: (at(Math.floor(half)) + at(Math.ceil(half))) / 2, min: at(0), max: at(-1) };
+  const [low = NaN, high = NaN] = [sorted[Math.floor(half)], sorted[Math.ceil(half)]];
+  return (low + high) / 2;
 }
 
 /** A median with its range in brackets. */
-export function format({ median, min, max }: Spread, digits: number): string {
-  return `${number(median, digits)} (${number(min, digits)}–${number(max, digits)})`;
+export function rangeOf(values: readonly number[], digits: number): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${number(medianOf(values), digits)} (${number(least, digits)}–${number(most, digits)})`;
 }
 
 /** A number with commas between thousands. */
@@ -33,10 +27,25 @@ export function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-/** A table. All columns but the first hold figures. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A row of a table by the heads of its columns. Numbers are shown whole. */
+export type Row = Readonly<Record<string, string | number>>;
+
+/** A row of a report, and what is wrong. */
+export interface Outcome {
+  readonly row: Row;
+  readonly wrong: readonly string[];
+}
+
+/** A table of rows with the same columns. All but the first hold figures. */
+export function table(rows: readonly Row[]): string {
+  const head = Object.keys(rows[0] ?? {});
   const rule = head.map((_, i) => (i === 0 ? ':--' : '--:'));
-  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return [head, rule, ...rows.map(cellsOf)].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** The texts of a row's cells. */
+export function cellsOf(row: Row): string[] {
+  return Object.values(row).map((cell) => (typeof cell === 'number' ? number(cell) : cell));
 }
 
 /** Describes a run for its repetition, as a list. @param items further items */
@@ -56,18 +65,20 @@ export function describeRun(node: string, ...items: string[]): string {
  * Ends the process. Prints the report and what is wrong; if nothing is, writes the report between its
  * markers on a page.
  *
- * @param place undefined for a quick run, which writes nothing
+ * @param place the page and the name of the report on it
+ * @param isQuick writes nothing
  */
 export function publish(
   report: readonly string[],
   wrong: readonly string[],
   place?: readonly [page: string, name: string],
+  isQuick = false,
 ): never {
   const markdown = report.join('\n\n');
   console.log(`\n${markdown}`);
   if (wrong.length > 0) {
     console.error(`\n${wrong.length} wrong, the first of them:\n${wrong.slice(0, 20).join('\n')}`);
-  } else if (place) writeBlock(...place, markdown);
+  } else if (place && !isQuick) writeBlock(...place, markdown);
   process.exit(wrong.length > 0 ? 1 : 0);
 }
 

@@ -1,10 +1,10 @@
 import { SqliteStore } from '../test/support/sqlite-store.js';
 import { service, startServer } from './contestants.js';
 import { stepAside, useDisk } from './machine.js';
-import { number, percent, publish } from './markdown.js';
+import { number, percent, table } from './markdown.js';
 import { inRounds, measure, type Row } from './measure.js';
 import { options } from './options.js';
-import { describeBench, median, spread, tableOf } from './report.js';
+import { median, publishBench } from './report.js';
 
 /** Connections of clients that send again as soon as they have an answer. The last load follows the worst. */
 const { connections: few } = options;
@@ -26,18 +26,17 @@ const rows = await inRounds(LOADS, run, inOrder);
 await server.stop();
 
 /** Its answers to few clients are its capacity. */
-const capacity = spread((rows as [Row])[0], 'rate').median;
-const accepted = (row: Row): string => {
-  const answered = spread(row, 'rate').median - spread(row, 'refused').median;
-  return `${number(answered)} (${percent(answered / capacity)})`;
-};
-const report = tableOf(rows, [
-  median('sent/s', 'rate'),
-  ['200/s (of capacity)', accepted],
-  median('503/s', 'refused'),
-  median('p99, ms', 'p99'),
-  median('memory, MB', 'memoryMb'),
-  ['errors', ({ samples }) => number(samples.reduce((sum, { wrong }) => sum + wrong, 0))],
-]);
-const place = options.quick ? undefined : (['bench/RESULTS.md', 'overload'] as const);
-publish([describeBench('- this service on SQLite'), report], [], place);
+const capacity = median((rows as [Row])[0], 'rate');
+const columns = rows.map((row) => {
+  const answered = median(row, 'rate') - median(row, 'refused');
+  return {
+    '': row.name,
+    'sent/s': median(row, 'rate'),
+    '200/s (of capacity)': `${number(answered)} (${percent(answered / capacity)})`,
+    '503/s': median(row, 'refused'),
+    'p99, ms': median(row, 'p99'),
+    'memory, MB': median(row, 'memoryMb'),
+    errors: row.samples.reduce((sum, { wrong }) => sum + wrong, 0),
+  };
+});
+publishBench(['bench/RESULTS.md', 'overload'], ['- this service on SQLite'], table(columns));

@@ -3,23 +3,14 @@ import { PostgresStore } from '../test/support/postgres-store.js';
 import { SqliteStore } from '../test/support/sqlite-store.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { LOAD_CORE, SERVER_CORE, startFlags, stepAside, useDisk } from './machine.js';
-import {
-  describeRun,
-  format,
-  number,
-  percent,
-  publish,
-  spreadOf,
-  table,
-  type Spread,
-} from './markdown.js';
+import { describeRun, medianOf, percent, publish, rangeOf, table } from './markdown.js';
 import type { Row, Sample } from './measure.js';
 import { options } from './options.js';
 
 /**
  * Compares servers on each engine, and publishes the report.
  *
- * @param place the page and the name of the report on it; a quick run writes nothing
+ * @param place the page and the name of the report on it
  * @param settings of PostgreSQL, `name=value` each
  */
 export async function compareOnEngines(
@@ -39,76 +30,59 @@ export async function compareOnEngines(
   const postgres = await compare('PostgreSQL', () => PostgresStore.create(server.url()));
   await server.remove();
   const items = settings.length > 0 ? [`- PostgreSQL with ${settings.join(' and ')}`] : [];
-  const sections = [...sectionOf('SQLite', sqlite), ...sectionOf('PostgreSQL', postgres)];
-  publish([describeBench(...items), ...sections], [], options.quick ? undefined : place);
+  const sections = [...describeEngine('SQLite', sqlite), ...describeEngine('PostgreSQL', postgres)];
+  publishBench(place, items, ...sections);
 }
 
-/** Describes a run for its repetition. @param items further items of the list */
-export function describeBench(...items: string[]): string {
-  const { rounds, seconds, warmUp, connections, version } = options;
-  return describeRun(
+/** Publishes a report under a description of the run. @param items further items of that */
+export function publishBench(
+  place: readonly [page: string, name: string],
+  items: readonly string[],
+  ...sections: string[]
+): never {
+  const { rounds, seconds, warmUp, connections, version, quick } = options;
+  const description = describeRun(
     version,
     `- wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
     `- ${rounds} rounds, every row in each, ${seconds} s each after ${warmUp} s of warm-up: medians (least–most)`,
     `- this service as \`npm start\` runs it (${startFlags().join(' ')}), others with Node's defaults`,
     ...items,
   );
+  publish([description, ...sections], [], place, quick);
 }
-
-/** The spread of a figure over a row's rounds. */
-export function spread(row: Row, figure: keyof Sample): Spread {
-  return spreadOf(row.samples.map((sample) => sample[figure]));
-}
-
-/** A column of a table of rows. */
-type Column = [head: string, cell: (row: Row) => string];
 
 /** A figure's median over a row's rounds. */
-export function median(head: string, figure: keyof Sample, digits = 0): Column {
-  return [head, (row) => number(spread(row, figure).median, digits)];
+export function median({ samples }: Row, figure: keyof Sample): number {
+  return medianOf(samples.map((sample) => sample[figure]));
 }
 
 /** A figure's median and range. */
-export function range(head: string, figure: keyof Sample, digits: number): Column {
-  return [head, (row) => format(spread(row, figure), digits)];
-}
-
-/** The first row divided by each other, within each round, as the machine's speed drifts. */
-export function ratio([own]: readonly Row[], figure: keyof Sample = 'rate'): Column {
-  const cell = (row: Row): string => {
-    if (!own || row === own) return '';
-    const others = row.samples.map((sample) => sample[figure]);
-    const ratios = own.samples.map((sample, i) => sample[figure] / (others[i] ?? NaN));
-    return format(spreadOf(ratios), 2);
-  };
-  return [`${own?.name} ÷ it`, cell];
-}
-
-/** A table of rows by name. */
-export function tableOf(rows: readonly Row[], columns: readonly Column[]): string {
-  const all: Column[] = [['', ({ name }) => name], ...columns];
-  const head = all.map(([name]) => name);
-  return table(
-    head,
-    rows.map((row) => all.map(([, cell]) => cell(row))),
+export function range({ samples }: Row, figure: keyof Sample, digits: number): string {
+  return rangeOf(
+    samples.map((sample) => sample[figure]),
+    digits,
   );
 }
 
-function sectionOf(title: string, rows: readonly Row[]): string[] {
-  const share = (head: string, figure: keyof Sample): Column => [
-    head,
-    (row) => percent(spread(row, figure).median),
-  ];
-  const columns = [
-    range('creates/s', 'rate', 0),
-    ratio(rows),
-    range('p99, ms', 'p99', 1),
-    range('CPU a create, µs', 'cpuPerCreate', 1),
-    share('server CPU', 'serverCpu'),
-    share('generator CPU', 'loadCpu'),
-    median('memory, MB', 'memoryMb'),
-    median('idle, MB', 'idleMb'),
-    median('start, ms', 'startMs'),
-  ];
-  return [`### ${title}`, tableOf(rows, columns)];
+/** A column of the first row divided by each, within each round, as the machine's speed drifts. */
+export function ratio([own]: readonly Row[], row: Row, figure: keyof Sample = 'rate') {
+  const others = row.samples.map((sample) => sample[figure]);
+  const ratios = own?.samples.map((sample, i) => sample[figure] / (others[i] ?? NaN)) ?? [];
+  return { [`${own?.name} ÷ it`]: row === own ? '' : rangeOf(ratios, 2) };
+}
+
+function describeEngine(title: string, rows: readonly Row[]): string[] {
+  const columns = rows.map((row) => ({
+    '': row.name,
+    'creates/s': range(row, 'rate', 0),
+    ...ratio(rows, row),
+    'p99, ms': range(row, 'p99', 1),
+    'CPU a create, µs': range(row, 'cpuPerCreate', 1),
+    'server CPU': percent(median(row, 'serverCpu')),
+    'generator CPU': percent(median(row, 'loadCpu')),
+    'memory, MB': median(row, 'memoryMb'),
+    'idle, MB': median(row, 'idleMb'),
+    'start, ms': median(row, 'startMs'),
+  }));
+  return [`### ${title}`, table(columns)];
 }

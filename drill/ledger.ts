@@ -12,6 +12,8 @@ const LONG_NAME = 700;
 export interface Answer {
   readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
   readonly text?: string;
+  /** Milliseconds. */
+  readonly took: number;
 }
 
 /** The plant of an id, computed from it, so that only the id need be kept. */
@@ -19,6 +21,11 @@ export function plantOf(id: bigint): StoredPlant {
   const digits = BigInt.asUintN(64, id).toString(36);
   const name = id % LONG === 0n ? digits.repeat(LONG_NAME) : `n ${digits} 🌵`;
   return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
+}
+
+function isIntact({ id, name, tag }: StoredPlant): boolean {
+  const plant = plantOf(id);
+  return name === plant.name && tag === plant.tag;
 }
 
 /** A repeated disturbance of the service or its store, and its results. */
@@ -30,6 +37,7 @@ export class Scenario {
   lost = 0;
   /** The longest request in milliseconds. */
   longest = 0;
+  readonly wrong: string[] = [];
 
   constructor(readonly name: string) {}
 }
@@ -60,8 +68,7 @@ export class Ledger {
     this.scenario.rounds.push({ repair, without200: this.gap });
   }
 
-  /** Records an answer. @param took milliseconds */
-  record(id: bigint, { kind, text }: Answer, took: number): void {
+  record(id: bigint, { kind, text, took }: Answer): void {
     const now = performance.now();
     const { scenario } = this;
     scenario.answers[kind] += 1;
@@ -85,15 +92,15 @@ export class Ledger {
     return this.last200 > since && quiet > QUIET_MS;
   }
 
-  /** Checks that exactly the acknowledged plants are stored, unchanged. Returns what is wrong. */
+  /** Checks that the acknowledged plants are stored, and all stored ones are as sent. Returns what is wrong. */
   async check(store: TemporaryStore): Promise<string[]> {
     const wrong = [...this.wrong];
     const stored = new Map((await store.plants()).map((plant) => [plant.id, plant]));
     const scenarios = new Set<Scenario>();
     for (const [id, { scenario }] of this.acknowledged) {
       scenarios.add(scenario);
-      const [found, { name, tag }] = [stored.get(id), plantOf(id)];
-      if (found?.name === name && found.tag === tag) continue;
+      const found = stored.get(id);
+      if (found && isIntact(found)) continue;
       scenario.lost += 1;
       wrong.push(`${scenario.name}: plant ${id} is lost`);
     }
@@ -102,7 +109,7 @@ export class Ledger {
     }
     // Plants without an answer may be stored as well.
     const isSent = (id: bigint) => this.acknowledged.has(id) || this.open.has(id);
-    const others = [...stored.keys()].filter((id) => !isSent(id));
+    const others = [...stored.values()].filter((plant) => !isSent(plant.id) || !isIntact(plant));
     return others.length > 0 ? [...wrong, `${others.length} plants that nobody sent`] : wrong;
   }
 }

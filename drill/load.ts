@@ -14,6 +14,12 @@ export const STEP = 2_862_933_555_777_941_757n;
 
 /** Sends the plant of an id. */
 export async function send(client: Client, id: bigint): Promise<Answer> {
+  const sent = performance.now();
+  const answer = await exchange(client, id);
+  return { ...answer, took: performance.now() - sent };
+}
+
+async function exchange(client: Client, id: bigint): Promise<Omit<Answer, 'took'>> {
   const { name, tag } = plantOf(id);
   const content = { name, ...(tag !== null && { tag }) };
   try {
@@ -86,9 +92,8 @@ export class Load {
   }
 
   private async send(id: bigint): Promise<boolean> {
-    const sent = performance.now();
     const answer = await send(this.client, id);
-    this.ledger.record(id, answer, performance.now() - sent);
+    this.ledger.record(id, answer);
     return answer.kind === 'acknowledged';
   }
 }

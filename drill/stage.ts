@@ -1,26 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startFlags } from '../bench/machine.js';
-import { describeRun, format, number, spreadOf, table } from '../bench/markdown.js';
+import { describeRun, number, rangeOf, table } from '../bench/markdown.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
-import { ServiceProcess } from '../test/support/service-process.js';
+import { ServiceProcess, type Exit } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { Ledger, type Scenario } from './ledger.js';
 import { CLIENTS, Load, type LoadOptions } from './load.js';
 
 const RECOVERY_MS = 60_000;
 
-/** Scenarios on one store, and what is wrong. */
-export interface Played {
-  readonly scenarios: readonly Scenario[];
-  readonly wrong: readonly string[];
-}
-
 /** The built service. It keeps its port through restarts. */
 export class Service {
   port = 0;
-  /** The exit code of the last process; undefined while it runs, null after a signal. */
-  exitCode: number | null | undefined;
   private process: ServiceProcess | undefined;
 
   /** @param token an active one of the store */
@@ -44,15 +36,13 @@ export class Service {
     const log = { LOG_LEVEL: 'info', LOG_REQUESTS: 'none', NODE_OPTIONS: startFlags().join(' ') };
     const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.env };
     const { store, token } = this;
-    const started = await ServiceProcess.start({ store, token, env });
-    this.exitCode = undefined;
-    void started.exited.then(({ code }) => (this.exitCode = code));
-    this.process = started;
-    this.port = started.port;
+    this.process = await ServiceProcess.start({ store, token, env });
+    this.port = this.process.port;
   }
 
-  get lives(): boolean {
-    return this.process !== undefined && this.exitCode === undefined;
+  /** How the last process ended; undefined while it runs. */
+  get exit(): Exit | undefined {
+    return this.process?.exit;
   }
 
   /** Ends it. Resolves once the process has exited. */
@@ -67,8 +57,8 @@ export class Service {
   }
 
   /** A client. The caller closes it. */
-  client(): Client {
-    return new Client(this.port, this.token, CLIENTS);
+  client(connections = CLIENTS): Client {
+    return new Client(this.port, this.token, connections);
   }
 }
 
@@ -107,7 +97,7 @@ export class Stage {
   async until(what: string, isSo: () => boolean): Promise<void> {
     const since = performance.now();
     while (!isSo()) {
-      if (!this.service.lives) throw new Error(`the service ended before ${what}`);
+      if (this.service.exit) throw new Error(`the service ended before ${what}`);
       if (performance.now() - since > RECOVERY_MS) throw new Error(`too long until ${what}`);
       await sleep(20);
     }
@@ -116,15 +106,15 @@ export class Stage {
   /** Ends the load and checks every plant. Returns what is wrong. */
   async finish(store = this.service.store): Promise<string[]> {
     await this.load.stop();
-    const { lives } = this.service;
+    const { exit } = this.service;
     await this.service.end();
     const wrong = await this.ledger.check(store);
-    return lives ? wrong : [...wrong, 'the service had ended'];
+    return exit ? [...wrong, 'the service had ended'] : wrong;
   }
 }
 
 /**
- * Kills the service by `kill -9` and restarts it at once.
+ * Kills the service by `kill -9` and restarts it at once. The scenario learns what is wrong.
  *
  * @param inspect checks the store after each kill and at the end; returns what is wrong
  */
@@ -134,14 +124,13 @@ export async function killService(
   store: TemporaryStore,
   inspect: () => string[] = () => [],
   options: LoadOptions = {},
-): Promise<string[]> {
+): Promise<void> {
   const stage = await Stage.start(await Service.over(store), scenario, options);
-  const wrong: string[] = [];
   for (let i = 0; i < times; i++) {
     await stage.round(scenario, () => stage.service.restart());
-    wrong.push(...inspect());
+    scenario.wrong.push(...inspect());
   }
-  return [...wrong, ...(await stage.finish()), ...inspect()];
+  scenario.wrong.push(...(await stage.finish()), ...inspect());
 }
 
 /** Describes a run for its repetition. @param items further items of the list */
@@ -154,18 +143,25 @@ export function describeDrill(...items: string[]): string {
 export function reportOn(scenarios: readonly Scenario[]): string[] {
   const rows = scenarios.map(({ name, rounds, answers, lost, longest }) => {
     const seconds = (figure: 'repair' | 'without200') =>
-      format(spreadOf(rounds.map((round) => round[figure] / 1_000)), 2);
-    const { acknowledged, refused, unknown, unreachable } = answers;
-    const counts = [rounds.length, acknowledged, refused, unknown, unreachable, lost];
-    const times = [seconds('repair'), seconds('without200'), number(longest / 1_000, 2)];
-    return [name, ...counts.map((count) => number(count)), ...times];
+      rangeOf(
+        rounds.map((round) => round[figure] / 1_000),
+        2,
+      );
+    return {
+      '': name,
+      times: rounds.length,
+      acknowledged: answers.acknowledged,
+      refused: answers.refused,
+      unknown: answers.unknown,
+      'not connected': answers.unreachable,
+      lost,
+      'until repaired, s': seconds('repair'),
+      'without a 200, s': seconds('without200'),
+      'longest request, s': number(longest / 1_000, 2),
+    };
   });
-  const head = [
-    ...['', 'times', 'acknowledged', 'refused', 'unknown', 'not connected', 'lost'],
-    ...['until repaired, s', 'without a 200, s', 'longest request, s'],
-  ];
   return [
-    table(head, rows),
+    table(rows),
     'Every refusal was a 503 with Retry-After and the error 5001; no other answer came. Each was ' +
       'sent again and told 200. Times are medians (least–most).',
   ];

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { publish } from '../../bench/markdown.js';
 import { runCli } from '../../test/support/cli.js';
-import { Client } from '../../test/support/client.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { tally } from '../../test/support/received.js';
 import { plantOf, Scenario } from '../ledger.js';
@@ -53,7 +52,7 @@ const played =
   `won; equal content was told 200 by all. ${IMPORTED.toLocaleString('en')} plants imported were exported ` +
   `byte for byte. Exports, begun as soon as a node was back, had every plant acknowledged before.`;
 const report = [describeDrill(server), ...reportOn(scenarios), played];
-publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill citus']);
+publish(report, wrong, ['drill/RESULTS.md', 'drill citus'], quick);
 
 function expect(what: string, found: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(found, expected)) wrong.push(`${what}: ${JSON.stringify(found)}`);
@@ -83,7 +82,7 @@ async function playIds(): Promise<void> {
 
 /** Of different contents for an id one wins; with equal contents all get 200. */
 async function playRaces(): Promise<void> {
-  const client = new Client(service.port, service.token, RACERS);
+  const client = service.client(RACERS);
   const race = (id: bigint, nameOf: (i: number) => string) =>
     Promise.all(Array.from({ length: RACERS }, (_, i) => client.create({ id, name: nameOf(i) })));
   for (let id = 0n; id < RACES; id++) {

@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { residentMb } from '../../bench/machine.js';
-import { number } from '../../bench/markdown.js';
-import type { ServiceProcess } from '../../test/support/service-process.js';
+import type { Outcome } from '../../bench/markdown.js';
+import { ServiceProcess } from '../../test/support/service-process.js';
+import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { LONGEST_MS } from '../ledger.js';
+import { send } from '../load.js';
 import { Random } from '../random.js';
 import { judge, play } from './play.js';
 import { writeScript, type Script } from './script.js';
-import { createBeside, startService, type Outcome } from './target.js';
 
 const CONCURRENT_CONNECTIONS = 64;
 /** A round ends after so many findings. */
@@ -22,6 +22,8 @@ const EXIT_NOTICE_MS = 50;
 const MAX_SHOWN = 2_000;
 /** Milliseconds for the service to release what its clients left behind. */
 const SETTLE_TIMEOUT_MS = 30_000;
+/** On SIGUSR2 the service collects its garbage, so that its memory can be compared. */
+const NODE_OPTIONS = "--expose-gc --import data:text/javascript,process.on('SIGUSR2',()=>gc())";
 /** Milliseconds for a collection of garbage that returns its pages. */
 const COLLECTION_MS = 1_000;
 /** File descriptors of SQLite's checkpointing thread, which starts with the first checkpoint and stays. */
@@ -33,12 +35,6 @@ const FAULT = /^\S+ (?:ERROR|FATAL) (?!.*error=5002\b).*$/gm;
 /** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
 const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
 
-/** The head of a table of {@link fuzzBytes}. */
-export const BYTES_HEAD = [
-  ...['', 'connections', 'a second', 'answers', 'creates beside', 'longest, ms'],
-  'memory after each round, MiB',
-];
-
 /** Fuzzes the service with raw bytes, in rounds. */
 export async function fuzzBytes(seed: number, total: number, isTls: boolean): Promise<Outcome> {
   const fuzzer = await Fuzzer.start(seed, isTls);
@@ -47,15 +43,22 @@ export async function fuzzBytes(seed: number, total: number, isTls: boolean): Pr
   let seconds = 0;
   for (let round = 0; round < ROUNDS && findings.length === 0; round++) {
     seconds += (await fuzzer.round(total / ROUNDS)) / 1_000;
-    memory.push(Math.round(await fuzzer.measureMemory()));
+    if (!fuzzer.service.exit) memory.push(Math.round(await fuzzer.measureMemory()));
   }
   await fuzzer.service.remove();
   const growth = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
   if (growth > MAX_GROWTH_MB) findings.push(`memory grows: ${memory.join(', ')} MiB`);
   if (creates.longest > LONGEST_MS) findings.push(`a create took ${creates.longest} ms`);
   const { connections, answers } = fuzzer;
-  const numbers = [connections, connections / seconds, answers, creates.answered, creates.longest];
-  const row = [isTls ? 'TLS' : 'TCP', ...numbers.map((n) => number(n)), memory.join(', ')];
+  const row = {
+    '': isTls ? 'TLS' : 'TCP',
+    connections,
+    'a second': connections / seconds,
+    answers,
+    'creates beside': creates.answered,
+    'longest, ms': creates.longest,
+    'memory after each round, MiB': memory.join(', '),
+  };
   return { row, wrong: findings };
 }
 
@@ -70,7 +73,6 @@ export class Fuzzer {
   connections = 0;
   /** Open files without clients, and the sockets among them. */
   private idle = { files: Infinity, sockets: Infinity };
-  private hasEnded = false;
 
   private constructor(
     /** It determines, with a connection's number, what the connection does. */
@@ -78,18 +80,15 @@ export class Fuzzer {
     readonly service: ServiceProcess,
     /** The first bytes of a TLS client, if the service uses TLS. */
     private readonly clientHello: string | undefined,
-  ) {
-    void service.exited.then(() => (this.hasEnded = true));
-  }
+  ) {}
 
   static async start(seed: number, isTls: boolean): Promise<Fuzzer> {
-    const collector = resolve('drill/fuzz/collect-garbage.js');
-    const service = await startService(isTls, `--import file://${collector}`);
+    const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
+    const service = await ServiceProcess.start({ store: new SqliteStore(), isTls, env });
     const fuzzer = new Fuzzer(seed, service, isTls ? await recordClientHello() : undefined);
     const { files, sockets } = fuzzer.countOpen();
     fuzzer.idle = { files: files + CHECKPOINT_FILES, sockets };
-    const { problem } = await createBeside(service, FIRST_ID - 1n, isTls);
-    if (problem !== undefined) throw new Error(problem);
+    await fuzzer.create();
     return fuzzer;
   }
 
@@ -102,7 +101,7 @@ export class Fuzzer {
     const began = performance.now();
     const end = this.connections + connections;
     const isOver = (): boolean =>
-      this.connections >= end || this.hasEnded || this.findings.length >= MAX_FINDINGS;
+      this.connections >= end || !!this.service.exit || this.findings.length >= MAX_FINDINGS;
     const repeat = async (act: () => Promise<void>): Promise<void> => {
       while (!isOver()) await act();
     };
@@ -112,7 +111,7 @@ export class Fuzzer {
     const took = performance.now() - began;
     await this.attempt(() => this.settle());
     const log = this.service.output;
-    if (this.hasEnded) {
+    if (this.service.exit) {
       const shown = log.slice(-MAX_SHOWN);
       this.findings.push(`the service ended before connection ${this.connections}:\n${shown}`);
     }
@@ -158,10 +157,12 @@ export class Fuzzer {
 
   /** Creates a plant as an honest client, on a new connection. */
   private async create(): Promise<void> {
+    const client = this.service.client(1);
     const id = FIRST_ID + BigInt(this.creates.answered++);
-    const { ms, problem } = await createBeside(this.service, id, this.clientHello !== undefined);
-    this.creates.longest = Math.max(this.creates.longest, ms);
-    if (problem !== undefined) throw new Error(problem);
+    const { kind, text = kind, took } = await send(client, id);
+    client.close();
+    this.creates.longest = Math.max(this.creates.longest, took);
+    if (kind !== 'acknowledged') throw new Error(`a create got ${text}`);
   }
 
   /** @param played the connection of the act, if it is a single one */
@@ -171,7 +172,7 @@ export class Fuzzer {
     } catch (error) {
       await sleep(EXIT_NOTICE_MS);
       // One finding reports the end of the service.
-      if (this.hasEnded) return;
+      if (this.service.exit) return;
       const [index, script] = played ?? [];
       const shown = JSON.stringify({ ...script, expected: undefined }).slice(0, MAX_SHOWN);
       const where = `\nseed ${this.seed}, connection ${index}: ${shown}`;
@@ -180,7 +181,7 @@ export class Fuzzer {
   }
 
   private countOpen(): { files: number; sockets: number } {
-    if (this.hasEnded) return { files: 0, sockets: 0 };
+    if (this.service.exit) return { files: 0, sockets: 0 };
     // Its exit status is 1 if a file is closed meanwhile.
     const { stdout } = spawnSync('ls', ['-l', `/proc/${this.service.pid}/fd`], {
       encoding: 'utf8',

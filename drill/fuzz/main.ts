@@ -1,13 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { describeRun, publish, table } from '../../bench/markdown.js';
+import { describeRun, publish, table, type Outcome } from '../../bench/markdown.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { BYTES_HEAD, fuzzBytes, Fuzzer } from './fuzzer.js';
+import { fuzzBytes, Fuzzer } from './fuzzer.js';
 import { fuzzDocument, installSchemathesis, VERSION } from './schemathesis.js';
-import type { Outcome } from './target.js';
-import { CROWD_HEAD, withstandCrowds } from './withstand.js';
+import { withstandCrowds } from './withstand.js';
 
 /** `npm run fuzz`: sends the service invalid requests, by a printed seed. */
 const { values } = parseArgs({
@@ -28,7 +27,7 @@ if (values.connection !== undefined) await replay(Number(values.connection));
 
 const clients = Number(values.crowd ?? (values.quick ? 1_000 : 4_000));
 const crowds = await withstandCrowds(seed, clients);
-const crowdReport = tabulate(CROWD_HEAD, crowds);
+const crowdReport = tabulate(crowds);
 if (values.only === 'crowd') publish([crowdReport], wrongOf(crowds));
 
 installSchemathesis();
@@ -43,18 +42,15 @@ const documents = await Promise.all([
 await server.remove();
 const report = [
   describeRun(process.versions.node, `- seed ${seed}, Schemathesis ${VERSION}`),
-  tabulate(BYTES_HEAD, bytes),
-  tabulate(['Schemathesis', 'cases', 'a second', 'failures'], documents),
+  tabulate(bytes),
+  tabulate(documents),
   crowdReport,
 ];
-const place = values.quick ? undefined : (['drill/RESULTS.md', 'fuzz'] as const);
-publish(report, wrongOf([...bytes, ...documents, ...crowds]), place);
+const wrong = wrongOf([...bytes, ...documents, ...crowds]);
+publish(report, wrong, ['drill/RESULTS.md', 'fuzz'], values.quick);
 
-function tabulate(head: readonly string[], outcomes: readonly Outcome[]): string {
-  return table(
-    head,
-    outcomes.map(({ row }) => row),
-  );
+function tabulate(outcomes: readonly Outcome[]): string {
+  return table(outcomes.map(({ row }) => row));
 }
 
 function wrongOf(outcomes: readonly Outcome[]): string[] {

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { number } from '../../bench/markdown.js';
+import type { Outcome } from '../../bench/markdown.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import type { Outcome } from './target.js';
 
 export const VERSION = '4.32.5';
 /** Ignored by git. */
@@ -56,7 +55,8 @@ export async function fuzzDocument(
     if (report.exit_code !== 0) wrong.push(`${engine}, seed ${seed + i}:\n${output}`);
     console.log(`Schemathesis, ${engine}: ${sent} cases`);
   }
-  return { row: [engine, number(sent), number(sent / seconds), String(wrong.length)], wrong };
+  const row = { Schemathesis: engine, cases: sent, 'a second': sent / seconds };
+  return { row: { ...row, failures: wrong.length }, wrong };
 }
 
 async function run(store: TemporaryStore, seed: number, cases: number) {

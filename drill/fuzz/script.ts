@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { MAX_UNTRUSTED } from '../../src/http/connection.js';
 import { requestText } from '../../test/support/raw-connection.js';
 import type { Random } from '../random.js';
+import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './dictionary.js';
 
 /** The acts of one connection. Texts are Latin-1: a character is a byte. */
 export interface Script {
@@ -36,20 +36,6 @@ const IDLE_MS = [0, 1, 5, 20, 100] as const;
 /** Milliseconds for a flood to reach the service before the end, which discards unsent bytes. */
 const FLOOD_MS = 100;
 const FLOOD = ['/docs/swagger-ui-bundle.js', '/docs/', '/openapi.json', '/plants', '/nowhere'];
-const PLANT = '{"id":987654321987654321,"name":"n","tag":"t"}';
-const { methods, targets, versions, headers, bodies, chunks, marks } = JSON.parse(
-  readFileSync('drill/fuzz/http.json', 'utf8'),
-  (_name, value: unknown) =>
-    typeof value === 'string'
-      ? value
-          .replaceAll('«plant»', PLANT)
-          .replace(/«(.)\*(\d+)»/, (_, character: string, times) => character.repeat(Number(times)))
-      : value,
-) as Record<
-  'methods' | 'targets' | 'versions' | 'headers' | 'bodies' | 'chunks' | 'marks',
-  string[]
->;
-const DICTIONARY = [marks, methods, targets, versions, headers, bodies, chunks].flat();
 
 /**
  * Writes the script of a connection: valid requests, mutated or cut ones, or floods.
@@ -149,15 +135,15 @@ function get(path: string, more = ''): string {
 
 /** Writes a request of parts that need not fit together. */
 function writeWild(random: Random, token: string): string {
-  const body = random.pick(random.once(4) ? chunks : bodies);
+  const body = random.pick(random.once(4) ? CHUNKS : BODIES);
   const usual = [
     'Host: localhost',
     `Authorization: Bearer ${token}`,
     'Content-Type: application/json',
-    chunks.includes(body) ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`,
+    CHUNKS.includes(body) ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`,
   ].filter(() => !random.once(8));
-  const lines = [...usual, ...random.sample(headers, random.below(3))];
-  const start = `${random.pick(methods)} ${random.pick(targets)} ${random.pick(versions)}`;
+  const lines = [...usual, ...random.sample(HEADERS, random.below(3))];
+  const start = `${random.pick(METHODS)} ${random.pick(TARGETS)} ${random.pick(VERSIONS)}`;
   return `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
 }
 

@@ -1,28 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { residentMb } from '../../bench/machine.js';
-import { number } from '../../bench/markdown.js';
-import { Client } from '../../test/support/client.js';
+import { cellsOf, number, type Outcome } from '../../bench/markdown.js';
+import type { Client } from '../../test/support/client.js';
+import { ServiceProcess } from '../../test/support/service-process.js';
+import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Random } from '../random.js';
-import { crowdKinds, type Attack } from './crowd.js';
-import { createBeside, startService, type Outcome } from './target.js';
+import { send } from '../load.js';
+import { crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS, type Attack } from './crowd.js';
 
-/** As `npm start`, with the heap that V8 takes in 512 MiB (compose.yaml, deploy/kubernetes). */
-const NODE_OPTIONS = '--max-semi-space-size=4 --max-old-space-size=256';
-/** Limits of the service's memory in MiB, and of a create in milliseconds. */
-const [MAX_RESIDENT_MB, MAX_CREATE_MS] = [400, 1_000];
+/** The limit of a create in milliseconds. */
+const MAX_CREATE_MS = 1_000;
 /** Milliseconds of an attack after all its connections are open, and the longest wait for that. */
 const [ATTACK_MS, MAX_OPENING_MS] = [4_000, 8_000];
 /** Milliseconds between two creates of a client. */
 const CREATE_INTERVAL_MS = 250;
 /** Attacks of several kinds at once, over each of TCP and TLS, and the kinds in each. */
 const [MIXES, MIXED] = [2, 3];
-
-/** The head of a table of {@link withstandCrowds}. */
-export const CROWD_HEAD = [
-  ...['', 'connections at once', 'in all', 'most memory, MiB', 'creates beside', 'not 200'],
-  ...['slowest, ms', 'service'],
-];
 
 /** Attacks a new service with a crowd of each kind, and with mixed ones. */
 export async function withstandCrowds(seed: number, connections: number): Promise<Outcome[]> {
@@ -35,7 +29,7 @@ export async function withstandCrowds(seed: number, connections: number): Promis
       const title = `${isTls ? 'TLS' : 'TCP'}: ${kinds.map(({ name }) => name).join(' + ')}`;
       const attack = { isTls, kinds, connections, seed: seed + outcomes.length };
       const outcome = await withstand(title, attack);
-      console.log(outcome.row.join(' | '));
+      console.log(cellsOf(outcome.row).join(' | '));
       outcomes.push(outcome);
     }
   }
@@ -44,10 +38,8 @@ export async function withstandCrowds(seed: number, connections: number): Promis
 
 async function withstand(title: string, attack: Omit<Attack, 'port'>): Promise<Outcome> {
   const { isTls } = attack;
-  const service = await startService(isTls, NODE_OPTIONS);
-  let ended: string | undefined;
-  void service.exited.then(({ code, signal }) => (ended = signal ?? `exit ${code}`));
-
+  const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
+  const service = await ServiceProcess.start({ store: new SqliteStore(), isTls, env });
   const workerData = { ...attack, port: service.port };
   const crowd = new Worker(new URL('./crowd.js', import.meta.url), { workerData });
   let until = performance.now() + MAX_OPENING_MS + ATTACK_MS;
@@ -59,23 +51,24 @@ async function withstand(title: string, attack: Omit<Attack, 'port'>): Promise<O
   });
   let memory = 0;
   const watch = setInterval(() => {
-    if (ended === undefined) memory = Math.max(memory, residentMb(service.pid, 'VmHWM') || 0);
+    if (!service.exit) memory = Math.max(memory, residentMb(service.pid, 'VmHWM') || 0);
   }, 10);
   const took: number[] = [];
   const wrong: string[] = [];
-  const create = async (firstId: bigint, client?: Client): Promise<void> => {
-    for (let id = firstId; ended === undefined && performance.now() < until; id++) {
-      const { ms, problem } = await createBeside(service, id, isTls, client);
-      if (problem !== undefined) wrong.push(`${title}: ${problem}`);
+  const create = async (firstId: bigint, kept?: Client): Promise<void> => {
+    for (let id = firstId; !service.exit && performance.now() < until; id++) {
+      const client = kept ?? service.client(1);
+      const { kind, text = kind, took: ms } = await send(client, id);
+      if (!kept) client.close();
+      if (kind !== 'acknowledged') wrong.push(`${title}: a create got ${text}`);
       took.push(ms);
       await sleep(Math.max(0, CREATE_INTERVAL_MS - ms));
     }
-    client?.close();
   };
-  const kept = new Client(service.port, service.token, 1, isTls);
-  await Promise.all([create(0n, kept), create(1_000_000n)]);
+  await Promise.all([create(0n, service.client(1)), create(1_000_000n)]);
   clearInterval(watch);
-  const end = ended ?? 'alive';
+  const { exit } = service;
+  const end = exit ? (exit.signal ?? `exit ${exit.code}`) : 'alive';
   await crowd.terminate();
   await service.remove();
 
@@ -83,6 +76,15 @@ async function withstand(title: string, attack: Omit<Attack, 'port'>): Promise<O
   if (slowest > MAX_CREATE_MS) wrong.unshift(`${title}: a create took ${number(slowest)} ms`);
   if (memory > MAX_RESIDENT_MB) wrong.unshift(`${title}: ${number(memory)} MiB of memory`);
   if (end !== 'alive') wrong.unshift(`${title}: the service ended by ${end}`);
-  const figures = [most, opened, memory, took.length, failed, slowest].map((n) => number(n));
-  return { row: [title, ...figures, end], wrong };
+  const row = {
+    '': title,
+    'connections at once': most,
+    'in all': opened,
+    'most memory, MiB': memory,
+    'creates beside': took.length,
+    'not 200': failed,
+    'slowest, ms': slowest,
+    service: end,
+  };
+  return { row, wrong };
 }

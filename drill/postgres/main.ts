@@ -5,7 +5,7 @@ import { publish } from '../../bench/markdown.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
 import { Scenario } from '../ledger.js';
-import { describeDrill, killService, reportOn, Service, Stage, type Played } from '../stage.js';
+import { describeDrill, killService, reportOn, Service, Stage } from '../stage.js';
 import { newServer, Pair, storeOf } from './pair.js';
 
 /** Milliseconds of a freeze, longer than any request may wait; and the kills for each freeze. */
@@ -18,24 +18,23 @@ const { quick } = parseArgs({ options: { quick: { type: 'boolean', default: fals
 const [kills, failovers] = quick ? [2, 2] : [20, 6];
 useDisk();
 
-const played = [await killServices(kills), await killServer(kills), await failOver(failovers)];
+const played = [await killServices(), ...(await killServer()), ...(await failOver())];
 const description = describeDrill(
   `- \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
 );
-const report = [description, ...reportOn(played.flatMap(({ scenarios }) => scenarios))];
-const wrong = played.flatMap((each) => each.wrong);
-publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill']);
+const wrong = played.flatMap((scenario) => scenario.wrong);
+publish([description, ...reportOn(played)], wrong, ['drill/RESULTS.md', 'drill'], quick);
 
-async function killServices(times: number): Promise<Played> {
+async function killServices(): Promise<Scenario> {
   const scenario = new Scenario('`kill -9` of the service');
   const server = await newServer();
-  const wrong = await killService(times, scenario, storeOf(server));
+  await killService(kills, scenario, storeOf(server));
   await server.remove();
-  return { scenarios: [scenario], wrong };
+  return scenario;
 }
 
 /** Kills and freezes the server under a running service. */
-async function killServer(times: number): Promise<Played> {
+async function killServer(): Promise<Scenario[]> {
   const killed = new Scenario('`kill -9` of the server');
   const still = new Scenario('`SIGSTOP` of the server');
   const server = await newServer();
@@ -49,15 +48,15 @@ async function killServer(times: number): Promise<Played> {
     await sleep(FREEZE_MS);
     server.resume();
   };
-  for (let i = 0; i < times; i++) await stage.round(killed, kill);
-  for (let i = 0; i < times / KILLS_PER_FREEZE; i++) await stage.round(still, pause);
-  const wrong = await stage.finish();
+  for (let i = 0; i < kills; i++) await stage.round(killed, kill);
+  for (let i = 0; i < kills / KILLS_PER_FREEZE; i++) await stage.round(still, pause);
+  killed.wrong.push(...(await stage.finish()));
   await server.remove();
-  return { scenarios: [killed, still], wrong };
+  return [killed, still];
 }
 
 /** Failovers from a primary to its synchronous standby, and failures around them. */
-async function failOver(times: number): Promise<Played> {
+async function failOver(): Promise<Scenario[]> {
   const orderly = new Scenario('failover, proxy follows');
   const hasty = new Scenario('failover, proxy ahead');
   const split = new Scenario('proxy to the old primary, still one');
@@ -70,7 +69,7 @@ async function failOver(times: number): Promise<Played> {
   const stage = await Stage.start(service, orderly);
   const astray = () => stray(pair, proxy);
 
-  for (let i = 0; i < times; i++) {
+  for (let i = 0; i < failovers; i++) {
     if (i % 2 === 0) await stage.round(orderly, () => follow(pair, proxy));
     else await stage.round(hasty, () => runAhead(pair, proxy));
     await pair.other.start();
@@ -79,10 +78,10 @@ async function failOver(times: number): Promise<Played> {
     await stage.round(readOnly, astray);
     await pair.renew();
   }
-  const wrong = await stage.finish(storeOf(pair.primary));
+  orderly.wrong.push(...(await stage.finish(storeOf(pair.primary))));
   await proxy.stop();
   await pair.remove();
-  return { scenarios: [orderly, hasty, split, readOnly], wrong };
+  return [orderly, hasty, split, readOnly];
 }
 
 async function follow(pair: Pair, proxy: Proxy): Promise<void> {

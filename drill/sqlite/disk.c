@@ -176,11 +176,6 @@ int open64(const char *path, int flags, ...) {
   return fd;
 }
 
-int close(int fd) {
-  if (fd >= 0 && fd < DESCRIPTORS) files[fd] = NEITHER;
-  return syscall(SYS_close, fd);
-}
-
 /* Other builds of SQLite may call these. */
 ssize_t pwrite(int, const void *, size_t, off_t) __attribute__((alias("pwrite64")));
 ssize_t pread(int, void *, size_t, off_t) __attribute__((alias("pread64")));

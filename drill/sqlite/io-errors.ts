@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { number, table } from '../../bench/markdown.js';
+import { table } from '../../bench/markdown.js';
 import type { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario, type Ledger } from '../ledger.js';
 import { send } from '../load.js';
 import { Random } from '../random.js';
 import { Service, Stage } from '../stage.js';
-import { FILES, OPERATIONS, Recording, type Fault } from './recording.js';
+import { createRecorded, FILES, OPERATIONS, type Fault, type FaultyDisk } from './recording.js';
 import { faultsIn, Replay, sentOf } from './replay.js';
 
 /** Milliseconds of a lasting fault, and for a service to end after a fault. */
@@ -41,8 +41,7 @@ export type IoError = Awaited<ReturnType<typeof failDisk>>;
  * @param points operations before which the power is cut, in each way that makes a difference
  */
 export async function failDisk(fault: Fault, points: number, seed: number) {
-  const recording = await Recording.of();
-  const { service, store } = recording;
+  const { service, store, disk } = await createRecorded();
   const { operation, file, error, lasting } = fault;
   const scenario = new Scenario(`${error}: ${operation}, ${file}, ${lasting ? 'for 1 s' : 'once'}`);
   const after = process.hrtime.bigint();
@@ -50,7 +49,7 @@ export async function failDisk(fault: Fault, points: number, seed: number) {
   let exit: number | null | undefined;
   const wrong = await problemsOf(async () => {
     await stage.round(scenario, async () => {
-      exit = await strike(recording, fault, new Random(seed));
+      exit = await strike(disk, service, fault, new Random(seed));
     });
     const enough = stage.ledger.acknowledged.size + PLANTS;
     await stage.until('enough plants were stored', () => stage.ledger.acknowledged.size >= enough);
@@ -77,22 +76,21 @@ async function problemsOf(work: () => Promise<string[]>): Promise<string[]> {
 }
 
 /** @returns the exit code of the service, if it ended and was restarted */
-async function strike(recording: Recording, fault: Fault, random: Random) {
-  const { service } = recording;
+async function strike(disk: FaultyDisk, service: Service, fault: Fault, random: Random) {
   // A checkpoint syncs and truncates the database once; other operations are frequent.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
-  recording.arm(fault, isRare ? 1 : 1 + random.below(50));
+  disk.arm(fault, isRare ? 1 : 1 + random.below(50));
   const since = performance.now();
-  while (!recording.hasFailed) {
+  while (!disk.hasFailed) {
     if (performance.now() - since > 60_000) throw new Error('the fault does not strike');
     await sleep(20);
   }
   if (fault.lasting) await sleep(LASTING_MS);
-  recording.repair();
+  disk.repair();
   await sleep(ENDING_MS);
-  const { exitCode } = service;
-  if (!service.lives) await service.start();
-  return exitCode;
+  const { exit } = service;
+  if (exit) await service.start();
+  return exit?.code;
 }
 
 /** Starts a service after a power cut, and sends the last plants again. */
@@ -124,13 +122,14 @@ export function integrityOf(store: SqliteStore): string[] {
 /** Reports the effect of each fault on clients, the service, and the plants after a power cut. */
 export function reportOnErrors(errors: readonly IoError[]): string {
   return table(
-    ['I/O errors', 'acknowledged', '503', 'unknown', 'the service', 'images', 'lost'],
-    errors.map(({ scenario: { name, answers, lost }, exit, cuts }) => [
-      name,
-      ...[answers.acknowledged, answers.refused, answers.unknown].map((n) => number(n)),
-      exit === undefined ? 'continued' : `exit ${exit}`,
-      number(cuts.total),
-      number(lost + cuts.lost),
-    ]),
+    errors.map(({ scenario: { name, answers, lost }, exit, cuts }) => ({
+      'I/O errors': name,
+      acknowledged: answers.acknowledged,
+      refused: answers.refused,
+      unknown: answers.unknown,
+      'the service': exit === undefined ? 'continued' : `exit ${exit}`,
+      images: cuts.total,
+      lost: lost + cuts.lost,
+    })),
   );
 }

@@ -7,7 +7,7 @@ import { useDisk } from '../../bench/machine.js';
 import { publish } from '../../bench/markdown.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../ledger.js';
-import { describeDrill, killService, reportOn, Service, Stage, type Played } from '../stage.js';
+import { describeDrill, killService, reportOn, Service, Stage } from '../stage.js';
 import { failDisk, FAULTS, integrityOf, reportOnErrors, type IoError } from './io-errors.js';
 import { cutAgain, cutPower } from './power-cuts.js';
 
@@ -56,18 +56,18 @@ const errors: IoError[] = [];
 // One by one, as cutting the power keeps this process from its clients.
 for (const [i, fault] of faults.entries())
   errors.push(await failDisk(fault, faultPoints, seed + i));
-const played = [await fillDisk(fills), await killServices(kills)];
+const played = [await fillDisk(), await killServices()];
 const report = [
   describeDrill(`- seed ${seed}`),
   ...cuts.report,
   reportOnErrors(errors),
-  ...reportOn(played.flatMap(({ scenarios }) => scenarios)),
+  ...reportOn(played),
 ];
 const wrong = [cuts, ...errors, ...played].flatMap((each) => each.wrong);
-publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill sqlite']);
+publish(report, wrong, ['drill/RESULTS.md', 'drill sqlite'], quick);
 
 /** Fills the disk under load, and frees it again. */
-async function fillDisk(times: number): Promise<Played> {
+async function fillDisk(): Promise<Scenario> {
   const scenario = new Scenario('the disk is full');
   const store = new SqliteStore();
   const { folder } = store;
@@ -84,18 +84,18 @@ async function fillDisk(times: number): Promise<Played> {
     await sleep(FULL_MS);
     rmSync(ballast);
   };
-  for (let i = 0; i < times; i++) await stage.round(scenario, strike);
-  const wrong = [...(await stage.finish()), ...integrityOf(store)];
+  for (let i = 0; i < fills; i++) await stage.round(scenario, strike);
+  scenario.wrong.push(...(await stage.finish()), ...integrityOf(store));
   execFileSync('umount', [folder]);
-  return { scenarios: [scenario], wrong };
+  return scenario;
 }
 
 /** Kills services under load, and restarts them on their files. */
-async function killServices(times: number): Promise<Played> {
+async function killServices(): Promise<Scenario> {
   const scenario = new Scenario('`kill -9` of the service');
-  const wrong = await Promise.all(
+  await Promise.all(
     Array.from({ length: LANES }, (_, i) => {
-      const share = Math.floor((times + i) / LANES);
+      const share = Math.floor((kills + i) / LANES);
       const store = new SqliteStore();
       let looks = 0;
       const inspect = () =>
@@ -103,5 +103,5 @@ async function killServices(times: number): Promise<Played> {
       return killService(share, scenario, store, inspect, { clients: CLIENTS });
     }),
   );
-  return { scenarios: [scenario], wrong: wrong.flat() };
+  return scenario;
 }

@@ -1,11 +1,12 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deserialize, serialize } from 'node:v8';
 import { number, table } from '../../bench/markdown.js';
 import { Ledger, Scenario } from '../ledger.js';
 import { Load, send } from '../load.js';
 import type { Service } from '../stage.js';
-import { FILES, Recording, restartsLog } from './recording.js';
+import { createRecorded, FILES, restartsLog } from './recording.js';
 import { Replay, sentOf, type Sent } from './replay.js';
 
 /** Cuts with syncs of a file that do nothing, for each file: the drill must notice. */
@@ -13,7 +14,7 @@ const LIES = 10;
 /** Kills under load before each long run, and the plants stored before each kill. */
 const [KILLS, PLANTS] = [3, 300];
 /** The file of the sent plants in a kept recording. */
-const SENT = 'sent.txt';
+const SENT = 'sent.v8';
 
 export interface Extent {
   /** Repetitions of a few kills under load and a long run. */
@@ -29,7 +30,7 @@ export interface Extent {
 /** Records a service under load, and cuts the power at many points of the recording. */
 export async function cutPower(extent: Extent, seed: number) {
   // A start that migrates opens and closes the store first, which would hide a missing recovery.
-  const { store, service } = await Recording.of({ MIGRATE: 'off' });
+  const { store, service } = await createRecorded({ MIGRATE: 'off' });
   const { folder } = store;
   const ledger = await record(service, extent);
   const sent = sentOf(ledger);
@@ -44,19 +45,13 @@ export async function cutPower(extent: Extent, seed: number) {
 function keep(folder: string, sent: Sent): string {
   const kept = resolve('drill/.work', `recording-${Date.now()}`);
   cpSync(folder, kept, { recursive: true });
-  writeFileSync(join(kept, SENT), [...sent].map(([id, at]) => `${id} ${at ?? ''}`).join('\n'));
+  writeFileSync(join(kept, SENT), serialize(sent));
   return kept;
 }
 
 /** Cuts the power in a kept recording. */
 export function cutAgain(folder: string, points: number, seed: number): Replay {
-  const lines = readFileSync(join(folder, SENT), 'utf8').split('\n');
-  const sent = new Map(
-    lines.map((line) => {
-      const [id = '', at = ''] = line.split(' ');
-      return [BigInt(id), at === '' ? undefined : BigInt(at)];
-    }),
-  );
+  const sent = deserialize(readFileSync(join(folder, SENT))) as Sent;
   return new Replay({ folder, sent, seed, points, left: join(folder, 'data/store.sqlite') });
 }
 
@@ -82,10 +77,10 @@ async function live(service: Service, ledger: Ledger, plants: number): Promise<L
   await service.start();
   const client = service.client();
   // First only the plants without a 200, so that no other plant causes a sync.
-  for (const id of ledger.open) ledger.record(id, await send(client, id), 0);
+  for (const id of ledger.open) ledger.record(id, await send(client, id));
   const enough = ledger.acknowledged.size + plants;
   const load = new Load(client, ledger, { pause: 0 });
-  while (ledger.acknowledged.size < enough && service.lives) await sleep(20);
+  while (ledger.acknowledged.size < enough && !service.exit) await sleep(20);
   return load;
 }
 
@@ -112,12 +107,15 @@ function checkpointsOf({ operations }: Replay): number {
 
 /** Reports the images by kind of cut, and the findings. */
 function reportOn(cuts: Replay, lies: readonly Replay[]): string[] {
-  const rows = Object.entries(cuts.images).map(([kind, n]) => [kind, number(n)]);
+  const rows = Object.entries(cuts.images).map(([kind, images]) => ({
+    'power cuts': kind,
+    images,
+  }));
   const seen = lies.map(
     ({ lost, checked }, i) => `of the ${FILES[i]} ${number(lost)} of ${number(checked)}`,
   );
   return [
-    table(['power cuts', 'images'], [...rows, ['**all**', `**${number(cuts.total)}**`]]),
+    table([...rows, { 'power cuts': '**all**', images: cuts.total }]),
     `Of ${number(cuts.operations.length)} operations with ${number(checkpointsOf(cuts))} checkpoints. ` +
       `Acknowledged plants looked for in the images: ${number(cuts.checked)}; lost: ` +
       `${number(cuts.lost)}; damaged images: ${number(cuts.damaged)}. Lost where syncs do nothing: ` +

@@ -46,37 +46,23 @@ export const MEMORY = temporaryFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpd
 /** The path of the compiled disk.c. */
 let library: string | undefined;
 
-/** A service over a SQLite file, with a recording of its operations on the file and its log. */
-export class Recording {
-  private readonly faultFile: string;
+/** A disk under processes on a SQLite file: records what they do to the file and its log, and fails. Linux only. */
+export class FaultyDisk {
+  /** The variables of these processes. */
+  readonly env: Readonly<Record<string, string>>;
+  private readonly fault: string;
 
-  private constructor(
-    readonly store: SqliteStore,
-    readonly service: Service,
-  ) {
-    this.faultFile = join(store.folder, 'fault');
-  }
-
-  /**
-   * Creates a store, and a service to record. The service does not run yet.
-   *
-   * @param env further variables of the service
-   */
-  static async of(env: Readonly<Record<string, string>> = {}): Promise<Recording> {
+  /** @param folder for the records; one disk at a time */
+  constructor(folder: string, database: string) {
     library ??= compile();
-    const store = new SqliteStore(MEMORY);
-    const { folder, path } = store;
-    const disk = { DISK_DATABASE: path, DISK_RECORD: folder, DISK_FAULT: join(folder, 'fault') };
-    const service = await Service.over(store, { LD_PRELOAD: library, ...disk, ...env });
-    // From here on only the service writes to the store.
-    copyFileSync(path, join(folder, BEFORE));
-    const recording = new Recording(store, service);
-    writeFileSync(recording.faultFile, new Int32Array(6));
-    return recording;
+    this.fault = join(folder, 'fault');
+    const disk = { DISK_DATABASE: database, DISK_RECORD: folder, DISK_FAULT: this.fault };
+    this.env = { LD_PRELOAD: library, ...disk };
+    writeFileSync(this.fault, new Int32Array(6));
   }
 
   /** Makes an operation fail (struct fault in disk.c). @param countdown the number of the operation */
-  arm({ operation, file, error, lasting }: Fault, countdown: number): void {
+  arm({ operation, file, error, lasting }: Fault, countdown = 1): void {
     const numbers = [OPERATIONS.indexOf(operation) + 1, FILES.indexOf(file) + 1];
     this.write(...numbers, constants.errno[error], countdown, Number(lasting));
   }
@@ -88,12 +74,12 @@ export class Recording {
 
   /** Whether the fault has occurred since it was armed. */
   get hasFailed(): boolean {
-    return readFileSync(this.faultFile).readInt32LE(20) > 0;
+    return readFileSync(this.fault).readInt32LE(20) > 0;
   }
 
   private write(...fields: number[]): void {
-    // In place, as the service has it mapped.
-    writeFileSync(this.faultFile, Int32Array.of(...fields, 0), { flag: 'r+' });
+    // In place, as the processes have it mapped.
+    writeFileSync(this.fault, Int32Array.of(...fields, 0), { flag: 'r+' });
   }
 }
 
@@ -102,6 +88,20 @@ function compile(): string {
   const flags = ['-O2', '-Wall', '-shared', '-fPIC', '-pthread'];
   execFileSync('cc', [...flags, '-o', path, 'drill/sqlite/disk.c']);
   return path;
+}
+
+/**
+ * Creates a store on a faulty disk, and a service on it, which does not run yet.
+ *
+ * @param env further variables of the service
+ */
+export async function createRecorded(env: Readonly<Record<string, string>> = {}) {
+  const store = new SqliteStore(MEMORY);
+  const disk = new FaultyDisk(store.folder, store.path);
+  const service = await Service.over(store, { ...disk.env, ...env });
+  // From here on only the service writes to the store.
+  copyFileSync(store.path, join(store.folder, BEFORE));
+  return { store, disk, service };
 }
 
 /** The recorded operations of a folder, ordered by their ends. */

@@ -1,9 +1,7 @@
 /** @engine sqlite */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
 import { runCli } from '../support/cli.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -12,38 +10,8 @@ import { SqliteStore } from '../support/sqlite-store.js';
 const EX_IOERR = 74;
 const OAK = { id: 1n, name: 'oak' };
 
-const SOURCE = fileURLToPath(new URL('./failing-sync.c', import.meta.url));
-
-/** Makes a sync of one file fail in processes started with its `env`. Linux only. */
-class FailingSync {
-  readonly env: Readonly<Record<string, string>>;
-  private readonly flag: string;
-
-  /**
-   * @param folder where the library is compiled to
-   * @param file what the path of the file ends with
-   */
-  constructor(folder: string, file: string) {
-    const library = join(folder, 'failing-sync.so');
-    this.flag = join(folder, 'fail-sync');
-    try {
-      execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE]);
-    } catch (cause) {
-      throw new Error('this test needs a C compiler, cc (Debian: apt-get install gcc)', { cause });
-    }
-    this.env = { LD_PRELOAD: library, FAIL_SYNC_OF: file, FAIL_SYNC_WHILE: this.flag };
-  }
-
-  /** Makes the next sync fail, and only that one. */
-  arm(): void {
-    writeFileSync(this.flag, '');
-  }
-
-  /** Whether the failure is still to come. */
-  get isArmed(): boolean {
-    return existsSync(this.flag);
-  }
-}
+/** The next sync of a file, and only that one. */
+const syncOf = (file: File) => ({ operation: 'sync', file, error: 'EIO', lasting: false }) as const;
 
 let store: SqliteStore;
 beforeEach(() => {
@@ -51,9 +19,9 @@ beforeEach(() => {
 });
 afterEach(() => store.remove());
 
-/** Starts the service on a disk where a sync of that file can fail. */
-async function startOn(file: string, env: Record<string, string> = {}) {
-  const disk = new FailingSync(store.folder, file);
+/** Starts the service on a disk that can fail. */
+async function start(env: Record<string, string> = {}) {
+  const disk = new FaultyDisk(store.folder, store.path);
   const service = await ServiceProcess.start({ store, env: { ...disk.env, ...env } });
   return { disk, service };
 }
@@ -66,11 +34,11 @@ async function isStored(service: ServiceProcess, plant: { id: bigint; name: stri
 
 describe('a failed sync ends the process without closing the store, and the next start recovers', () => {
   it('of a commit: exit 74, no 200, one line in the log', async () => {
-    const { disk, service } = await startOn('-wal');
+    const { disk, service } = await start();
     expect(await isStored(service, OAK)).toBe(true);
     const file = readFileSync(store.path);
     const log = statSync(`${store.path}-wal`).size;
-    disk.arm();
+    disk.arm(syncOf('log'));
     const answers = await Promise.all([2n, 3n].map((id) => isStored(service, { ...OAK, id })));
     expect(answers).toEqual([false, false]);
     expect(await service.exited).toEqual({ code: EX_IOERR, signal: null });
@@ -89,12 +57,12 @@ describe('a failed sync ends the process without closing the store, and the next
   });
 
   it('of the database file at a checkpoint: exit 74, and the log stays', async () => {
-    const { disk, service } = await startOn('store.sqlite', { BODY_LIMIT: '1mb' });
+    const { disk, service } = await start({ BODY_LIMIT: '1mb' });
     const client = service.client(1);
     const name = 'x'.repeat(1_000_000);
     const acknowledged: bigint[] = [];
-    disk.arm();
-    while (disk.isArmed) {
+    disk.arm(syncOf('database'));
+    while (!disk.hasFailed) {
       const id = BigInt(acknowledged.length);
       const answer = await client.create({ id, name }).catch(() => undefined);
       if (answer?.status !== 200) break;
@@ -113,10 +81,10 @@ describe('a failed sync ends the process without closing the store, and the next
   });
 
   it('of a start: it fails with one line, and the next start succeeds', async () => {
-    const { disk, service } = await startOn('-wal');
+    const { disk, service } = await start();
     expect(await isStored(service, OAK)).toBe(true);
     await service.kill();
-    disk.arm();
+    disk.arm(syncOf('log'));
     const { code, stderr } = await runMain(store, { ...disk.env, MIGRATE: 'off' });
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -136,8 +104,8 @@ describe('a failed sync ends the process without closing the store, and the next
     await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
     const backup = `${store.folder}/backup.sqlite`;
     await runCli(['backup', backup], { cwd, env: { DATABASE_URL: store.url } });
-    const disk = new FailingSync(store.folder, 'restored.sqlite-wal');
-    disk.arm();
+    const disk = new FaultyDisk(store.folder, restored);
+    disk.arm(syncOf('log'));
     const env = { ...disk.env, DATABASE_URL: `sqlite:${restored}` };
     const { code, stdout, stderr } = await runCli(['restore', backup], { cwd, env });
     expect({ code, stdout }).toEqual({ code: EX_IOERR, stdout: '' });

@@ -7,9 +7,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { runCli, runHere, type Ran } from '../support/cli.js';
-import { createStore } from '../support/engine.js';
 import { Proxy } from '../support/proxy.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
@@ -214,9 +212,7 @@ describe('import', () => {
 describe('import over TLS', () => {
   let tls: ServiceProcess;
   beforeAll(async () => {
-    const store = await createStore();
-    await issueCertificate(store.folder, 'localhost');
-    tls = await ServiceProcess.start({ store, env: certificateIn(store.folder) });
+    tls = await ServiceProcess.start({ isTls: true });
   });
   afterAll(() => tls.remove());
 

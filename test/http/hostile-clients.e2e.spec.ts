@@ -5,12 +5,10 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { residentMb } from '../../bench/machine.js';
-import { Crowd, crowdKinds } from '../../drill/fuzz/crowd.js';
+import { Crowd, crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
 import { MAX_UNANSWERED } from '../../src/http/connection.js';
 import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
-import { certificateIn, issueCertificate } from '../support/certificate.js';
-import { Client } from '../support/client.js';
-import { createStore } from '../support/engine.js';
+import type { Client } from '../support/client.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
@@ -188,22 +186,17 @@ describe('a crowd without tokens', () => {
     ['TLS', 'slow handshake', 3_500],
   ])('over %s: %s: the service keeps serving, in 400 MiB', async (protocol, kind, connections) => {
     const isTls = protocol === 'TLS';
-    const store = await createStore();
-    if (isTls) await issueCertificate(store.folder, 'localhost');
-    const tls = isTls ? certificateIn(store.folder) : {};
-    // The heap that V8 gives itself in a container of 512 MiB.
-    const NODE_OPTIONS = '--max-semi-space-size=4 --max-old-space-size=256';
-    const env = { LOG_REQUESTS: 'errors', NODE_OPTIONS, ...tls };
-    attacked = await ServiceProcess.start({ store, env });
-    const { port, token } = attacked;
+    const env = { LOG_REQUESTS: 'errors', NODE_OPTIONS };
+    attacked = await ServiceProcess.start({ isTls, env });
+    const { port } = attacked;
     const kinds = crowdKinds(isTls).filter(({ name }) => name === kind);
     crowd = new Crowd({ port, isTls, kinds, connections, seed: 1 });
     while (crowd.opened < connections) await sleep(20);
     for (const id of range(20)) {
-      const honest = new Client(port, token, 1, isTls);
+      const honest = attacked.client(1);
       expect((await honest.create({ id: BigInt(id), name: 'oak' })).status).toBe(200);
       honest.close();
     }
-    expect(residentMb(attacked.pid, 'VmHWM')).toBeLessThan(400);
+    expect(residentMb(attacked.pid, 'VmHWM')).toBeLessThan(MAX_RESIDENT_MB);
   });
 });

@@ -6,16 +6,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { certificateIn, issueCertificate } from '../support/certificate.js';
-import { createStore } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;
 beforeAll(async () => {
-  const store = await createStore();
-  await issueCertificate(store.folder, 'localhost');
-  service = await ServiceProcess.start({ store, env: certificateIn(store.folder) });
+  service = await ServiceProcess.start({ isTls: true });
 });
 afterAll(() => service.remove());
 

@@ -7,12 +7,13 @@ export function certificateIn(folder: string) {
   return { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') };
 }
 
-/** Writes a certificate for a name, and its key, into a folder. Replaces existing ones. */
-export async function issueCertificate(folder: string, name: string): Promise<void> {
+/** Writes a certificate for a name, and its key, into a folder. Replaces existing ones. Returns their variables. */
+export async function issueCertificate(folder: string, name: string) {
   const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
   });
-  const { TLS_CERT_FILE, TLS_KEY_FILE } = certificateIn(folder);
-  writeFileSync(TLS_CERT_FILE, cert);
-  writeFileSync(TLS_KEY_FILE, key);
+  const variables = certificateIn(folder);
+  writeFileSync(variables.TLS_CERT_FILE, cert);
+  writeFileSync(variables.TLS_KEY_FILE, key);
+  return variables;
 }

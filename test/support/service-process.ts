@@ -28,6 +28,8 @@ export interface Start {
   /** A token of the store; by default the one printed at the first start. */
   readonly token?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether it serves HTTPS, with a certificate of its own. */
+  readonly isTls?: boolean;
   /** A command that Node's command line is appended to. */
   readonly under?: readonly string[];
 }
@@ -80,12 +82,16 @@ export class ServiceProcess {
     readonly printed: string,
     readonly port: number,
     readonly token: string,
+    private readonly isTls: boolean,
   ) {}
 
   /** Resolves once the service listens; rejects if it ends before. */
-  static async start({ store: given, token, env, under }: Start = {}) {
+  static async start({ store: given, token, env, isTls = false, under }: Start = {}) {
     const store = given ?? (await createStore());
-    const child = spawnMain(store, env, under);
+    // Imported here, as few tests need it.
+    const certificate = isTls ? await import('./certificate.js') : undefined;
+    const tls = await certificate?.issueCertificate(store.folder, 'localhost');
+    const child = spawnMain(store, { ...tls, ...env }, under);
     const exited = once(child, 'exit').then(([code, signal]): Exit => ({
       code: code as number,
       signal: signal as NodeJS.Signals,
@@ -105,7 +111,13 @@ export class ServiceProcess {
     });
     const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
     const own = token ?? /^ {2}(plant_\w+)$/m.exec(printed)?.[1] ?? '';
-    return new ServiceProcess(store, exited, child, chunks, printed, port, own);
+    return new ServiceProcess(store, exited, child, chunks, printed, port, own, isTls);
+  }
+
+  /** How it ended; undefined while it runs. */
+  get exit(): Exit | undefined {
+    const { exitCode: code, signalCode: signal } = this.child;
+    return code === null && signal === null ? undefined : { code, signal };
   }
 
   /** Its output and log so far. */
@@ -115,7 +127,7 @@ export class ServiceProcess {
 
   /** A client with the service's token; it is closed with the service. */
   client(connections?: number): Client {
-    const client = new Client(this.port, this.token, connections);
+    const client = new Client(this.port, this.token, connections, this.isTls);
     this.clients.push(client);
     return client;
   }
