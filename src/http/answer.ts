@@ -105,14 +105,8 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   const exchange = getExchange(response);
   const text = JSON.stringify(body);
   if (status >= 400) exchange.error = (body as ErrorDto).error;
-  response.writeHead(status, [
-    ...selectHeaders(socket),
-    'x-request-id',
-    exchange.requestId,
-    'content-length',
-    String(Buffer.byteLength(text)),
-    ...exchange.headers,
-  ]);
+  const own = ['x-request-id', exchange.requestId, 'content-length', `${Buffer.byteLength(text)}`];
+  response.writeHead(status, selectHeaders(socket).concat(own, exchange.headers));
   response.end(text);
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { asksForUpgrade, MAX_FIELDS } from './request.js';
+import { asksForUpgrade, boundChunks, MAX_FIELDS } from './request.js';
 
 /** Requests of one connection that are served at once. Beyond them the connection is not read. */
 export const MAX_UNANSWERED = 16;
@@ -88,6 +88,7 @@ export class Connection {
 
   /** Serves a request, and stops reading at the limit. */
   receive(request: IncomingMessage, response: ServerResponse): void {
+    boundChunks(request, response);
     const bytes = this.countBytes(request);
     (request as Counted)[COUNTED] = bytes;
     this.hold(bytes);
@@ -189,10 +190,11 @@ export class Connection {
 
   /** The memory of a request until it is answered and its body is complete. */
   private countBytes({ headers, rawHeaders, url = '' }: IncomingMessage): number {
-    const { 'content-length': length, 'transfer-encoding': coding } = headers;
-    const body = coding === undefined ? Number(length ?? 0) : Infinity;
-    let bytes = REQUEST_BYTES + url.length + Math.min(body, this.account.bodyLimit);
-    for (const text of rawHeaders) bytes += text.length + FIELD_BYTES;
+    const { bodyLimit } = this.account;
+    const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
+    const body = coding === undefined ? Math.min(Number(length), bodyLimit) : bodyLimit;
+    let bytes = REQUEST_BYTES + url.length + body + FIELD_BYTES * rawHeaders.length;
+    for (let i = 0; i < rawHeaders.length; i++) bytes += rawHeaders[i]?.length ?? 0;
     return bytes;
   }
 

@@ -28,8 +28,10 @@ export function findRequestError({
   if (headers.host === undefined && httpVersion === '1.1') {
     return new Fault(ERRORS.BAD_REQUEST, 'the Host header is missing');
   }
-  const repeated = SINGLE.find((name) => countHeader(name, rawHeaders) > 1);
-  if (repeated) return new Fault(ERRORS.BAD_REQUEST, `there is more than one ${repeated} header`);
+  for (const name of SINGLE) {
+    if (countHeader(name, rawHeaders) <= 1) continue;
+    return new Fault(ERRORS.BAD_REQUEST, `there is more than one ${name} header`);
+  }
   // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
   if (headers['transfer-encoding'] !== undefined && httpVersion === '1.0') {
     return new Fault(ERRORS.BAD_REQUEST, 'HTTP/1.0 has no Transfer-Encoding');

@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Express } from 'express';
 import { rejectMalformed } from './answer.js';
-import { boundChunks } from './request.js';
 import { MAX_FIELDS } from './request.js';
 
 const SECOND = 1_000;
@@ -30,30 +29,19 @@ const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 /** Creates the server of an Express app; what HTTP itself refuses gets an Error body too. */
 export function createServer(
   app: Express,
-  handle: RequestListener,
+  listener: RequestListener,
   httpsOptions?: https.ServerOptions,
 ): http.Server {
-  const listener: RequestListener = (request, response) => {
-    boundChunks(request, response);
-    handle(request, response);
-  };
   const options: ServerOptions = {
     ...LIMITS,
     ...createMessageClasses(app),
     // Node would refuse a request without Host by itself, with an empty body.
     requireHostHeader: false,
   };
+  // http.Server sets allowHalfOpen by itself.
+  const overTls = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, allowHalfOpen: true };
   const server = httpsOptions
-    ? https.createServer(
-        {
-          ...httpsOptions,
-          ...options,
-          handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-          // http.Server sets it by itself.
-          allowHalfOpen: true,
-        },
-        listener,
-      )
+    ? https.createServer({ ...httpsOptions, ...options, ...overTls }, listener)
     : http.createServer(options, listener);
   // Asking makes Node keep the client's address, which it does not know any more when the client has left.
   server.on(

@@ -1,7 +1,8 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isInt64, parseInt64 } from './int64.js';
+import { parseInt64 } from './new-plant.js';
+import { isInt64 } from './plant.dto.js';
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;

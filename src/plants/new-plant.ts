@@ -1,7 +1,6 @@
 import { validateSync } from 'class-validator';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { parseInt64 } from './int64.js';
-import { isNewPlant, NewPlantDto, pickFields, type UncheckedPlant } from './plant.dto.js';
+import { isInt64, isNewPlant, NewPlantDto, pickFields, type UncheckedPlant } from './plant.dto.js';
 
 const FRACTION_OR_EXPONENT = /\d[.eE]/;
 
@@ -59,6 +58,33 @@ function reviveId(key: string, value: unknown, context?: { readonly source?: str
   return key === 'id' && typeof value === 'number' && context?.source !== undefined
     ? (parseInt64(context.source) ?? value)
     : value;
+}
+
+const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const MAX_DIGITS = 19;
+
+/**
+ * Reads the text of a JSON number (RFC 8259, section 6) from its digits, never through a double.
+ * As in JSON Schema, `7.0` and `7e2` are integers.
+ *
+ * @returns the int64; undefined if the text is no integer or is out of range
+ */
+export function parseInt64(literal: string): bigint | undefined {
+  const match = LITERAL.exec(literal);
+  if (!match) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  // Not /0+$/, which scans each run of zeros once per zero.
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  const significant = digits.slice(0, end);
+  if (significant === '') return 0n;
+  // 10^zeros × significant is the number: below zero it has a fraction, far above it overflows.
+  // Lengths decide before any power is built, so `1e999999999` costs nothing.
+  const zeros = Number(exponent) - fraction.length + digits.length - significant.length;
+  if (zeros < 0 || significant.length + zeros > MAX_DIGITS) return undefined;
+  const id = BigInt(sign + significant + '0'.repeat(zeros));
+  return isInt64(id) ? id : undefined;
 }
 
 function describeInvalidFields(plant: UncheckedPlant): string {

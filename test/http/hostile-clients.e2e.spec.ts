@@ -1,12 +1,14 @@
 /** @engine sqlite */
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { connect } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { residentMb } from '../../bench/machine.js';
 import { Crowd, crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
-import { MAX_UNANSWERED } from '../../src/http/connection.js';
+import { getConnection, MAX_UNANSWERED } from '../../src/http/connection.js';
 import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
 import type { Client } from '../support/client.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
@@ -120,6 +122,22 @@ it('one connection has at most 16 requests in progress, and none remain after it
   while (adapter.inFlight > 0) await sleep(10);
   await unlock();
   await locked.stop();
+});
+
+it('a request counts no memory once it is answered, also where its answer comes before its end', async () => {
+  const own = await Service.start();
+  const accepted = once(own.app.getHttpServer(), 'connection');
+  const connection = await own.connect();
+  const [socket] = (await accepted) as [Socket];
+  const countBytes = () => getConnection({ socket } as IncomingMessage).requestBytes;
+  for (const body of ['{"id":1,"name":"n"}', '{', '{', '{']) {
+    connection.write(requestText(own.client.headers, body));
+    expect(await connection.read()).toMatchObject({ status: body === '{' ? 400 : 200 });
+  }
+  for (let tries = 0; countBytes() > 0 && tries < 100; tries++) await sleep(10);
+  expect(countBytes()).toBe(0);
+  connection.close();
+  await own.stop();
 });
 
 describe('an endless body in chunks of one byte is cut off', () => {
