@@ -43,13 +43,9 @@ function prepareStatement(sql) {
  */
 function runStatement([sql, ...parameters]) {
   const statement = statements.get(sql) ?? prepareStatement(sql);
-  const isReadOnly = statement.readonly;
-  if (!statement.reader) {
-    const { changes } = statement.run(...parameters);
-    return { rows: undefined, changes, isReadOnly };
-  }
+  if (!statement.reader) return { rows: undefined, changes: statement.run(...parameters).changes };
   const rows = statement.all(...parameters);
-  return { rows: JSON.stringify(rows), changes: isReadOnly ? 0 : rows.length, isReadOnly };
+  return { rows: JSON.stringify(rows), changes: statement.readonly ? 0 : rows.length };
 }
 
 /**
