@@ -3,8 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { Store } from '../database/open-store.js';
 import type { LinesQuery, Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
-import { PlantsRepository } from '../plants/plants.repository.js';
-import type { Row } from '../plants/statements.js';
+import { PlantsRepository, type Row } from '../plants/plants.repository.js';
 import { showCount } from './terminal.js';
 
 /** A table of a store that a backup holds, with all of its columns; the first is its key. */

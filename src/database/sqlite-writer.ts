@@ -105,7 +105,7 @@ export class SqliteWritePath extends WritePath {
     try {
       const result = await this.writer.run(sql, parameters);
       await this.ending;
-      if (!result.isReadOnly) this.addWritten(result.changes, parameters);
+      this.addWritten(result.changes, parameters);
       return result;
     } catch (error) {
       if (SYNC_FAILED.test(readCode(error))) await this.end('the sync of a commit', error);
@@ -113,7 +113,7 @@ export class SqliteWritePath extends WritePath {
     }
   }
 
-  /** Counts written pages: a row of a random id is on a page of its own, and a long row on more. */
+  /** Counts written pages, or a page too many: a row of a random id is on a page of its own, and a long row on more. */
   private addWritten(rows: number, parameters: readonly unknown[]): void {
     const length = parameters.reduce<number>((sum, one) => sum + String(one).length, 0);
     this.pages += 1 + rows + length / PAGE_BYTES;

@@ -38,13 +38,12 @@ export const plantQueued = channel<PlantQueued>('plant-store.plants.queued');
 /** Traces the promise of each {@link Commit}. */
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
-/** A plant that waits for its commit, and the promise that is settled once. */
+/** A plant that waits for its commit. */
 interface QueuedPlant {
   readonly plant: Plant;
   /** Characters of its texts. */
   readonly length: number;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+  readonly stored: PromiseWithResolvers<void>;
   /** Rejects the promise when the plant has waited too long. */
   readonly timer: NodeJS.Timeout;
 }
@@ -98,18 +97,16 @@ export class GroupCommit implements OnApplicationShutdown {
    */
   store(plant: Plant): Promise<void> {
     if (this.isFull) throw new Fault(ERRORS.OVERLOADED);
-    const stored = new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => this.giveUp(queued), getLookupTimeoutMs(this.config));
-      const length = countCharacters(plant);
-      const queued: QueuedPlant = { plant, length, resolve, reject, timer };
-      this.queue.push(queued);
-      this.queuedLength += length;
-    });
+    const stored: PromiseWithResolvers<void> = Promise.withResolvers();
+    const timer = setTimeout(() => this.giveUp(queued), getLookupTimeoutMs(this.config));
+    const queued: QueuedPlant = { plant, length: countCharacters(plant), stored, timer };
+    this.queue.push(queued);
+    this.queuedLength += queued.length;
     if (plantQueued.hasSubscribers) plantQueued.publish({ plant });
     if (this.queue.length >= MAX_GROUP_SIZE) this.gathering?.resolve();
     if (!this.gathering && this.committers.size < this.writePath.concurrency)
       void this.commitGroups();
-    return stored;
+    return stored.promise;
   }
 
   /** The HTTP server is closed, but a client that has left may have left a plant in the queue. */
@@ -124,7 +121,7 @@ export class GroupCommit implements OnApplicationShutdown {
       this.queue.splice(at, 1);
       this.queuedLength -= queued.length;
     }
-    queued.reject(this.health.recordFailure(new StoreUnavailable(TOO_LONG)));
+    queued.stored.reject(this.health.recordFailure(new StoreUnavailable(TOO_LONG)));
   }
 
   /** Commits one group after the other, until none gathers. */
@@ -170,21 +167,20 @@ export class GroupCommit implements OnApplicationShutdown {
 
   /** Inserts the plants whose id is free. @returns the content that each id has then */
   private async findOrInsert(commit: Commit): Promise<Map<string, PlantContent>> {
-    const contents = new Map<string, PlantContent>();
-    const first: Plant[] = [];
+    const first = new Map<string, Plant>();
     const createdAt = String(Date.now());
     for (const plant of commit.plants) {
-      if (contents.has(plant.id)) continue;
       plant.createdAt = createdAt;
-      contents.set(plant.id, plant);
-      first.push(plant);
+      if (!first.has(plant.id)) first.set(plant.id, plant);
     }
-    const inserted = await this.plants.insertAbsent(first);
+    const inserted = await this.plants.insertAbsent([...first.values()]);
     commit.inserted = inserted.length;
-    if (inserted.length === first.length) return contents;
-    const taken = new Set(contents.keys());
-    for (const id of inserted) taken.delete(id);
-    for (const plant of await this.plants.findContents([...taken])) contents.set(plant.id, plant);
+    const contents: Map<string, PlantContent> = first;
+    if (inserted.length < first.size) {
+      const taken = new Set(first.keys());
+      for (const id of inserted) taken.delete(id);
+      for (const plant of await this.plants.findContents([...taken])) contents.set(plant.id, plant);
+    }
     return contents;
   }
 }
@@ -200,8 +196,8 @@ function gather(): PromiseWithResolvers<void> {
   return gathering;
 }
 
-function settle({ resolve, reject, timer }: QueuedPlant, error: unknown): void {
+function settle({ stored, timer }: QueuedPlant, error: unknown): void {
   clearTimeout(timer);
-  if (error === undefined) resolve();
-  else reject(error);
+  if (error === undefined) stored.resolve();
+  else stored.reject(error);
 }

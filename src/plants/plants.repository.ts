@@ -2,9 +2,74 @@ import { Injectable } from '@nestjs/common';
 import { Repository } from 'typeorm';
 import { WritePath } from '../database/engine.js';
 import { getEngine } from '../database/open-store.js';
+import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from '../database/postgres-commit-level.js';
+import { COMMIT_A_PAGE } from '../database/sqlite.js';
 import { StoreUnavailable } from '../errors/errors.js';
-import { FIELDS, Plant, type PlantContent } from './plant.entity.js';
-import { STATEMENTS, type Row, type Statements } from './statements.js';
+import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.entity.js';
+
+/** A row's values in the order of its table's columns. Integers are decimal digits: a double cannot hold them all. */
+export type Row = readonly (string | null)[];
+
+/** An engine's SQL for `plants`: one statement each, for any number of rows. */
+interface Statements {
+  /** Inserts those rows of a JSON text whose id is free, no two of one id, and returns the ids of these, as text. */
+  readonly insert: string;
+  /** Returns the content of ids, on stable storage. */
+  readonly find: string;
+  readonly toFindParameters: (ids: readonly string[]) => unknown[];
+  /** Does all that an insert does, with no row. */
+  readonly probe: string;
+}
+
+const columns = Object.values(COLUMNS);
+const names = columns.map(({ name }) => name).join(', ');
+const content = CONTENT.join(', ');
+
+/** Selects columns from a row, which is an array in JSON. */
+const values = columns
+  .map(({ name, type }, i) => `CAST(value->>${i} AS ${type}) AS ${name}`)
+  .join(', ');
+
+const sqlite: Statements = {
+  insert: `
+    INSERT INTO plants (${names}) SELECT ${values} FROM json_each(?) WHERE true
+    ON CONFLICT (id) DO NOTHING RETURNING CAST(id AS TEXT) AS id`,
+  find: `
+    SELECT CAST(id AS TEXT) AS id, ${content} FROM plants
+    WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
+  toFindParameters: (ids) => [JSON.stringify(ids)],
+  probe: COMMIT_A_PAGE,
+};
+
+const emitMessage = "pg_logical_emit_message(true, 'plant-store', '')";
+
+/**
+ * Inserts in the order of the ids, so that two groups wait for each other one way round only. A group of 64 takes 88 µs
+ * of this process and 329 of the server so, and 132 and 314 as an array for each column. The commit's level is kept
+ * once, in a query of its own, not for each row.
+ *
+ * A lookup of what is stored writes a message to the log for each row, so it is a transaction that commits: it waits
+ * for stable storage, and for the synchronous standby if there is one, as the commit of the row itself did. Otherwise a
+ * row whose own commit was aborted before it was on the standby would pass for stored. The probe, an insert of no
+ * rows, does the same; it needs the right to insert and a server that is not read-only. (The message's place in the
+ * log is never null.)
+ */
+const postgres: Statements = {
+  insert: `
+    INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_array_elements($1::jsonb) ORDER BY id
+    ON CONFLICT (id) DO NOTHING RETURNING id, (SELECT ${KEPT_COMMIT_LEVEL}) AS synchronous_commit`,
+  find: `
+    SELECT id, ${content}, ${emitMessage}, ${KEPT_COMMIT_LEVEL} AS synchronous_commit
+    FROM plants WHERE id = ANY($1::bigint[])`,
+  toFindParameters: (ids) => [ids],
+  probe: `
+    WITH inserted AS (
+      INSERT INTO plants (id) SELECT 0 FROM ${emitMessage} AS place WHERE place IS NULL RETURNING id
+    )
+    SELECT count, ${COMMIT_LEVEL} AS synchronous_commit FROM (SELECT count(*) FROM inserted) AS none`,
+};
+
+const STATEMENTS = { sqlite, postgresql: postgres };
 
 /**
  * The stored plants. TypeORM's own insert would build a statement for each group, and its own finds read ids of SQLite
@@ -31,8 +96,8 @@ export class PlantsRepository extends Repository<Plant> {
 
   /** {@link insertAbsent} of rows, whose values are in the order of {@link FIELDS}. */
   async insertRows(rows: readonly Row[]): Promise<string[]> {
-    const { insert, toInsertParameters } = this.statements;
-    const inserted = await this.query<Pick<Plant, 'id'>[]>(insert, toInsertParameters(rows));
+    const { insert } = this.statements;
+    const inserted = await this.query<Pick<Plant, 'id'>[]>(insert, [JSON.stringify(rows)]);
     return inserted.map(({ id }) => id);
   }
 
