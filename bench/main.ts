@@ -11,7 +11,7 @@ await compareOnEngines(page, [], async (engine, newStore) => {
   const rows = await inRounds(servers, (each) => measure(each));
   for (const server of servers) await server.stop();
   for (const row of rows) await checkStored(row);
-  return rows;
+  return { rows };
 });
 
 /** @throws Error if a plant answered with 200 is not stored */

@@ -24,7 +24,7 @@ export const options = {
   seconds: Number(values.seconds ?? (quick ? 2 : 4)),
   warmUp: Number(values['warm-up'] ?? 1),
   /** Plants of a large store. */
-  plants: Number(values.plants ?? (quick ? 100_000 : 5_000_000)),
+  plants: Number(values.plants ?? (quick ? 100_000 : 10_000_000)),
   connections: Number(values.connections),
   node,
   version: execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim(),

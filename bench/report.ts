@@ -7,6 +7,13 @@ import { describeRun, medianOf, percent, publish, rangeOf, table } from './markd
 import type { Row, Sample } from './measure.js';
 import { options } from './options.js';
 
+/** What an engine's section shows. */
+interface Comparison {
+  readonly rows: readonly Row[];
+  /** A table below that of the rows. */
+  readonly more?: string;
+}
+
 /**
  * Compares servers on each engine, and publishes the report.
  *
@@ -19,7 +26,7 @@ export async function compareOnEngines(
   compare: (
     engine: 'SQLite' | 'PostgreSQL',
     newStore: () => Promise<TemporaryStore>,
-  ) => Promise<Row[]>,
+  ) => Promise<Comparison>,
 ): Promise<never> {
   useDisk();
   // Before stepAside(), so that the server may use all cores.
@@ -71,7 +78,7 @@ export function ratio([own]: readonly Row[], row: Row, figure: keyof Sample = 'r
   return { [`${own?.name} ÷ it`]: row === own ? '' : rangeOf(ratios, 2) };
 }
 
-function describeEngine(title: string, rows: readonly Row[]): string[] {
+function describeEngine(title: string, { rows, more }: Comparison): string[] {
   const columns = rows.map((row) => ({
     '': row.name,
     'creates/s': range(row, 'rate', 0),
@@ -84,5 +91,5 @@ function describeEngine(title: string, rows: readonly Row[]): string[] {
     'idle, MB': median(row, 'idleMb'),
     'start, ms': median(row, 'startMs'),
   }));
-  return [`### ${title}`, table(columns)];
+  return [`### ${title}`, table(columns), ...(more === undefined ? [] : [more])];
 }
