@@ -47,7 +47,7 @@ export async function createApp(
     AppModule.forRoot(config, logger),
     new PlantStoreAdapter(config),
     {
-      // A pipe reads the body, after the guard.
+      // The controller reads the body, after the guard.
       bodyParser: false,
       abortOnError: false,
       logger,

@@ -74,8 +74,8 @@ function authenticateBy(strategy: BearerStrategy): Authenticate {
 }
 
 /**
- * Lets a request pass whose `Authorization` header carries an active token. Not Passport's own
- * AuthGuard: it lets the strategy take tokens from the query and the body as well, drops the
+ * Lets a request pass whose `Authorization` header carries an active token. Not the
+ * AuthGuard of @nestjs/passport: it lets the strategy take tokens from the query and the body as well, drops the
  * challenge, and costs a fifth of the throughput (see docs/performance.md).
  */
 @Injectable()

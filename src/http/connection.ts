@@ -162,7 +162,7 @@ export class Connection {
     return this.isOccupied || this.unanswered.length + this.waiting.length >= most;
   }
 
-  /** Only then reading stops: over TLS, Node does not see that the client of a paused connection has left. */
+  /** Pauses only at this limit: over TLS, Node does not notice that the client of a paused connection has left. */
   private get hasMaxUnanswered(): boolean {
     return this.unanswered.length >= MAX_UNANSWERED;
   }

@@ -1,7 +1,7 @@
 import type { RequestListener, Server } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
 import {
@@ -84,6 +84,8 @@ export class Connections implements MemoryAccount {
     // http.Server's own close() ends idle connections at once, and with them requests in transit.
     net.Server.prototype.close.call(this.server);
     await sleep(DRAIN_MS);
+    // A starved process has not read yet what arrived meanwhile.
+    await endOfTurn();
     for (const connection of this.handshaking.values()) connection.destroy();
   }
 

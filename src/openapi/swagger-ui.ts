@@ -27,16 +27,22 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 followScheme();
 dark.addEventListener('change', followScheme);
-Object.defineProperty(window, 'localStorage', { value: sessionStorage });
+let persistAuthorization = true;
+try {
+  Object.defineProperty(window, 'localStorage', { value: sessionStorage });
+} catch {
+  // The browser blocks storage.
+  persistAuthorization = false;
+}
 const ui = SwaggerUIBundle({
   url,
   dom_id: '#swagger-ui',
   deepLinking: true,
   docExpansion: 'full',
-  persistAuthorization: true,
+  persistAuthorization,
   requestInterceptor: (request) => {
     const { Authorization: token } = request.headers;
-    if (token) request.headers.Authorization = token.trim().replace(/^(bearer +)+/i, 'Bearer ');
+    if (token) request.headers.Authorization = token.trim().replace(/^(bearer\\s+)+/i, 'Bearer ');
     return request;
   },
   onComplete: () => {

@@ -61,7 +61,7 @@ export class GroupCommit implements OnApplicationShutdown {
   private inFlight = 0;
   /** Each takes group after group from the queue, and is resolved once it has ended. */
   private readonly committers = new Set<Promise<void>>();
-  /** What committers without a group wait for; undefined while there is none. */
+  /** The wait for the next group; undefined if none is in progress. */
   private gathering: PromiseWithResolvers<void> | undefined;
 
   constructor(
@@ -129,8 +129,10 @@ export class GroupCommit implements OnApplicationShutdown {
     const committer: PromiseWithResolvers<void> = Promise.withResolvers();
     this.committers.add(committer.promise);
     for (;;) {
-      if (this.queue.length < MAX_GROUP_SIZE) await (this.gathering ??= gather()).promise;
-      this.gathering = undefined;
+      if (this.queue.length < MAX_GROUP_SIZE) {
+        await (this.gathering ??= gather()).promise;
+        this.gathering = undefined;
+      }
       const group = this.queue.splice(0, MAX_GROUP_SIZE);
       if (group.length === 0) break;
       for (const { length } of group) this.queuedLength -= length;

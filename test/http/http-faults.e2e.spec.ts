@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 
@@ -249,4 +249,16 @@ it('the service keeps serving after a client has gone', async () => {
   }
   const { status } = await service.client.post('{"id":201,"name":"oak"}');
   expect(status).toBe(200);
+});
+
+it('disconnects a client whose answer cannot be made, and goes on', async () => {
+  const adapter = service.app.getHttpAdapter();
+  const reply = jest.spyOn(adapter, 'reply').mockImplementation(() => {
+    throw new Error('broken');
+  });
+  const connection = await service.connect();
+  connection.write(requestText(service.client.headers, '{"id": 77, "name": "oak"}'));
+  await connection.closed();
+  reply.mockRestore();
+  expect((await service.client.create({ id: 77n, name: 'oak' })).status).toBe(200);
 });
