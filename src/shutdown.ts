@@ -10,8 +10,8 @@ import { GroupCommit } from './plants/group-commit.js';
 
 /**
  * Ends the process in order: serves for SHUTDOWN_DELAY more, answers what it has accepted, closes the store, exits.
- * Exits with 1 if the server or the store cannot be closed, or after SHUTDOWN_TIMEOUT. The log says when and why the stop
- * began, and how it ended.
+ * Exits with 1 if the server or the store cannot be closed, or after SHUTDOWN_TIMEOUT. The log says when and why the
+ * stop began, and how it ended.
  */
 export async function shutDown(
   app: NestExpressApplication,
