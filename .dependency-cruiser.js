@@ -19,7 +19,7 @@ export default {
       name: 'no-circle',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     ...ROOMS.map((room, i) => ({
       name: `${room}-imports-only-rooms-above`,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DataSource } from 'typeorm';
 import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
 import { exchangeEnd, type Exchange } from './http/exchange.js';
@@ -9,8 +10,8 @@ import { GroupCommit } from './plants/group-commit.js';
 
 /**
  * Ends the process in order: serves for SHUTDOWN_DELAY more, answers what it has accepted, closes the store, exits.
- * Exits with 1 if a part of it fails, or after SHUTDOWN_TIMEOUT. The log says when and why the stop began, and how it
- * ended.
+ * Exits with 1 if the server or the store cannot be closed, or after SHUTDOWN_TIMEOUT. The log says when and why the
+ * stop began, and how it ended.
  */
 export async function shutDown(
   app: NestExpressApplication,
@@ -43,6 +44,8 @@ export async function shutDown(
   setTimeout(giveUp, config.shutdownTimeout);
   try {
     await app.close();
+    // TypeOrmModule only logs why.
+    if (app.get(DataSource).isInitialized) throw new Error('the store could not be closed');
     logger.log(`stopped after ${describeProgress()}`);
     process.exit(0);
   } catch (error) {

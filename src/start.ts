@@ -22,9 +22,9 @@ async function start(): Promise<void> {
   setCollectorFlags();
   loadEnvironment();
   const config = readConfig();
-  const listening = Promise.withResolvers<TlsServer>();
+  const listening = Promise.withResolvers<Server>();
   // Unhandled, the signal would end the process.
-  if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise, config);
+  if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise as Promise<TlsServer>, config);
   const logger = new ServiceLogger(config);
   Logger.overrideLogger(logger);
   logCrashes();
@@ -48,7 +48,7 @@ async function start(): Promise<void> {
   if (management) management.app = app;
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
-  listening.resolve(app.getHttpServer() as TlsServer);
+  listening.resolve(app.getHttpServer());
   await announce(app, config);
   notifySystemd('READY=1');
 }

@@ -52,7 +52,7 @@ export function toHttpUrl(text: string): URL {
 }
 
 /** Makes the parser of whole numbers from 1 to `max`. */
-export function toCount(max: number): (text: string) => number {
+export function makeCountParser(max: number): (text: string) => number {
   return (text) => {
     const number = parseWholeNumber(text, 1, max);
     return requireValid(number, `It is not a whole number from 1 to ${max}.`);

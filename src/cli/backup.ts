@@ -19,7 +19,7 @@ import {
 } from './tables.js';
 import { onEndingSignal, printResult } from './terminal.js';
 
-/** `backup`: copies all of the store, as of one moment, to a SQLite store with digests. */
+/** `backup`: copies all of the store, as of one moment, to a SQLite store with digests. `restore` below reads it. */
 export function addBackupCommand(program: Command): void {
   program
     .command('backup')

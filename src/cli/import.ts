@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { isCredential, PlantStoreClient } from '../client/plant-store-client.js';
 import { readSecret } from '../config/environment.js';
 import { describeError } from '../errors/describe.js';
-import { toCount, toHttpUrl } from './arguments.js';
+import { makeCountParser, toHttpUrl } from './arguments.js';
 import { PlantsImport, type Refused } from './import-plants.js';
 import { isSameFile } from './new-file.js';
 import { ServicePool } from './service-pool.js';
@@ -45,8 +45,13 @@ export function addImportCommand(program: Command): void {
       'bearer token; the variable keeps it out of ps (env: PLANT_STORE_TOKEN)',
     )
     .option('--rejects <file>', 'where refused plants go; overwritten')
-    .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', toCount(1_024), 64)
-    .option('--tries <n>', 'tries per plant before the import stops, 1 to 99', toCount(99), 10)
+    .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', makeCountParser(1_024), 64)
+    .option(
+      '--tries <n>',
+      'tries per plant before the import stops, 1 to 99',
+      makeCountParser(99),
+      10,
+    )
     .addHelpText(
       'after',
       `

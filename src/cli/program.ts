@@ -7,9 +7,9 @@ import type { GlobalOptions } from './terminal.js';
 /** Each command is loaded only if it is named: the store's code takes 0.2 s, which import does not need. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   token: async () => (await import('./tokens.js')).addTokenCommands,
-  migrate: async () => (await import('./store.js')).addMigrateCommand,
-  check: async () => (await import('./store.js')).addCheckCommand,
-  config: async () => (await import('./store.js')).addConfigCommand,
+  migrate: async () => (await import('./setup.js')).addMigrateCommand,
+  check: async () => (await import('./setup.js')).addCheckCommand,
+  config: async () => (await import('./setup.js')).addConfigCommand,
   import: async () => (await import('./import.js')).addImportCommand,
   export: async () => (await import('./export.js')).addExportCommand,
   backup: async () => (await import('./backup.js')).addBackupCommand,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import type { LinesQuery } from '../database/engine.js';
 import type { Store } from '../database/open-store.js';
-import type { LinesQuery, Snapshot } from '../database/snapshot.js';
+import type { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository, type Row } from '../plants/plants.repository.js';
 import { showCount } from './terminal.js';

@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
+import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { SnapshotReader } from './snapshot.js';
 
 /**
  * Nest's logger. A command loads its file alone, since the whole package takes longer to load than everything else.
@@ -25,6 +24,38 @@ export class NoStoreError extends Error {}
  * `read` changes nothing.
  */
 export type Access = 'serve' | 'create' | 'change' | 'read';
+
+/** Asks for rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
+export interface LinesQuery {
+  readonly table: string;
+  readonly columns: readonly string[];
+  /** An array of all values as strings, or an object without the columns that are NULL. */
+  readonly form: 'array' | 'object';
+  /** Only rows whose id is greater than this. */
+  readonly after?: bigint | undefined;
+  /** Only rows whose id is at most this. */
+  readonly to?: bigint | undefined;
+}
+
+/** How an engine reads a whole store as it was at one moment. */
+export interface SnapshotReader {
+  /**
+   * Begins the transaction: it has every plant that was acknowledged before.
+   *
+   * @param timeoutMs for waiting for such plants
+   * @throws Error, with a reason for the operator, if some are missing after that time; the store's error
+   */
+  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
+  /**
+   * Checks the structure of the files; rows are checked as they are read.
+   *
+   * @returns whether that includes the indexes
+   * @throws DamageError; the store's error
+   */
+  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
+  /** Reads rows as lines, each with its line feed. Lines may span chunks, and may not be UTF-8. */
+  read(runner: QueryRunner, query: LinesQuery): Iterable<Buffer> | AsyncIterable<Buffer>;
+}
 
 /** What differs from one database engine to the next. An engine that has no use for a member has none. */
 export interface Engine {

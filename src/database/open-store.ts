@@ -173,7 +173,10 @@ export async function open<Result>(
     await store.initialize();
     return await work(store);
   } catch (error) {
-    await store?.destroy();
+    // The caller decides by the first error whether to try again.
+    await store?.destroy().catch((failure: unknown) => {
+      new Logger('Store').error(`the store could not be closed: ${describeError(failure)}`);
+    });
     throw new StoreUnusableError(error, name);
   }
 }

@@ -6,28 +6,26 @@ import type { QueryResult } from 'pg';
  */
 const LEVEL_COLUMN = 'synchronous_commit';
 
-/** The settings by which a commit could be lost, what each may be, and what to set it to. */
-const SETTINGS = [
-  ['synchronous_commit', /^(on|remote_apply)$/, 'on or remote_apply'],
-  ['fsync', /^on$/, 'on'],
-  ['full_page_writes', /^on$/, 'on'],
-  // It hides the warning that a commit did not wait for the standby.
-  ['client_min_messages', /^(?!error)/, 'warning'],
-] as const;
-
 const get = (name: string) => `current_setting('${name}')`;
 const keep = (name: string) => `set_config('${name}', ${get(name)}, true)`;
 
-/** SQL of that column: what the server has of the settings. */
+/** The settings by which a commit could be lost, what each may be, what to set it to, and how a commit reads it. */
+const SETTINGS = [
+  ['synchronous_commit', /^(on|remote_apply)$/, 'on or remote_apply', keep],
+  ['fsync', /^on$/, 'on', get],
+  ['full_page_writes', /^on$/, 'on', get],
+  // It hides the warning that a commit did not wait for the standby.
+  ['client_min_messages', /^(?!error)/, 'warning', keep],
+] as const;
+
+/** SQL of that column: what the server has of the settings, in their order. */
 export const COMMIT_LEVEL = `concat_ws(' ', ${SETTINGS.map(([name]) => get(name)).join(', ')})`;
 
 /**
  * The same, and keeps a reload of the server from changing what counts at the commit between the statement and its
  * commit.
  */
-export const KEPT_COMMIT_LEVEL = `
-  concat_ws(' ', ${keep('synchronous_commit')}, ${get('fsync')}, ${get('full_page_writes')},
-    ${keep('client_min_messages')})`;
+export const KEPT_COMMIT_LEVEL = `concat_ws(' ', ${SETTINGS.map(([name, , , read]) => read(name)).join(', ')})`;
 
 /** The level that was found safe last: they are mostly the same. */
 let lastSafe: unknown;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
-import type { SnapshotReader } from './snapshot.js';
+import type { SnapshotReader } from './engine.js';
 
 /** The function of Citus that runs a command on every node; null on other servers. */
 const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";

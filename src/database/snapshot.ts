@@ -2,39 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { NoStoreError } from './engine.js';
+import { NoStoreError, type LinesQuery } from './engine.js';
 import { compareSchema, open, type Store } from './open-store.js';
 import { DamageError } from './store-errors.js';
 
 /** Minimum bytes of every chunk of lines but the last. */
 const CHUNK_LENGTH = 2 ** 18;
-
-/** Asks for rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
-export interface LinesQuery {
-  readonly table: string;
-  readonly columns: readonly string[];
-  /** An array of all values as strings, or an object without the columns that are NULL. */
-  readonly form: 'array' | 'object';
-  /** Only rows whose id is greater than this. */
-  readonly after?: bigint | undefined;
-  /** Only rows whose id is at most this. */
-  readonly to?: bigint | undefined;
-}
-
-/** How an engine reads a whole store as it was at one moment. */
-export interface SnapshotReader {
-  /**
-   * Begins the transaction: it has every plant that was acknowledged before.
-   *
-   * @param timeoutMs for waiting for such plants
-   * @throws Error, with a reason for the operator, if some are missing after that time; the store's error
-   */
-  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
-  /** As {@link Snapshot.check}. */
-  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
-  /** As {@link Snapshot.readLines}, but lines may span chunks, and may not be UTF-8. */
-  read(runner: QueryRunner, query: LinesQuery): Iterable<Buffer> | AsyncIterable<Buffer>;
-}
 
 /** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
 export class Snapshot {
@@ -85,12 +58,7 @@ export class Snapshot {
     if (length > 0) yield joinText(chunks, query);
   }
 
-  /**
-   * Checks the structure of the files; rows are checked as they are read.
-   *
-   * @returns whether that includes the indexes
-   * @throws DamageError; the store's error
-   */
+  /** As {@link SnapshotReader.check}. */
   check(tables: readonly string[]): Promise<boolean> {
     return this.store.engine.reader.check(this.runner, tables);
   }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
-import type { SnapshotReader } from './snapshot.js';
+import type { SnapshotReader } from './engine.js';
 import { DamageError } from './store-errors.js';
 
 /** Rows of a page, which are held at once. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { describeError } from '../errors/describe.js';
 import { StoreUnavailable } from '../errors/errors.js';
-import { toStoreError } from './store-errors.js';
+import { DamageError, isDamage, toStoreError } from './store-errors.js';
 
 /** What TypeORM throws where the engine gives this code. */
 function failed(code: unknown): QueryFailedError {
@@ -46,4 +46,12 @@ describe('toStoreError', () => {
   ])('%s is at fault itself', (_name, error) => {
     expect(toStoreError(error)).toBe(error);
   });
+});
+
+it.each([
+  ['itself', new DamageError()],
+  ['by its cause', new Error('', { cause: withCode('SQLITE_CORRUPT_INDEX') })],
+  ['though closing failed too', new SuppressedError(new Error('busy'), new DamageError())],
+])('isDamage finds damage that an error tells of %s', (_how, error) => {
+  expect(isDamage(error)).toBe(true);
 });

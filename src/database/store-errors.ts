@@ -44,10 +44,12 @@ export class DamageError extends Error {
   readonly code = 'DAMAGE';
 }
 
-/** Whether an error, or what caused it, says that the store is damaged. */
+/** Whether an error, what caused it, or what closing covered up, says that the store is damaged. */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return DAMAGE_CODES.test((error as NodeJS.ErrnoException).code ?? '') || isDamage(error.cause);
+  const { code = '', cause } = error as NodeJS.ErrnoException;
+  const inner: unknown = error instanceof SuppressedError ? error.suppressed : cause;
+  return DAMAGE_CODES.test(code) || isDamage(inner);
 }
 
 /** Decides what failed in the store: StoreUnavailable if a later try may succeed, else the error as it is. */

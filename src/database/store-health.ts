@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { Outage } from '../errors/outage.js';
@@ -17,7 +17,7 @@ const MAX_STEADY_MS = 5_000;
  * for example if one server of a cluster is down. So it is over once nothing has failed for as long as a request waits.
  */
 @Injectable()
-export class StoreHealth implements OnApplicationShutdown {
+export class StoreHealth implements BeforeApplicationShutdown {
   private readonly outage = new Outage(new Logger('Store'), 'the store', 'error');
   private readonly timeoutMs: number;
   private readonly steadyMs: number;
@@ -26,7 +26,7 @@ export class StoreHealth implements OnApplicationShutdown {
   private check: Promise<void> | undefined;
   /** The only probe in flight, perhaps for longer than anyone waits. */
   private probing: Promise<void> | undefined;
-  private closed = false;
+  private isStopping = false;
 
   constructor(config: Config) {
     this.timeoutMs = getLookupTimeoutMs(config);
@@ -73,7 +73,7 @@ export class StoreHealth implements OnApplicationShutdown {
    * @throws the reason why the store takes no writes
    */
   async assertAvailable(probe: () => Promise<void>): Promise<void> {
-    if (this.closed) throw new StoreUnavailable('closed');
+    if (this.isStopping) throw new StoreUnavailable('not checked: the service stops');
     if (!this.hasFailedWithin(PROBE_TTL_MS)) await (this.check ??= this.run(probe));
     if (this.lastFailure) throw this.lastFailure.error;
   }
@@ -82,9 +82,9 @@ export class StoreHealth implements OnApplicationShutdown {
     return this.lastFailure !== undefined && performance.now() - this.lastFailure.at < ms;
   }
 
-  /** The store is closed next; a probe would open it again. */
-  onApplicationShutdown(): void {
-    this.closed = true;
+  /** Ends the probes. At the next hook the store is closed already, and a probe would log that as an outage. */
+  beforeApplicationShutdown(): void {
+    this.isStopping = true;
   }
 
   private async run(probe: () => Promise<void>): Promise<void> {

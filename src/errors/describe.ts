@@ -10,7 +10,7 @@ export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describeError).join('; ');
   }
-  // `using` failed at closing too.
+  // `using` throws it if the work failed, and then closing failed too.
   if (error instanceof SuppressedError) {
     return `${describeError(error.suppressed)}; ${describeError(error.error)}`;
   }
@@ -24,6 +24,7 @@ export function describeError(error: unknown): string {
 
 /** The exit code of a failed start or command: EX_CONFIG of sysexits.h for an invalid configuration, else 1. */
 export function toExitCode(error: unknown): number {
+  if (error instanceof SuppressedError) return toExitCode(error.suppressed);
   return error instanceof ConfigError ? 78 : 1;
 }
 

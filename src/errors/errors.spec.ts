@@ -1,7 +1,8 @@
 /** @engine sqlite */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { describeError } from './describe.js';
+import { ConfigError } from '../config/environment.js';
+import { describeError, toExitCode } from './describe.js';
 import { ERRORS, type ErrorKind } from './errors.js';
 
 const ROW = /^\| *(\d+) *\| *(\d+) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
@@ -40,4 +41,9 @@ describe('the table of errors', () => {
 it('describeError tells both what failed and why it could not be closed', () => {
   const error = new SuppressedError(new Error('lost'), new Error('the disk is full'));
   expect(describeError(error)).toBe('the disk is full; lost');
+});
+
+it('toExitCode is that of what failed first', () => {
+  const error = new SuppressedError(new Error('lost'), new ConfigError('PORT'));
+  expect(toExitCode(error)).toBe(78);
 });

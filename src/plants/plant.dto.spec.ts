@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { validateSync } from 'class-validator';
 import fc from 'fast-check';
 import {
+  isInt64,
   isNewPlant,
   isStorableText,
   NewPlantDto,
@@ -42,6 +43,15 @@ describe('isStorableText', () => {
 });
 
 const MAX = 2n ** 63n;
+
+describe('isInt64', () => {
+  it.each([0n, -1n, -MAX, MAX - 1n])('accepts %s', (value) => expect(isInt64(value)).toBe(true));
+
+  it.each([-MAX - 1n, MAX, 2n ** 64n, 7, '7', null, undefined, {}])('rejects %s', (value) =>
+    expect(isInt64(value)).toBe(false),
+  );
+});
+
 const TEXT = [fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constant('\0')];
 const OTHER = [fc.constantFrom(null, undefined, '\ud800', 7, 1.5, true), fc.anything()];
 

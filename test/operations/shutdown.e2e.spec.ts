@@ -1,5 +1,7 @@
 /** @engine sqlite */
 import type { Socket } from 'node:net';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Monitor } from '../support/monitor.js';
 import { requestText } from '../support/raw-connection.js';
@@ -89,6 +91,22 @@ describe('the log of a stop', () => {
       expect.stringMatching(/stopped after \d+\.\d s; requests answered during the stop: 1$/),
     ]);
   });
+});
+
+it('a stop that cannot close the store exits 1', async () => {
+  const from = pathToFileURL(resolve('package.json')).href;
+  const script = `
+    import { createRequire } from 'node:module';
+    createRequire('${from}')('better-sqlite3').prototype.close = () => {
+      throw new Error('the disk is gone');
+    };`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`;
+  await start({ NODE_OPTIONS });
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual({ code: 1, signal: null });
+  expect(service.output).toMatch(
+    /the disk is gone[^]*the store could not be closed[^]*not in order/,
+  );
 });
 
 describe('SHUTDOWN_DELAY', () => {

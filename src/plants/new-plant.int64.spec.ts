@@ -2,18 +2,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseInt64 } from './new-plant.js';
-import { isInt64 } from './plant.dto.js';
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
-
-describe('isInt64', () => {
-  it.each([0n, -1n, MIN, MAX])('accepts %s', (value) => expect(isInt64(value)).toBe(true));
-
-  it.each([MIN - 1n, MAX + 1n, 2n ** 64n, 7, '7', null, undefined, {}])('rejects %s', (value) =>
-    expect(isInt64(value)).toBe(false),
-  );
-});
 
 describe('parseInt64', () => {
   it.each([
