@@ -28,8 +28,8 @@ const PRAGMAS = [
   'wal_autocheckpoint = 0',
 ];
 
-/** 32 MB of pages: a plant of a random id needs the page that it belongs on. */
-const CACHE = 'cache_size = -32000';
+/** 16 MB of pages: a plant of a random id needs the page that it belongs on. */
+const CACHE = 'cache_size = -16000';
 
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
