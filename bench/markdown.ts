@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
+import { isAbsolute } from 'node:path';
 
 /** @throws RangeError without values */
 export function medianOf(values: readonly number[]): number {
@@ -51,7 +52,8 @@ export function cellsOf(row: Row): string[] {
 /** Describes a run for its repetition, as a list. @param items further items */
 export function describeRun(node: string, ...items: string[]): string {
   const { npm_lifecycle_event: script = '' } = process.env;
-  const args = process.argv.slice(2);
+  // Paths of this machine are of no use to others.
+  const args = process.argv.slice(2).map((arg) => (isAbsolute(arg) ? '<path>' : arg));
   const command = ['npm', 'run', script, ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB of memory`;
   return [

@@ -59,7 +59,7 @@ function setCollectorFlags(): void {
   // When they are dead, they keep alive what they point to until the next full collection.
   setFlagsFromString('--no-allocation-site-pretenuring');
   // By default the old generation grows to four times what is alive, before V8 looks for garbage in it.
-  setFlagsFromString('--heap-growing-percent=50');
+  setFlagsFromString('--heap-growing-percent=80');
 }
 
 /**

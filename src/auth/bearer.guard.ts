@@ -53,7 +53,7 @@ type Authenticate = (authorization: string) => Verdict;
 /**
  * Runs a Passport strategy without Passport's middleware. A strategy expects to be the prototype of an object with
  * `success`, `fail` and `error`. Passport makes that object by `Object.create` for each request. The objects of a class
- * have one shape, and take a tenth less CPU time for each create.
+ * have one shape: without it a create takes 1.07 times the CPU time.
  * The strategy sees the one header and nothing else of the request, so no token in a query or a body can reach it.
  */
 function authenticateBy(strategy: BearerStrategy): Authenticate {
@@ -76,7 +76,7 @@ function authenticateBy(strategy: BearerStrategy): Authenticate {
 /**
  * Lets a request pass whose `Authorization` header carries an active token. Not the
  * AuthGuard of @nestjs/passport: it lets the strategy take tokens from the query and the body as well, drops the
- * challenge, and costs a fifth of the throughput (see docs/performance.md).
+ * challenge, and takes 1.08 times the CPU time of a create (docs/performance.md).
  */
 @Injectable()
 class BearerGuard implements CanActivate {
