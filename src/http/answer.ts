@@ -14,8 +14,7 @@ import type { Request, Response } from 'express';
 import { formatStack } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
-import { findDueAnswer } from './connection.js';
-import { getExchange, describePath } from './exchange.js';
+import { describePath, findDueAnswer, getExchange } from './exchange.js';
 
 /** An answer with an Error body. */
 export interface ErrorAnswer {

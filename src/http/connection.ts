@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { asksForUpgrade, boundChunks, MAX_FIELDS } from './request.js';
 
 /** Requests of one connection that are served at once. Beyond them the connection is not read. */
@@ -117,6 +116,13 @@ export class Connection {
     this.unanswered.push(exchange);
   }
 
+  /** Ends it behind this answer, and says so in the answer, unless further requests are served already. */
+  endBehind(response: ServerResponse): void {
+    if (this.unanswered.at(-1)?.request !== response.req) return;
+    this.isEnding = true;
+    response.shouldKeepAlive = false;
+  }
+
   /** Serves no request beside the current one: an unread page then takes one buffer, not sixteen. */
   occupy(): void {
     this.isOccupied = true;
@@ -209,11 +215,4 @@ export class Connection {
 /** The connection that a request came in on. */
 export function getConnection({ socket }: IncomingMessage): Connection {
   return (socket as Held)[CONNECTION];
-}
-
-/** The answer that a connection's whole request still waits for, if there is one. */
-export function findDueAnswer(socket: Duplex): ServerResponse | undefined {
-  // Node's own field for the answer in progress; its own handler of client errors looks there too.
-  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
-  return answer?.req.complete ? answer : undefined;
 }

@@ -5,13 +5,13 @@ import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/prom
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
 import {
-  findDueAnswer,
   Connection,
   CONNECTION_BYTES,
   HANDSHAKE_BYTES,
   TLS_CONNECTION_BYTES,
   type MemoryAccount,
 } from './connection.js';
+import { findDueAnswer } from './exchange.js';
 
 /** Milliseconds at a shutdown in which requests on open connections are still served. */
 const DRAIN_MS = 250;

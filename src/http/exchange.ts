@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Request, Response } from 'express';
 import { getConnection } from './connection.js';
 import { redactChosen } from './redact.js';
@@ -70,6 +71,13 @@ export function getExchange(response: ServerResponse): Exchange {
 /** One function for all answers: a closure for each would cost. */
 function endExchange(this: Response): void {
   getExchange(this).end();
+}
+
+/** The answer that a connection's whole request still waits for, if there is one. */
+export function findDueAnswer(socket: Duplex): ServerResponse | undefined {
+  // Node's own field for the answer in progress; its own handler of client errors looks there too.
+  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
+  return answer?.req.complete ? answer : undefined;
 }
 
 /** Express sets `originalUrl`, and does not see requests that are refused at once. */

@@ -154,7 +154,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Every answer of the application is an object: a plant, or an Error. */
   override reply(response: Response, body: object, status = response.statusCode): void {
-    if (this.closing) response.shouldKeepAlive = false;
+    if (this.closing) getConnection(response.req).endBehind(response);
     sendJson(response, status, body);
   }
 
@@ -162,9 +162,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private readonly begin = (request: Request, response: Response): void => {
     this.inFlight += 1;
     const exchange = new Exchange(request, response, this.onEnd);
-    // sendJson() sets it itself, but not for the document, its UI and a browser's preflight.
-    if (request.method !== 'POST') response.setHeader('x-request-id', exchange.requestId);
-    if (this.closing) response.shouldKeepAlive = false;
+    // reply() does both itself, but the document, its UI and a browser's preflight are sent without it.
+    if (request.method !== 'POST') {
+      response.setHeader('x-request-id', exchange.requestId);
+      if (this.closing) getConnection(request).endBehind(response);
+    }
     if (!exchangeStart.hasSubscribers) this.pass(request, response);
     else exchangeStart.runStores(exchange, () => this.pass(request, response));
   };

@@ -63,6 +63,22 @@ describe('SIGTERM', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
+  it('with pipelined requests in flight: every one is answered, and the last answer ends the connection', async () => {
+    service = await ServiceProcess.start();
+    const connection = await service.connect();
+    await connection.write(request(0)).read();
+    const unlock = await service.store.lock();
+    connection.write([1, 2, 3].map(request).join(''));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    service.signal('SIGTERM');
+    await unlock();
+    for (const expected of ['keep-alive', 'keep-alive', 'close']) {
+      const { status, headers } = await connection.read();
+      expect([status, headers.connection]).toEqual([200, expected]);
+    }
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
   it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log lists what is unfinished', async () => {
     const env = { MANAGEMENT_PORT: '0', SHUTDOWN_TIMEOUT: '1s', DATABASE_TIMEOUT: '60s' };
     service = await ServiceProcess.start({ env });
