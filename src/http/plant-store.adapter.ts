@@ -125,8 +125,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
       // As Express does. Telemetry reads the route.
       request.res = response;
       request.route = found;
-      // Rejects if the ErrorFilter fails: without an answer, as the process goes on.
-      void handle(request, response).catch(() => response.destroy());
+      // Rejects if the ErrorFilter fails. The answer may have no socket yet, and no request behind it gets an answer.
+      void handle(request, response).catch(() => request.socket.destroy());
     });
     return super.post(path, handle);
   }

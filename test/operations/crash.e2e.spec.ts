@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createStore } from '../support/engine.js';
-import { runMain } from '../support/service-process.js';
+import { requestText } from '../support/raw-connection.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 let store: TemporaryStore;
@@ -40,4 +41,23 @@ it.each([
     stderr: '',
   });
   expect(stdout).not.toContain('PLANT');
+});
+
+it('an answer that cannot be written closes its connection, with the pipelined requests on it', async () => {
+  const path = join(store.folder, 'fail.mjs');
+  const script = `const { stringify } = JSON;
+    JSON.stringify = (value, ...rest) => {
+      if (value?.error === 1000) throw new Error('at fault');
+      return stringify(value, ...rest);
+    };`;
+  writeFileSync(path, script);
+  const env = { NODE_OPTIONS: `--import file://${path}` };
+  const service = await ServiceProcess.start({ store, env });
+  const connection = await service.connect();
+  const { headers } = service.client();
+  const plant = requestText(headers, '{"id":1,"name":"oak"}');
+  connection.write(plant + requestText(headers, '{') + plant);
+  await connection.closed();
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
 });
