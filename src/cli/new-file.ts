@@ -16,7 +16,7 @@ import { dirname, resolve } from 'node:path';
 import { onEndingSignal } from './terminal.js';
 
 /** What SQLite may have beside a file, and the file itself. */
-const STORE_SUFFIXES = ['', '-wal', '-shm', '-journal'];
+export const STORE_SUFFIXES = ['', '-wal', '-shm', '-journal'];
 
 /** SQLite would play these back into the file beside them, even if it is another file by then. */
 const LOG_SUFFIXES = ['-wal', '-journal'];

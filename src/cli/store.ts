@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
@@ -5,7 +6,7 @@ import type { Config } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
 import { selectEngine } from '../database/open-store.js';
-import { isSameFile } from './new-file.js';
+import { isSameFile, STORE_SUFFIXES } from './new-file.js';
 import type { GlobalOptions } from './terminal.js';
 
 /** Longer than the service's timeout, as no request waits for the answer. */
@@ -43,10 +44,12 @@ export function configureFile(path: string): Config {
   return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
 }
 
-/** @throws Error if a new file would replace the store */
+/** @throws Error if a new file would replace the store, or its log: a crash would lose the plants in that */
 export function assertNotStore(file: string, config: Config): void {
   const store = selectEngine(config.databaseUrl).findFile?.(config);
-  if (store !== undefined && isSameFile(store, file)) {
-    throw new Error(`${file} is the store itself`);
+  if (store === undefined || !existsSync(store)) return;
+  const path = realpathSync(store);
+  if ([...STORE_SUFFIXES, '-lock'].some((suffix) => isSameFile(path + suffix, file))) {
+    throw new Error(`${file} is a file of the store`);
   }
 }

@@ -2,6 +2,7 @@ import {
   copyFileSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -155,14 +156,17 @@ it('backup never replaces the store', async () => {
   await source.execute('PRAGMA journal_mode = DELETE');
   const before = await contentOf(source);
   symlinkSync(source.path, join(source.folder, 'link'));
-  for (const place of [source.path, 'data/../data/store.sqlite', 'link']) {
+  const beside = [`${source.path}-wal`, `${source.path}-lock`];
+  for (const file of beside) writeFileSync(file, '');
+  for (const place of [source.path, 'data/../data/store.sqlite', 'link', ...beside]) {
     for (const command of ['backup', 'export']) {
       expect(await cli(source, `${command} ${place}`)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `error: ${place} is the store itself\n`,
+        stderr: `error: ${place} is a file of the store\n`,
       });
     }
   }
+  for (const file of beside) rmSync(file);
   expect(await contentOf(source)).toEqual(before);
 });
