@@ -15,6 +15,8 @@ export const MAX_QUEUED = 2_048;
 const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Plants in one commit at most. */
 export const MAX_GROUP_SIZE = 512;
+/** Their characters at most, unless one plant has more: on its way to the store a group is in memory several times. */
+const MAX_GROUP_LENGTH = 2 ** 20;
 
 /** A plant waits for its commit. Published in the context of its request. */
 export interface PlantQueued {
@@ -133,15 +135,27 @@ export class GroupCommit implements OnApplicationShutdown {
         await (this.gathering ??= gather()).promise;
         this.gathering = undefined;
       }
-      const group = this.queue.splice(0, MAX_GROUP_SIZE);
+      const group = this.takeGroup();
       if (group.length === 0) break;
-      for (const { length } of group) this.queuedLength -= length;
       this.inFlight += group.length;
       await this.commit(group);
       this.inFlight -= group.length;
     }
     this.committers.delete(committer.promise);
     committer.resolve();
+  }
+
+  /** Takes the oldest plants from the queue, as many as one commit may have. */
+  private takeGroup(): QueuedPlant[] {
+    let size = 0;
+    let total = 0;
+    for (const { length } of this.queue) {
+      if (size === MAX_GROUP_SIZE || (size > 0 && total + length > MAX_GROUP_LENGTH)) break;
+      size += 1;
+      total += length;
+    }
+    this.queuedLength -= total;
+    return this.queue.splice(0, size);
   }
 
   /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
