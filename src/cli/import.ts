@@ -1,4 +1,6 @@
 import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
 import { isCredential, PlantStoreClient } from '../client/plant-store-client.js';
 import { readSecret } from '../config/environment.js';
@@ -99,7 +101,7 @@ async function runImport(
   const { url, concurrency, tries, rejects, json } = options;
   const size = file === '-' ? 0 : measureFile(file);
   const report = createRejectReporter(rejects, (line) => progress.say(line));
-  const source = file === '-' ? process.stdin : createReadStream(file);
+  const source = openSource(file);
   const pool = new ServicePool(url, concurrency);
   const client = new PlantStoreClient({ baseUrl: url, token, tries, fetch: pool.fetch });
   const plants = new PlantsImport(client, concurrency, report);
@@ -127,6 +129,13 @@ function measureFile(file: string): number {
   const found = statSync(file);
   if (found.isDirectory()) throw new Error(`${file} is a folder`);
   return found.size;
+}
+
+/** Opens a named pipe as stdin is: a file's read that waits for its writer cannot be aborted, and keeps the process. */
+function openSource(file: string): Readable {
+  if (file === '-') return process.stdin;
+  if (!statSync(file).isFIFO()) return createReadStream(file);
+  return new Socket({ fd: openSync(file, 'r'), writable: false });
 }
 
 /** Refused plants listed on stderr if a file has them all. */

@@ -1,7 +1,7 @@
 /** @engine sqlite */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -207,6 +207,29 @@ describe('import', () => {
       expect(await written).toEqual([`${sum}\n`, '']);
     },
   );
+});
+
+it('ends at a signal, or once its token is refused, though a named pipe is silent', async () => {
+  const fifo = join(service.store.folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const writer = openSync(fifo, 'r+');
+  const run = (token: string) => {
+    const url = `http://127.0.0.1:${service.port}`;
+    const args = [resolve('dist/src/cli.js'), 'import', fifo, '--url', url, '--token', token];
+    const child = spawn(process.execPath, args, {
+      stdio: 'ignore',
+      timeout: 4_000,
+      killSignal: 'SIGKILL',
+    });
+    writeSync(writer, plants(1));
+    return { child, ended: once(child, 'close') };
+  };
+  expect(await run('x').ended).toEqual([1, null]);
+  const { child, ended } = run(service.token);
+  while ((await service.store.count()) < 1) await sleep(20);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  closeSync(writer);
 });
 
 describe('import over TLS', () => {
