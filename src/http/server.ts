@@ -3,7 +3,6 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import type { Express } from 'express';
 import { rejectMalformed } from './answer.js';
 import { MAX_FIELDS } from './request.js';
 
@@ -26,15 +25,13 @@ const UNREAD_TIMEOUT_MS = 75 * SECOND;
 /** Between two lines in the log about connections that were not accepted. */
 const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 
-/** Creates the server of an Express app; what HTTP itself refuses gets an Error body too. */
+/** Creates the server; what HTTP itself refuses gets an Error body too. */
 export function createServer(
-  app: Express,
   listener: RequestListener,
   httpsOptions?: https.ServerOptions,
 ): http.Server {
   const options: ServerOptions = {
     ...LIMITS,
-    ...createMessageClasses(app),
     // Node would refuse a request without Host by itself, with an empty body.
     requireHostHeader: false,
   };
@@ -70,18 +67,6 @@ export function createServer(
   Object.assign(server, { httpAllowHalfOpen: true });
   surviveAcceptErrors(server);
   return server;
-}
-
-/**
- * Creates the classes of requests and answers, with Express's prototypes from the start: a create does not pass Express,
- * which changes those of each (expressjs/express#5998). So changed, a create takes 1.07 times the CPU time.
- */
-function createMessageClasses(app: Express): ServerOptions {
-  class Request extends http.IncomingMessage {}
-  class Response extends http.ServerResponse {}
-  app.request = Object.setPrototypeOf(Request.prototype, app.request) as typeof app.request;
-  app.response = Object.setPrototypeOf(Response.prototype, app.response) as typeof app.response;
-  return { IncomingMessage: Request, ServerResponse: Response as typeof http.ServerResponse };
 }
 
 /**

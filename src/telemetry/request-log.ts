@@ -1,5 +1,6 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
+import proxyAddr from 'proxy-addr';
 import type { Principal } from '../auth/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
@@ -9,6 +10,7 @@ import { redactChosen } from '../http/redact.js';
 /** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
   private readonly failures: FailureLimit;
+  private readonly isTrusted: TrustedProxies;
 
   /** @param config whether each request has a line, or only those that failed */
   constructor(
@@ -16,6 +18,7 @@ export class RequestLog implements OnApplicationShutdown {
     private readonly config: Config,
   ) {
     this.failures = new FailureLimit(logger);
+    this.isTrusted = compileProxies(config);
     if (config.logRequests !== 'none') exchangeEnd.subscribe(this.onEnd);
   }
 
@@ -34,15 +37,25 @@ export class RequestLog implements OnApplicationShutdown {
     // A fault of the service itself always has its line.
     const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
     if (isBounded && !this.failures.admits(level, error)) return;
-    const line = describeRequest(exchange);
+    const line = describeRequest(exchange, this.isTrusted);
     this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
   };
 }
 
+/** Whether an address is one of the proxies; the hop is 0 for the nearest. */
+type TrustedProxies = (address: string, hop: number) => boolean;
+
+/** As Express does for its `request.ip`, which a create does not have. */
+function compileProxies({ trustProxy }: Config): TrustedProxies {
+  if (typeof trustProxy === 'number') return (_address, hop) => hop < trustProxy;
+  return proxyAddr.compile(trustProxy ? [...trustProxy] : []);
+}
+
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
-function describeRequest({ request, requestId, status, error, startedAt }: Exchange) {
+function describeRequest(exchange: Exchange, isTrusted: TrustedProxies) {
+  const { request, requestId, status, error, startedAt } = exchange;
   const principal = request.user as Principal | undefined;
-  const { ip } = request;
+  const ip = proxyAddr(request, isTrusted) as string | undefined;
   return {
     context: 'Request',
     requestId,

@@ -35,7 +35,7 @@ import type { Request } from 'express';
 import { VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/open-store.js';
 import { Outage } from '../errors/outage.js';
-import { exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
+import { describePath, exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
 import { commits, MAX_GROUP_SIZE, plantQueued } from '../plants/group-commit.js';
 import type { Commit, PlantQueued } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
@@ -113,7 +113,8 @@ export class Tracing implements OnApplicationShutdown {
     const { path: route } = (request.route ?? {}) as { path?: string };
     const method = nameMethod(request).replace('_OTHER', 'HTTP');
     span.updateName(route === undefined ? method : `${method} ${route}`);
-    if (route !== undefined) span.setAttributes({ 'http.route': route, 'url.path': request.path });
+    if (route !== undefined)
+      span.setAttributes({ 'http.route': route, 'url.path': describePath(request) });
     span.setAttributes({
       'http.response.status_code': status,
       'plant_store.error': error,
