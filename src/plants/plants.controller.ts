@@ -29,7 +29,8 @@ export class PlantsController {
   @Authenticated()
   @ApiCreatePlant()
   async create(@Req() request: AuthenticatedRequest, @Res() response: Response): Promise<void> {
-    const plant = parseNewPlant(await readJson(request, this.config.bodyLimit));
+    const text = readJson(request, this.config.bodyLimit);
+    const plant = parseNewPlant(typeof text === 'string' ? text : await text);
     await this.groups.store(toEntity(plant, request.user.id));
     this.host.httpAdapter.reply(response, toPlantDto(plant), 200);
   }
