@@ -76,9 +76,10 @@ export function isSameFile(one: string | number, other: string): boolean {
 
 /** The path to replace: for a link, the file that it leads to. */
 function resolvePlace(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found?.isFile() === false) throw new Error(`${file} is not a file that could be replaced`);
-  const path = found ? realpathSync(file) : resolve(file);
+  const place = resolve(file);
+  const found = statSync(place, { throwIfNoEntry: false });
+  if (found?.isFile() === false) throw new Error(`${place} is not a file that could be replaced`);
+  const path = found ? realpathSync(place) : place;
   const log = LOG_SUFFIXES.map((suffix) => path + suffix).find(existsSync);
   if (log === undefined) return path;
   throw new Error(
