@@ -1,4 +1,5 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
@@ -7,7 +8,7 @@ import { TOO_LONG } from '../database/store-errors.js';
 import { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
 import type { PlantStoreAdapter } from '../http/plant-store.adapter.js';
-import { countCharacters, hasSameContent, type Plant, type PlantContent } from './plant.entity.js';
+import { countCharacters, hasSameContent, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait at once, and their characters; past either the service is overloaded. */
@@ -17,11 +18,6 @@ const MAX_QUEUED_LENGTH = 2 ** 24;
 export const MAX_GROUP_SIZE = 512;
 /** Their characters at most, unless one plant has more: on its way to the store a group is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
-
-/** A plant waits for its commit. Published in the context of its request. */
-export interface PlantQueued {
-  readonly plant: Plant;
-}
 
 /** A group of plants is committed. */
 export interface Commit {
@@ -34,11 +30,14 @@ export interface Commit {
   readonly error?: unknown;
 }
 
-/** Publishes each {@link PlantQueued}. */
-export const plantQueued = channel<PlantQueued>('plant-store.plants.queued');
+/** Publishes each plant that begins to wait for its commit, in the context of its request. */
+export const plantQueued = channel<Plant>('plant-store.plants.queued');
 
 /** Traces the promise of each {@link Commit}. */
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
+
+/** Between two looks whether a stop may go on. */
+const SHUTDOWN_POLL_MS = 10;
 
 /** A plant that waits for its commit. */
 interface QueuedPlant {
@@ -61,10 +60,10 @@ export class GroupCommit implements OnApplicationShutdown {
   private queuedLength = 0;
   /** Plants in the groups that are being committed. */
   private inFlight = 0;
-  /** Each takes group after group from the queue, and is resolved once it has ended. */
-  private readonly committers = new Set<Promise<void>>();
+  /** How many take group after group from the queue. */
+  private committers = 0;
   /** The wait for the next group; undefined if none is in progress. */
-  private gathering: Promise<void> | undefined;
+  private gathering: PromiseWithResolvers<void> | undefined;
 
   constructor(
     private readonly plants: PlantsRepository,
@@ -104,15 +103,15 @@ export class GroupCommit implements OnApplicationShutdown {
     const queued: QueuedPlant = { plant, length: countCharacters(plant), stored, timer };
     this.queue.push(queued);
     this.queuedLength += queued.length;
-    if (plantQueued.hasSubscribers) plantQueued.publish({ plant });
-    if (!this.gathering && this.committers.size < this.writePath.concurrency)
-      void this.commitGroups();
+    if (plantQueued.hasSubscribers) plantQueued.publish(plant);
+    if (this.queue.length >= MAX_GROUP_SIZE) this.gathering?.resolve();
+    if (!this.gathering && this.committers < this.writePath.concurrency) void this.commitGroups();
     return stored.promise;
   }
 
   /** The HTTP server is closed, but a client that has left may have left a plant in the queue. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.committers);
+    while (this.unsettled > 0) await sleep(SHUTDOWN_POLL_MS);
   }
 
   /** A plant whose group is being committed may be stored all the same; a plant that still waits is not. */
@@ -127,11 +126,10 @@ export class GroupCommit implements OnApplicationShutdown {
 
   /** Commits one group after the other, until none gathers. */
   private async commitGroups(): Promise<void> {
-    const committer: PromiseWithResolvers<void> = Promise.withResolvers();
-    this.committers.add(committer.promise);
+    this.committers += 1;
     for (;;) {
       if (this.queue.length < MAX_GROUP_SIZE) {
-        await (this.gathering ??= gather());
+        await (this.gathering ??= gather()).promise;
         this.gathering = undefined;
       }
       const group = this.takeGroup();
@@ -140,8 +138,7 @@ export class GroupCommit implements OnApplicationShutdown {
       await this.commit(group);
       this.inFlight -= group.length;
     }
-    this.committers.delete(committer.promise);
-    committer.resolve();
+    this.committers -= 1;
   }
 
   /** Takes the oldest plants from the queue, as many as one commit may have. */
@@ -162,7 +159,11 @@ export class GroupCommit implements OnApplicationShutdown {
     const plants = group.map(({ plant }) => plant);
     const commit = { plants, startedAt: performance.now(), inserted: 0 };
     try {
-      const contents = await commits.tracePromise(() => this.findOrInsert(commit), commit);
+      const contents = await commits.tracePromise(async () => {
+        const { inserted, contents } = await this.plants.insertOrFind(plants);
+        commit.inserted = inserted;
+        return contents;
+      }, commit);
       this.health.markAvailable();
       for (const queued of group) {
         const isSame = hasSameContent(contents.get(queued.plant.id), queued.plant);
@@ -179,25 +180,6 @@ export class GroupCommit implements OnApplicationShutdown {
       await this.commit(group.slice(half));
     }
   }
-
-  /** Inserts the plants whose id is free. @returns the content that each id has then */
-  private async findOrInsert(commit: Commit): Promise<Map<string, PlantContent>> {
-    const first = new Map<string, Plant>();
-    const createdAt = String(Date.now());
-    for (const plant of commit.plants) {
-      plant.createdAt = createdAt;
-      if (!first.has(plant.id)) first.set(plant.id, plant);
-    }
-    const inserted = await this.plants.insertAbsent([...first.values()]);
-    commit.inserted = inserted.length;
-    const contents: Map<string, PlantContent> = first;
-    if (inserted.length < first.size) {
-      const taken = new Set(first.keys());
-      for (const id of inserted) taken.delete(id);
-      for (const plant of await this.plants.findContents([...taken])) contents.set(plant.id, plant);
-    }
-    return contents;
-  }
 }
 
 /** What nextPoll() waits on. */
@@ -213,10 +195,14 @@ async function nextPoll(): Promise<void> {
   await value;
 }
 
-/** Waits for requests that share the next group, such as those that follow the answers to the group before. */
-async function gather(): Promise<void> {
-  await nextPoll();
-  await nextPoll();
+/**
+ * Begins a wait for requests that share the next group, such as those that follow the answers to the group before. A
+ * full group ends it.
+ */
+function gather(): PromiseWithResolvers<void> {
+  const gathering: PromiseWithResolvers<void> = Promise.withResolvers();
+  void nextPoll().then(nextPoll).then(gathering.resolve);
+  return gathering;
 }
 
 function settle({ stored, timer }: QueuedPlant, error: unknown): void {

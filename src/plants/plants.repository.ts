@@ -85,28 +85,42 @@ export class PlantsRepository extends Repository<Plant> {
   }
 
   /**
-   * Inserts the plants whose id is free, in one statement and one commit, and returns the ids of these plants once they
-   * are durable. No two plants of a group have the same id.
+   * Inserts the plants whose id is free, of several with one id the first, in one statement and one commit. Resolves to
+   * how many it inserted, and to the content that each id has then, once all of it is durable.
    *
    * @throws the store's error; if toStoreError() finds it StoreUnavailable, it is not known what was inserted
    */
-  insertAbsent(plants: readonly Plant[]): Promise<string[]> {
-    return this.insertRows(plants.map((plant) => FIELDS.map((field) => plant[field])));
+  async insertOrFind(plants: readonly Plant[]) {
+    const first = new Map<string, Plant>();
+    const createdAt = String(Date.now());
+    for (const plant of plants) {
+      plant.createdAt = createdAt;
+      if (!first.has(plant.id)) first.set(plant.id, plant);
+    }
+    const rows = Array.from(first.values(), (plant) => FIELDS.map((field) => plant[field]));
+    const inserted = await this.insertRows(rows);
+    const contents: Map<string, PlantContent> = first;
+    if (inserted.length < first.size) {
+      const taken = new Set(first.keys());
+      for (const id of inserted) taken.delete(id);
+      for (const plant of await this.findContents([...taken])) contents.set(plant.id, plant);
+    }
+    return { inserted: inserted.length, contents };
   }
 
-  /** {@link insertAbsent} of rows, whose values are in the order of {@link FIELDS}. */
+  /**
+   * Inserts those rows whose id is free, in one statement and one commit, and returns their ids once they are durable.
+   *
+   * @param rows no two of one id; their values are in the order of {@link FIELDS}
+   */
   async insertRows(rows: readonly Row[]): Promise<string[]> {
     const { insert } = this.statements;
     const inserted = await this.query<Pick<Plant, 'id'>[]>(insert, [JSON.stringify(rows)]);
     return inserted.map(({ id }) => id);
   }
 
-  /**
-   * Returns what is stored under ids that are taken, each plant durable.
-   *
-   * @throws StoreUnavailable if an id is not taken; the store's error
-   */
-  async findContents(ids: readonly string[]): Promise<PlantContent[]> {
+  /** @throws StoreUnavailable if an id is not taken; the store's error */
+  private async findContents(ids: readonly string[]): Promise<PlantContent[]> {
     const { find, toFindParameters } = this.statements;
     const found = await this.query<PlantContent[]>(find, toFindParameters(ids));
     if (found.length === ids.length) return found;

@@ -36,8 +36,7 @@ import { VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/open-store.js';
 import { Outage } from '../errors/outage.js';
 import { describePath, exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
-import { commits, MAX_GROUP_SIZE, plantQueued } from '../plants/group-commit.js';
-import type { Commit, PlantQueued } from '../plants/group-commit.js';
+import { commits, MAX_GROUP_SIZE, plantQueued, type Commit } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
 
 /** Milliseconds that the last spans have to reach the collector. */
@@ -128,7 +127,7 @@ export class Tracing implements OnApplicationShutdown {
 
   private readonly onQueued = (message: unknown): void => {
     const span = this.current.getStore();
-    if (span) this.byPlant.set((message as PlantQueued).plant, span);
+    if (span) this.byPlant.set(message as Plant, span);
   };
 
   private readonly onCommitStart = (message: unknown): void => {
