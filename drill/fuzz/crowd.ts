@@ -17,6 +17,8 @@ export interface Kind {
   /** Sent twice a second after that. It also shows a client that does not read that its connection is closed. */
   readonly drip?: string;
   readonly isUnread?: boolean;
+  /** Sends the same again as soon as it has an answer. */
+  readonly isEager?: boolean;
   /** Without TLS, even if the service uses it. */
   readonly isBare?: boolean;
 }
@@ -52,6 +54,16 @@ const REQUESTS: readonly Kind[] = [
   slow('slow body, forged token', `${POST}${FORGED}${WITH_BODY}\r\n${'x'.repeat(65_000)}`, 'x'),
   slow('Expect: 100-continue', `${POST}expect: 100-continue\r\n${WITH_BODY}\r\n`, 'x'),
   slow('chunks of a byte', `${POST}transfer-encoding: chunked\r\n\r\n${CHUNK.repeat(250)}`, CHUNK),
+  {
+    name: '401s, each as soon as the one before',
+    sent: `${POST}content-length: 2\r\n\r\n{}`,
+    isEager: true,
+  },
+  {
+    name: 'docs pages in the same way',
+    sent: get('/openapi.json').replace('GET', 'HEAD'),
+    isEager: true,
+  },
   slow('slow request line', `GET /${'a'.repeat(16_000)}`, 'a'),
 ];
 
@@ -95,19 +107,20 @@ export class Crowd {
   constructor({ port, isTls, kinds, connections, seed }: Attack) {
     const random = new Random(seed);
     // All clients of a kind send the same bytes.
-    const choices = kinds.map(({ sent, drip = '', isUnread, isBare }) => {
+    const choices = kinds.map(({ sent, drip = '', isUnread, isEager, isBare }) => {
       const [first, further] = [Buffer.from(sent, 'latin1'), Buffer.from(drip, 'latin1')];
-      return { first, further, isUnread, speaksTls: isTls && !isBare };
+      return { first, further, isUnread, isEager, speaksTls: isTls && !isBare };
     });
     const target = { port, host: '127.0.0.1', rejectUnauthorized: false, highWaterMark: 1 };
     const open = (): void => {
-      const { first, further, isUnread, speaksTls } = random.pick(choices);
+      const { first, further, isUnread, isEager, speaksTls } = random.pick(choices);
       const socket = speaksTls ? connectTls(target) : connect(target);
       this.opened += 1;
       this.sockets.set(socket, further);
       this.most = Math.max(this.most, this.sockets.size);
       socket.on('error', () => undefined).on('close', () => this.sockets.delete(socket));
-      if (!isUnread) socket.resume();
+      if (isEager) socket.on('data', () => socket.write(first));
+      else if (!isUnread) socket.resume();
       else if (!speaksTls) socket.once('connect', () => socket.pause());
       socket.write(first);
     };

@@ -1,11 +1,18 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { asksForUpgrade, boundChunks, MAX_FIELDS } from './request.js';
+import { asksForUpgrade, boundChunks, countBytes, MAX_FIELDS } from './request.js';
 
 /** Requests of one connection that are served at once. Beyond them the connection is not read. */
 export const MAX_UNANSWERED = 16;
 /** The limit before a connection has sent an active token: one request is served, the others wait. */
 export const MAX_UNTRUSTED = 4;
+/**
+ * Requests of a connection without an active token that are read at once: a browser loads the docs page with six.
+ * Further ones are read one each second. A crowd that sends again at once would have all of the event loop's time, and
+ * new connections would wait, as libuv accepts one each time that it polls.
+ */
+const MAX_UNPACED = 16;
+const PACE_MS = 1_000;
 
 /**
  * Bytes of memory that a connection counts as: its socket, its parser, and an incomplete head of
@@ -16,10 +23,6 @@ export const CONNECTION_BYTES = 24 * 1024;
 export const TLS_CONNECTION_BYTES = 64 * 1024;
 /** A connection that is still negotiating TLS: OpenSSL keeps up to 128 KiB of a message twice. */
 export const HANDSHAKE_BYTES = 256 * 1024;
-/** A request and its answer: 5 to 14 KB measured. */
-const REQUEST_BYTES = 12 * 1024;
-/** Each name and each value of a header, besides its characters. */
-const FIELD_BYTES = 64;
 
 const CONNECTION = Symbol('connection');
 type Held = Socket & { [CONNECTION]: Connection };
@@ -55,6 +58,8 @@ export interface MemoryAccount {
 export class Connection {
   /** Whether it has sent an active token. Until then its requests are served one by one. */
   isTrusted = false;
+  private received = 0;
+  private isPaced = false;
   /** Bytes of memory that it counts as. */
   held = 0;
   // Not a Set: V8 then keeps dead requests alive, as each new table of the Set is referenced by the old one.
@@ -80,7 +85,7 @@ export class Connection {
     this.hold(this.bytes);
     // Node resumes reading after each body.
     socket.on('resume', () => {
-      if (this.hasMaxUnanswered) socket.pause();
+      if (this.hasMaxUnanswered || this.isPaced) socket.pause();
     });
     socket.once('close', () => this.onClose());
   }
@@ -88,11 +93,12 @@ export class Connection {
   /** Serves a request, and stops reading at the limit. */
   receive(request: IncomingMessage, response: ServerResponse): void {
     boundChunks(request, response);
-    const bytes = this.countBytes(request);
+    const bytes = countBytes(request, this.account.bodyLimit);
     (request as Counted)[COUNTED] = bytes;
     this.hold(bytes);
     // Shedding may have closed this very connection.
     if (this.socket.destroyed) return;
+    this.received += 1;
     // Node discards the bytes that it has read after an upgrade request: the next ones may be the rest of a body, and
     // must not be read as a request. A header beyond the limit may ask for an upgrade too.
     if (asksForUpgrade(request) || request.rawHeaders.length > 2 * MAX_FIELDS) {
@@ -130,9 +136,7 @@ export class Connection {
 
   /** Removes a request whose answer is complete, or whose client has left. */
   unregister(exchange: Unanswered): void {
-    const at = this.unanswered.indexOf(exchange);
-    if (at < 0) return;
-    this.unanswered.splice(at, 1);
+    this.unanswered.splice(this.unanswered.indexOf(exchange), 1);
     if (this.unanswered.length === 0) this.isOccupied = false;
     const { request } = exchange;
     const bytes = (request as Counted)[COUNTED];
@@ -144,10 +148,19 @@ export class Connection {
     if (this.socket.destroyed) return;
     if (this.isEnding) {
       if (this.unanswered.length === 0) this.socket.destroySoon();
-    } else if (!this.isAtLimit && this.socket.isPaused()) this.socket.resume();
+    } else if (!this.isTrusted && this.received >= MAX_UNPACED) this.pace();
+    else if (!this.isAtLimit && this.socket.isPaused()) this.socket.resume();
   }
 
-  /** Disconnects the client. */
+  private pace(): void {
+    this.isPaced = true;
+    this.socket.pause();
+    setTimeout(() => {
+      this.isPaced = false;
+      this.socket.resume();
+    }, PACE_MS).unref();
+  }
+
   destroy(): void {
     this.socket.destroy();
     this.discount();
@@ -194,16 +207,6 @@ export class Connection {
     this.account.add(bytes);
   }
 
-  /** The memory of a request until it is answered and its body is complete. */
-  private countBytes({ headers, rawHeaders, url = '' }: IncomingMessage): number {
-    const { bodyLimit } = this.account;
-    const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
-    const body = coding === undefined ? Math.min(Number(length), bodyLimit) : bodyLimit;
-    let bytes = REQUEST_BYTES + url.length + body + FIELD_BYTES * rawHeaders.length;
-    for (let i = 0; i < rawHeaders.length; i++) bytes += rawHeaders[i]?.length ?? 0;
-    return bytes;
-  }
-
   /** Node emits no `close` for answers that are queued behind another one. */
   private onClose(): void {
     this.discount();
@@ -212,7 +215,6 @@ export class Connection {
   }
 }
 
-/** The connection that a request came in on. */
 export function getConnection({ socket }: IncomingMessage): Connection {
   return (socket as Held)[CONNECTION];
 }

@@ -76,6 +76,21 @@ export function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMes
   return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
 }
 
+/** A request and its answer: 5 to 14 KB measured. */
+const REQUEST_BYTES = 12 * 1024;
+/** Each name and each value of a header, besides its characters. */
+const FIELD_BYTES = 64;
+
+/** Counts the bytes of memory that a request takes until it is answered and its body is complete. */
+export function countBytes(request: IncomingMessage, bodyLimit: number): number {
+  const { headers, rawHeaders, url = '' } = request;
+  const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
+  const body = coding === undefined ? Math.min(Number(length), bodyLimit) : bodyLimit;
+  let bytes = REQUEST_BYTES + url.length + body + FIELD_BYTES * rawHeaders.length;
+  for (let i = 0; i < rawHeaders.length; i++) bytes += rawHeaders[i]?.length ?? 0;
+  return bytes;
+}
+
 const EMPTY = Buffer.alloc(0);
 
 /** Chunks of a body that may be of any size, and the bytes that further ones must have on average. */

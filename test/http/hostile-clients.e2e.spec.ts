@@ -104,6 +104,21 @@ it('a long pipeline gets 16 answers in order, and the connection ends', async ()
   await expect(connection.read()).rejects.toThrow('the connection ended');
 });
 
+it('a connection without an active token is read once a second after its 16th request', async () => {
+  const connection = await service.connect();
+  const answer = (headers = {}) => connection.write(requestText(headers, '{}')).read();
+  for (let i = 0; i < 16; i++) expect(await answer()).toMatchObject({ status: 401 });
+  let isOver = false;
+  const paced = answer().finally(() => (isOver = true));
+  await sleep(500);
+  expect(isOver).toBe(false);
+  expect(await paced).toMatchObject({ status: 401 });
+  for (let i = 0; i < 50; i++) {
+    expect(await answer(client.headers)).toMatchObject({ status: 400 });
+  }
+  connection.close();
+});
+
 it('one connection has at most 16 requests in progress, and none remain after it is cut off', async () => {
   const locked = await Service.start();
   const adapter = locked.app.getHttpAdapter() as unknown as PlantStoreAdapter;
@@ -200,6 +215,7 @@ describe('a crowd without tokens', () => {
   it.each([
     ['TCP', '5,400 headers, then no body', 1_500],
     ['TCP', '16 docs pages, 2,600 headers each, unread', 500],
+    ['TCP', '401s, each as soon as the one before', 1_500],
     ['TLS', '16 docs pages, 2,600 headers each, unread', 300],
     ['TLS', 'slow handshake', 3_500],
   ])('over %s: %s: the service keeps serving, in 400 MiB', async (protocol, kind, connections) => {
@@ -216,5 +232,20 @@ describe('a crowd without tokens', () => {
       honest.close();
     }
     expect(residentMb(attacked.pid, 'VmHWM')).toBeLessThan(MAX_RESIDENT_MB);
+  });
+
+  it('of 1,500, though one token holder has them all: creates are committed while it is busy', async () => {
+    attacked = await ServiceProcess.start({ env: { DATABASE_TIMEOUT: '2s', NODE_OPTIONS } });
+    const { port, token } = attacked;
+    const sent = requestText({ authorization: `Bearer ${token}` }, '{}');
+    const kinds = [{ name: '400s', sent, isEager: true }];
+    const honest = attacked.client(1);
+    expect((await honest.create({ id: -1n, name: 'oak' })).status).toBe(200);
+    crowd = new Crowd({ port, isTls: false, kinds, connections: 1_500, seed: 1 });
+    while (crowd.opened < 1_500) await sleep(20);
+    for (const id of range(10)) {
+      expect((await honest.create({ id: BigInt(id), name: 'oak' })).status).toBe(200);
+    }
+    honest.close();
   });
 });
