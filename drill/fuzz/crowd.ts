@@ -5,7 +5,7 @@ import { createSecret } from '../../src/auth/token.entity.js';
 import { Random } from '../random.js';
 
 /** As `npm start`, with the heap that V8 takes in 512 MiB (compose.yaml, deploy/kubernetes). */
-export const NODE_OPTIONS = '--max-semi-space-size=4 --max-old-space-size=256';
+export const NODE_OPTIONS = '--max-semi-space-size=16 --max-old-space-size=256';
 /** The limit of the attacked service's memory in MiB. */
 export const MAX_RESIDENT_MB = 400;
 
