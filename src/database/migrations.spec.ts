@@ -72,7 +72,7 @@ describe('the migrations', () => {
       "INSERT INTO migrations (timestamp, name) VALUES (1763700000000, 'AddAuditTrailToPlants1763700000000')",
     );
     expect(await migrateStore(config)).toEqual([]);
-    await (await Snapshot.open(config)).close();
+    await using _snapshot = await Snapshot.open(config);
   });
 
   it('are run once by ten that start at once', async () => {

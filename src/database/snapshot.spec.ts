@@ -22,7 +22,7 @@ afterAll(() => temporary.remove());
 
 describe('the lines of a snapshot', () => {
   it('are whole in every chunk, which are few', async () => {
-    const snapshot = await Snapshot.open(config);
+    await using snapshot = await Snapshot.open(config);
     const ids: bigint[] = [];
     let chunks = 0;
     for await (const chunk of snapshot.readLines(ROWS)) {
@@ -30,15 +30,13 @@ describe('the lines of a snapshot', () => {
       for (const line of lines) ids.push(BigInt((JSON.parse(line) as [string])[0]));
       chunks += 1;
     }
-    await snapshot.close();
     expect(ids).toHaveLength(COUNT);
     expect(ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? 0n))).toBe(true);
     expect(chunks).toBeLessThan(20);
   });
 
   it('may be left early, and the snapshot is closed all the same', async () => {
-    const snapshot = await Snapshot.open(config);
+    await using snapshot = await Snapshot.open(config);
     for await (const chunk of snapshot.readLines(ROWS)) if (chunk.length > 0) break;
-    await snapshot.close();
   });
 });

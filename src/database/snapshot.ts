@@ -67,12 +67,8 @@ export class Snapshot {
     return this.runner.manager.query<Row[]>(sql);
   }
 
-  close(): Promise<void> {
-    return this.store.destroy();
-  }
-
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+    return this.store.destroy();
   }
 }
 
