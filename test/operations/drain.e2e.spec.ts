@@ -71,6 +71,13 @@ describe('SIGTERM', () => {
     connection.write([1, 2, 3].map(request).join(''));
     await new Promise((resolve) => setTimeout(resolve, 100));
     service.signal('SIGTERM');
+    // From then on answers end connections.
+    for (let isOpen = true; isOpen;) {
+      isOpen = await service.connect().then(
+        (other) => (other.close(), true),
+        () => false,
+      );
+    }
     await unlock();
     for (const expected of ['keep-alive', 'keep-alive', 'close']) {
       const { status, headers } = await connection.read();

@@ -18,13 +18,15 @@ beforeEach(async () => {
 });
 afterEach(() => service.remove());
 
-/** Sends requests that succeed; each has a line in the log. */
+/** Sends requests that succeed; each has a line in the log. Without a token a connection has 16 at once. */
 async function send(count: number): Promise<void> {
-  const connection = await service.connect();
-  for (let i = 0; i < count; i++) {
-    expect((await connection.write(GET).read(DOCS)).status).toBe(200);
+  for (let left = count; left > 0; left -= 16) {
+    const connection = await service.connect();
+    for (let i = Math.min(16, left); i > 0; i--) {
+      expect((await connection.write(GET).read(DOCS)).status).toBe(200);
+    }
+    connection.close();
   }
-  connection.close();
 }
 
 it('every answer has its line, up to the last before the stop', async () => {
