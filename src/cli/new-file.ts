@@ -78,7 +78,8 @@ export function isSameFile(one: string | number, other: string): boolean {
 function resolvePlace(file: string): string {
   const place = resolve(file);
   const found = statSync(place, { throwIfNoEntry: false });
-  if (found?.isFile() === false) throw new Error(`${file || place} is not a file that could be replaced`);
+  if (found?.isFile() === false)
+    throw new Error(`${file || place} is not a file that could be replaced`);
   const path = found ? realpathSync(place) : place;
   const log = LOG_SUFFIXES.map((suffix) => path + suffix).find(existsSync);
   if (log === undefined) return path;
