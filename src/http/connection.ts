@@ -1,15 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { asksForUpgrade, boundChunks, countBytes, MAX_FIELDS } from './request.js';
+import { asksForUpgrade, boundChunks, countBytes, hasBody, MAX_FIELDS } from './request.js';
 
 /** Requests of one connection that are served at once. Beyond them the connection is not read. */
 export const MAX_UNANSWERED = 16;
 /** The limit before a connection has sent an active token: one request is served, the others wait. */
 export const MAX_UNTRUSTED = 4;
 /**
- * Requests of a connection without an active token that are read at once: a browser loads the docs page with six.
- * Further ones are read one each second. A crowd that sends again at once would have all of the event loop's time, and
- * new connections would wait, as libuv accepts one each time that it polls.
+ * Requests of a connection without an active token that are read at once. A crowd that sends again at once would have
+ * all of the event loop's time, and new connections would wait, as libuv accepts one each time that it polls.
  */
 const MAX_UNPACED = 16;
 const PACE_MS = 1_000;
@@ -72,7 +71,6 @@ export class Connection {
 
   /**
    * @param bytes that it counts as without requests
-   * @param serve is handed the requests, in their order
    */
   constructor(
     readonly socket: Socket,
@@ -99,9 +97,11 @@ export class Connection {
     // Shedding may have closed this very connection.
     if (this.socket.destroyed) return;
     this.received += 1;
+    // A browser reads the docs page on another connection then; a refused request may be repeated on this one.
+    const isLast = !this.isTrusted && this.received >= MAX_UNPACED && !hasBody(request);
     // Node discards the bytes that it has read after an upgrade request: the next ones may be the rest of a body, and
     // must not be read as a request. A header beyond the limit may ask for an upgrade too.
-    if (asksForUpgrade(request) || request.rawHeaders.length > 2 * MAX_FIELDS) {
+    if (isLast || asksForUpgrade(request) || request.rawHeaders.length > 2 * MAX_FIELDS) {
       this.isEnding = true;
       response.shouldKeepAlive = false;
     }

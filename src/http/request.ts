@@ -76,6 +76,10 @@ export function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMes
   return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
 }
 
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
 /** A request and its answer: 5 to 14 KB measured. */
 const REQUEST_BYTES = 12 * 1024;
 /** Each name and each value of a header, besides its characters. */

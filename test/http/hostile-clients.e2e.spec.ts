@@ -104,7 +104,17 @@ it('a long pipeline gets 16 answers in order, and the connection ends', async ()
   await expect(connection.read()).rejects.toThrow('the connection ended');
 });
 
-it('a connection without an active token is read once a second after its 16th request', async () => {
+it('a connection without an active token ends behind its 16th request', async () => {
+  const connection = await service.connect();
+  const request = { method: 'GET', path: '/openapi.json' };
+  for (const expected of [...Array<string>(15).fill('keep-alive'), 'close']) {
+    const { headers } = await connection.write(GET(request.path)).read(request);
+    expect(headers.connection).toBe(expected);
+  }
+  await connection.closed();
+});
+
+it('a connection without an active token is read once a second after 16 requests with bodies', async () => {
   const connection = await service.connect();
   const answer = (headers = {}) => connection.write(requestText(headers, '{}')).read();
   for (let i = 0; i < 16; i++) expect(await answer()).toMatchObject({ status: 401 });
