@@ -9,11 +9,11 @@ import { ServiceProcess } from '../support/service-process.js';
 const RECONNECTS = 10;
 const CONNECTIONS = 48;
 /** For each connection. */
-const CREATES = 60;
-/** Collections of new space that are judged together: some 150 MB of garbage. */
-const WINDOW = 10;
+const CREATES = 100;
+/** Collections of new space that are judged together: some 300 MB of garbage. */
+const WINDOW = 20;
 /** Collections until the program is loaded and compiled. */
-const START = 15;
+const START = 30;
 
 it(`keeps under 5 % of what creates allocate, over ${RECONNECTS} reconnects`, async () => {
   const node = ['sh', '-c', `exec "$0" --trace-gc-nvp ${startFlags().join(' ')} "$@"`];
