@@ -29,8 +29,8 @@ const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
 
 /**
  * TypeORM's query runner for SQLite, with its statements sent to a thread. It refuses transactions of several
- * statements: a group within one would not be durable when its statement resolves. A statement without rows resolves
- * to undefined, not to the last generated id.
+ * statements: a group within one would not be durable when its statement resolves. A statement that returns nothing
+ * resolves to a row with the count of those that it changed, not to the last generated id.
  */
 class ThreadQueryRunner extends BetterSqlite3QueryRunner {
   constructor(
@@ -47,10 +47,9 @@ class ThreadQueryRunner extends BetterSqlite3QueryRunner {
     useStructuredResult = false,
   ): Promise<Result> {
     try {
-      const { rows: json, changes } = await this.run(sql, parameters);
-      const rows = json === undefined ? undefined : (JSON.parse(json) as unknown[]);
+      const { rows, changes } = await this.run(sql, parameters);
       if (!useStructuredResult) return rows as Result;
-      const result = { raw: rows, records: rows ?? [], affected: changes };
+      const result = { raw: rows, records: rows, affected: changes };
       return Object.assign(new QueryResult(), result) as Result;
     } catch (error) {
       throw new QueryFailedError(sql, parameters, error as Error);

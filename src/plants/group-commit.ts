@@ -165,8 +165,8 @@ export class GroupCommit implements OnApplicationShutdown {
         return contents;
       }, commit);
       this.health.markAvailable();
-      for (const queued of group) {
-        const isSame = hasSameContent(contents.get(queued.plant.id), queued.plant);
+      for (const [i, queued] of group.entries()) {
+        const isSame = hasSameContent(contents[i], queued.plant);
         settle(queued, isSame ? undefined : new Fault(ERRORS.ID_TAKEN));
       }
     } catch (cause) {
