@@ -28,8 +28,8 @@ const PRAGMAS = [
   'wal_autocheckpoint = 0',
 ];
 
-/** 16 MB of pages: a plant of a random id needs the page that it belongs on. */
-const CACHE = 'cache_size = -16000';
+/** 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice. */
+const CACHE = 'cache_size = -4000';
 
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
