@@ -80,7 +80,7 @@ function countCommits(registers: Registry[]): void {
   });
   const durations = new Histogram({
     name: 'plant_store_commit_duration_seconds',
-    help: 'Time that a commit took, with the lookup of ids that were taken.',
+    help: 'Time that a commit took, with the lookup if an id was taken.',
     buckets: DURATIONS,
     registers,
   });
