@@ -19,6 +19,9 @@ export const MAX_GROUP_SIZE = 512;
 /** Their characters at most, unless one plant has more: on its way to the store a group is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
 
+/** How many times the event loop reads its sockets, at most, while a group gathers. */
+const MAX_POLLS = 4;
+
 /** A group of plants is committed. */
 export interface Commit {
   readonly plants: readonly Plant[];
@@ -129,7 +132,7 @@ export class GroupCommit implements OnApplicationShutdown {
     this.committers += 1;
     for (;;) {
       if (this.queue.length < MAX_GROUP_SIZE) {
-        await (this.gathering ??= gather()).promise;
+        await (this.gathering ??= this.gather()).promise;
         this.gathering = undefined;
       }
       const group = this.takeGroup();
@@ -139,6 +142,25 @@ export class GroupCommit implements OnApplicationShutdown {
       this.inFlight -= group.length;
     }
     this.committers -= 1;
+  }
+
+  /**
+   * Begins a wait for requests that share the next group, such as those that follow the answers to the group before. A
+   * full group ends it.
+   */
+  private gather(): PromiseWithResolvers<void> {
+    const gathering: PromiseWithResolvers<void> = Promise.withResolvers();
+    void this.pollUntilQuiet().then(gathering.resolve);
+    return gathering;
+  }
+
+  /** Waits until the event loop has read its sockets and found no plant, but not for long. */
+  private async pollUntilQuiet(): Promise<void> {
+    let found = 0;
+    for (let polls = 0; polls < MAX_POLLS && found < this.queue.length; polls++) {
+      found = this.queue.length;
+      await nextPoll();
+    }
   }
 
   /** Takes the oldest plants from the queue, as many as one commit may have. */
@@ -193,16 +215,6 @@ async function nextPoll(): Promise<void> {
   const { value } = Atomics.waitAsync(CELL, 0, 0);
   Atomics.notify(CELL, 0);
   await value;
-}
-
-/**
- * Begins a wait for requests that share the next group, such as those that follow the answers to the group before. A
- * full group ends it.
- */
-function gather(): PromiseWithResolvers<void> {
-  const gathering: PromiseWithResolvers<void> = Promise.withResolvers();
-  void nextPoll().then(nextPoll).then(gathering.resolve);
-  return gathering;
 }
 
 function settle({ stored, timer }: QueuedPlant, error: unknown): void {
