@@ -29,8 +29,8 @@ export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] 
 
 /** The outcome of a statement. */
 export interface SqliteThreadResult {
-  /** Those that it returns; else one row with the count of those that it changed. */
-  readonly rows: readonly unknown[];
+  /** Undefined if the statement returns none. */
+  readonly rows: readonly unknown[] | undefined;
   readonly changes: number;
 }
 

@@ -34,9 +34,9 @@ function runStatement([sql, ...parameters]) {
   if (statements.size >= MAX_STATEMENTS) statements.clear();
   const statement = statements.get(sql) ?? /** @type {Statement} */ (database.prepare(sql));
   statements.set(sql, statement);
-  if (statement.reader) return { rows: statement.all(...parameters), changes: 0 };
-  const { changes } = statement.run(...parameters);
-  return { rows: [{ count: changes }], changes };
+  if (!statement.reader) return { rows: undefined, changes: statement.run(...parameters).changes };
+  const rows = statement.all(...parameters);
+  return { rows, changes: statement.readonly ? 0 : rows.length };
 }
 
 /**

@@ -48,8 +48,8 @@ class ThreadQueryRunner extends BetterSqlite3QueryRunner {
   ): Promise<Result> {
     try {
       const { rows, changes } = await this.run(sql, parameters);
-      if (!useStructuredResult) return rows as Result;
-      const result = { raw: rows, records: rows, affected: changes };
+      if (!useStructuredResult) return (rows ?? [{ count: changes }]) as Result;
+      const result = { raw: rows, records: rows ?? [], affected: changes };
       return Object.assign(new QueryResult(), result) as Result;
     } catch (error) {
       throw new QueryFailedError(sql, parameters, error as Error);
