@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { residentMb, SERVER_CORE, start, startFlags } from './machine.js';
 import { options } from './options.js';
@@ -120,12 +119,9 @@ export async function startServer(contestant: Contestant, traces = false) {
     child.kill('SIGTERM');
     await ended;
   };
-  const startMs = performance.now() - began;
-  // The service gives memory back once it has started.
-  await sleep(500);
   return {
     ...contestant,
-    startMs,
+    startMs: performance.now() - began,
     idleMb: residentMb(pid),
     heap: watchHeap(output),
     url,

@@ -47,12 +47,13 @@ async function start(): Promise<void> {
   const management = await manage(config, lifecycle);
   const app = await createApp(config, logger);
   if (management) management.app = app;
+  // Before the first request, which would wait.
+  collectGarbage();
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
   await announce(app, config);
   notifySystemd('READY=1');
-  collectGarbage();
 }
 
 /** Sets how V8 collects what requests leave behind; docs/performance.md has the measurements. */
