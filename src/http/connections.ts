@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
@@ -13,8 +14,6 @@ import {
 } from './connection.js';
 import { findDueAnswer } from './exchange.js';
 
-/** Milliseconds at a shutdown in which requests on open connections are still served. */
-const DRAIN_MS = 250;
 /** Milliseconds between two rounds of cutting clients off at a shutdown. */
 const CUT_OFF_INTERVAL_MS = 500;
 
@@ -79,11 +78,12 @@ export class Connections implements MemoryAccount {
     if (bytes > 0 && this.held > this.budget) this.shed();
   }
 
-  /** Takes no new connections, and serves what is in transit on the open ones. */
-  async linger(): Promise<void> {
+  /** Takes no new connections, and serves what is in transit on the open ones, until all have ended or the timeout. */
+  async linger(timeoutMs: number): Promise<void> {
+    const ended = once(this.server, 'close');
     // http.Server's own close() ends idle connections at once, and with them requests in transit.
     net.Server.prototype.close.call(this.server);
-    await sleep(DRAIN_MS);
+    await Promise.race([ended, sleep(timeoutMs, undefined, { ref: false })]);
     // A starved process has not read yet what arrived meanwhile.
     await endOfTurn();
     for (const connection of this.handshaking.values()) connection.destroy();

@@ -18,6 +18,8 @@ const OVERLOADED = toAnswer(new Fault(ERRORS.OVERLOADED));
 /** For a target without a path, such as `http://`: Express would answer it in HTML. */
 const NO_PATH = toAnswer(new Fault(ERRORS.NO_SUCH_PATH));
 
+/** Milliseconds at most, when the service stops, in which requests on open connections are still served. */
+const MAX_DRAIN_MS = 1_000;
 /** Milliseconds that a client has at most, when the service stops, to send the rest of its request. */
 const MAX_CUT_OFF_MS = 10_000;
 
@@ -147,11 +149,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Ends in order: no new connections, an answer to all that comes in on the open ones, the end. */
   override async close(): Promise<void> {
-    await this.connections?.linger();
+    const { shutdownTimeout } = this.config;
+    await this.connections?.linger(Math.min(MAX_DRAIN_MS, shutdownTimeout / 4));
     this.refusing = true;
-    const cutOff = this.connections?.cutOffAfter(
-      Math.min(MAX_CUT_OFF_MS, this.config.shutdownTimeout / 2),
-    );
+    const cutOff = this.connections?.cutOffAfter(Math.min(MAX_CUT_OFF_MS, shutdownTimeout / 2));
     await super.close();
     clearInterval(cutOff);
   }
