@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
@@ -13,7 +14,7 @@ import type { Request, Response } from 'express';
 import { formatStack } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
-import { createRequestId, describePath, findDueAnswer, getExchange } from './exchange.js';
+import { describePath, findDueAnswer, getExchange } from './exchange.js';
 
 /** An answer with an Error body. */
 export interface ErrorAnswer {
@@ -134,7 +135,7 @@ function endWithBadRequest(socket: Duplex, why: string): void {
     return;
   }
   const text = JSON.stringify(toAnswer(new Fault(ERRORS.BAD_REQUEST)).body);
-  const requestId = createRequestId();
+  const requestId = randomUUID();
   const own = ['x-request-id', requestId, 'content-length', `${text.length}`];
   const headers = [...selectHeaders(socket), ...own, 'connection', 'close'];
   const lines = headers.map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));
