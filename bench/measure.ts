@@ -94,7 +94,7 @@ async function run(server: Server, seconds: number, load: Load) {
 }
 
 /**
- * Takes a sample of every contestant in each round.
+ * Takes a sample of every contestant in each round: one by one, or at once by `--at-once`.
  *
  * @param arrange the order in a round; by default random, as leftover work of one, such as disk writes, slows the next
  */
@@ -107,11 +107,13 @@ export async function inRounds<C extends { readonly name: string }>(
     return { contestant, name: contestant.name, samples: [] };
   });
   for (let round = 0; round < options.rounds; round++) {
-    for (const { contestant, name, samples } of arrange(rows)) {
+    const take = async ({ contestant, name, samples }: Row<C>): Promise<void> => {
       const taken = await sample(contestant);
       samples.push(taken);
       console.log(`round ${round + 1}  ${name}: ${Math.round(taken.rate)}/s, p99 ${taken.p99} ms`);
-    }
+    };
+    if (options.isAtOnce) await Promise.all(arrange(rows).map(take));
+    else for (const row of arrange(rows)) await take(row);
   }
   return rows;
 }

@@ -12,9 +12,11 @@ const { values } = parseArgs({
     beside: text,
     // Measures little, and leaves docs as they are.
     quick: { type: 'boolean', default: false },
+    // All servers under load at the same time: creates/s are shares, but the machine's noise meets all alike.
+    'at-once': { type: 'boolean', default: false },
   },
 });
-const { quick, beside } = values;
+const { quick, beside, 'at-once': isAtOnce } = values;
 const node = resolve(values.node);
 
 /** The options of the command line. */
@@ -30,4 +32,5 @@ export const options = {
   version: execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim(),
   beside,
   quick,
+  isAtOnce,
 };

@@ -47,15 +47,15 @@ export function publishBench(
   items: readonly string[],
   ...sections: string[]
 ): never {
-  const { rounds, seconds, warmUp, connections, version, quick } = options;
+  const { rounds, seconds, warmUp, connections, version, quick, isAtOnce } = options;
   const description = describeRun(
     version,
     `- wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
-    `- ${rounds} rounds, every row in each, ${seconds} s each after ${warmUp} s of warm-up: medians (least–most)`,
+    `- ${rounds} rounds, every row in each${isAtOnce ? ' at once' : ''}, ${seconds} s each after ${warmUp} s of warm-up: medians (least–most)`,
     `- this service as \`npm start\` runs it (${startFlags().join(' ')}), others with Node's defaults`,
     ...items,
   );
-  publish([description, ...sections], [], place, quick);
+  publish([description, ...sections], [], place, quick || isAtOnce);
 }
 
 /** A figure's median over a row's rounds. */

@@ -97,7 +97,7 @@ function selectHeaders(socket: Duplex): readonly string[] {
   return (socket as Partial<TLSSocket>).encrypted ? TLS_JSON_HEADERS : JSON_HEADERS;
 }
 
-/** Sends a JSON body in one piece, with the headers of its exchange; with res.json() a create takes 1.07 times the CPU time. */
+/** Sends a JSON body in one piece, with the headers of its exchange; with res.json() a create takes 1.12 times the CPU time. */
 export function sendJson(response: ServerResponse, status: number, body: object): void {
   const { socket } = response.req;
   if (socket.destroyed) return;

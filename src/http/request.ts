@@ -153,7 +153,7 @@ function decode(request: IncomingMessage, body: Buffer): string {
   return body.toString();
 }
 
-/** The body if it has arrived whole, as most have. With raw-body a create takes 1.10 times the CPU time and 2.4 kB more. */
+/** The body if it has arrived whole, as most have. With raw-body a create takes 1.08 times the CPU time and 2.2 kB more. */
 function readArrived(request: Request): Buffer | undefined {
   if (request.readableLength !== Number(request.headers['content-length'])) return undefined;
   return (request.read() as Buffer | null) ?? EMPTY;
