@@ -20,7 +20,7 @@ import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
 async function start(): Promise<void> {
-  setMemoryFlags();
+  setCollectorFlags();
   loadEnvironment();
   const config = readConfig();
   const listening = Promise.withResolvers<Server>();
@@ -56,15 +56,13 @@ async function start(): Promise<void> {
   notifySystemd('READY=1');
 }
 
-/** Makes V8 take less memory for what requests leave behind, and for code; docs/performance.md has the measurements. */
-function setMemoryFlags(): void {
+/** Sets how V8 collects what requests leave behind; docs/performance.md has the measurements. */
+function setCollectorFlags(): void {
   // If V8 collects garbage while many requests begin, it makes further objects of their kind in the old generation.
   // When they are dead, they keep alive what they point to until the next full collection.
   setFlagsFromString('--no-allocation-site-pretenuring');
   // By default the old generation grows to four times what is alive, before V8 looks for garbage in it.
   setFlagsFromString('--heap-growing-percent=80');
-  // Maglev, the compiler for code that is not hot yet, copies what it inlines: 5 MB.
-  setFlagsFromString('--no-maglev-inlining');
 }
 
 /** Gives back the memory that the start has used, 35 MB of 155: V8 would keep it. Takes 0.1 s, once. */

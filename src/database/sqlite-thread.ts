@@ -80,7 +80,7 @@ export class SqliteThread {
     const worker = new Worker(new URL('./sqlite-thread.worker.js', import.meta.url), {
       workerData: { ...this.options, abandoned: this.abandoned } satisfies SqliteThreadData,
       // It holds a task at a time, so little is young there; the default would take 48 MB.
-      resourceLimits: { maxYoungGenerationSizeMb: 1 },
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     let cause: unknown;
     worker.on('message', (answer: SqliteThreadAnswer) => {
