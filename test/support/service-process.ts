@@ -103,9 +103,11 @@ export class ServiceProcess {
     // Without a given token, waits for the printed one.
     const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants[\n"]/;
     await new Promise<void>((begin, reject) => {
-      child.stdout.on('data', (chunk: Buffer) => {
+      child.stdout.on('data', function read(chunk: Buffer) {
         printed += chunk.toString();
-        if (ready.test(printed)) begin();
+        if (!ready.test(printed)) return;
+        child.stdout.off('data', read);
+        begin();
       });
       void exited.then(() => reject(new Error(`the service ended: ${chunks.join('')}`)));
     });
