@@ -63,6 +63,20 @@ describe('SIGTERM', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
+  it('serves an open connection for some time, and does not wait without one', async () => {
+    service = await ServiceProcess.start();
+    const unused = await ServiceProcess.start();
+    const connection = await service.connect();
+    await connection.write(request(0)).read();
+    for (const one of [service, unused]) one.signal('SIGTERM');
+    const ended = [service, unused].map((one) => one.exited.then(() => one));
+    expect(await Promise.race(ended)).toBe(unused);
+    const { status, headers } = await connection.write(request(1)).read();
+    expect([status, headers.connection]).toEqual([200, 'close']);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    await unused.remove();
+  });
+
   it('with pipelined requests in flight: every one is answered, and the last answer ends the connection', async () => {
     service = await ServiceProcess.start();
     const connection = await service.connect();
