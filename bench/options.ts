@@ -12,7 +12,8 @@ const { values } = parseArgs({
     beside: text,
     // Measures little, and leaves docs as they are.
     quick: { type: 'boolean', default: false },
-    // All servers under load at the same time: creates/s are shares, but the machine's noise meets all alike.
+    // All servers under load at the same time: creates/s are shares, but the machine's noise meets all alike. Leaves
+    // docs as they are too.
     'at-once': { type: 'boolean', default: false },
   },
 });

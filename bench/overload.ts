@@ -17,6 +17,7 @@ const LOADS = [
 ];
 
 /** `npm run bench:overload`: the service under more load than it can serve. */
+if (options.isAtOnce) throw new Error('--at-once needs several servers');
 useDisk();
 stepAside();
 const server = await startServer(service('this service', new SqliteStore()));

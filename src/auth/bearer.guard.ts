@@ -33,7 +33,7 @@ const BLANKS = / {2,}/;
  */
 const JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
-/** What a strategy expects to be. */
+/** One attempt, as Passport makes it: the strategy with `success` and `fail`. */
 interface Attempt extends BearerStrategy {
   success: (verdict: Verdict) => unknown;
   fail: () => unknown;
@@ -41,8 +41,7 @@ interface Attempt extends BearerStrategy {
 
 /**
  * Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. It hands on
- * the verdict as it is, a promise or not. The mixin of @nestjs/passport awaits each verdict: with it a create allocates
- * 2.8 kB more.
+ * the verdict as it is, a promise or not; the mixin of @nestjs/passport awaits each.
  */
 @Injectable()
 export class BearerStrategy extends Strategy<VerifyFunction> {
