@@ -146,16 +146,21 @@ describe('SIGTERM with unsent spans', () => {
     expect([requests(), commits()].map(({ length }) => length)).toEqual([2, 2]);
   });
 
-  it('waits for the span of a commit whose client has gone', async () => {
+  it('waits for the commits of clients that have gone, and for their spans', async () => {
     const { connection, unlock } = await leaveInFlight();
-    connection.close();
+    const queued = await service.connect();
+    queued.write(request(3));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const one of [connection, queued]) one.socket.resetAndDestroy();
     service.signal('SIGTERM');
-    // By then the server is closed, and the process waits only for the commit.
+    // By then the server is closed, and the process waits only for the commits.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     await unlock();
     expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect((await service.store.plants()).map(({ id }) => id)).toEqual([1n, 2n, 3n]);
     const ids = requests().map(({ spanId }) => spanId);
-    expect(commits().flatMap(({ links }) => links.map(({ spanId }) => spanId))).toEqual(ids);
-    expect(ids).toHaveLength(2);
+    const linked = commits().flatMap(({ links }) => links.map(({ spanId }) => spanId));
+    expect(linked.sort()).toEqual(ids.sort());
+    expect(ids).toHaveLength(3);
   });
 });
