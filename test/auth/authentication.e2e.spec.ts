@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/token.entity.js';
 import { Service } from '../support/service.js';
@@ -87,7 +88,7 @@ describe('an invalid or expired token: 2001', () => {
     const unused = await tokens.create('unused', 1);
     const used = await tokens.create('used', 300);
     expect((await ask(`Bearer ${used}`)).status).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, 301));
+    await sleep(301);
     expect(await ask(`Bearer ${unused}`)).toEqual(INVALID_TOKEN);
     expect(await ask(`Bearer ${used}`)).toEqual(INVALID_TOKEN);
   });

@@ -1,4 +1,5 @@
 /** @engine sqlite */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bySecret, forge } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
@@ -35,7 +36,7 @@ async function postUntil(status: number, token: string, to = service): Promise<R
   for (;;) {
     const answer = await post(token, to);
     if (answer.status === status) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
   }
 }
 

@@ -1,4 +1,5 @@
 /** @engine sqlite */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
@@ -59,6 +60,6 @@ it('RATE_LIMIT=3/s: a refused request succeeds after the seconds in Retry-After'
   const refused = answers.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0);
   const seconds = Number(refused[0]?.headers['retry-after']);
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  await sleep(seconds * 1_000);
   expect((await service.client.post(body)).status).toBe(200);
 });

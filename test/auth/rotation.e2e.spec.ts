@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { runCli, runHere, type Ran } from '../support/cli.js';
 import { Client } from '../support/client.js';
@@ -23,7 +24,7 @@ async function use(token: string): Promise<number> {
 }
 
 async function until(token: string, status: number): Promise<void> {
-  while ((await use(token)) !== status) await new Promise((resolve) => setTimeout(resolve, 100));
+  while ((await use(token)) !== status) await sleep(100);
 }
 
 it('a rotated token works until the overlap ends, its successor at once', async () => {

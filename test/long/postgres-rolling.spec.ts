@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { createStore } from '../support/engine.js';
@@ -65,7 +66,7 @@ class ReverseProxy {
   async add(backend: Backend): Promise<void> {
     this.backends.add(backend);
     await this.look(backend);
-    while (!this.ready.has(backend)) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!this.ready.has(backend)) await sleep(10);
   }
 
   /** Removes a backend. */

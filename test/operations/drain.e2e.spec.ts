@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { Monitor } from '../support/monitor.js';
@@ -34,7 +35,7 @@ describe('SIGTERM', () => {
       load(one).catch((error: unknown) => broken.push(error)),
     );
     while (acknowledged.length < 200 && broken.length === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await sleep(1);
     }
     service.signal('SIGTERM');
     await Promise.all(loads);
@@ -51,7 +52,7 @@ describe('SIGTERM', () => {
     await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
     const unlock = await service.store.lock();
     connections.forEach((connection, i) => connection.write(request(i + 1)));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     service.signal('SIGTERM');
     await unlock();
     const answers = await Promise.all(connections.map((connection) => connection.read()));
@@ -83,7 +84,7 @@ describe('SIGTERM', () => {
     await connection.write(request(0)).read();
     const unlock = await service.store.lock();
     connection.write([1, 2, 3].map(request).join(''));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     service.signal('SIGTERM');
     // From then on answers end connections.
     for (let isOpen = true; isOpen;) {
@@ -131,7 +132,7 @@ describe('SIGTERM with unsent spans', () => {
     await connection.write(request(1)).read();
     const unlock = await service.store.lock();
     connection.write(request(2));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     return { connection, unlock };
   }
   const requests = () => collector.spans.filter(({ kind }) => kind === 2);
@@ -150,11 +151,11 @@ describe('SIGTERM with unsent spans', () => {
     const { connection, unlock } = await leaveInFlight();
     const queued = await service.connect();
     queued.write(request(3));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     for (const one of [connection, queued]) one.socket.resetAndDestroy();
     service.signal('SIGTERM');
     // By then the server is closed, and the process waits only for the commits.
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(1_000);
     await unlock();
     expect(await service.exited).toEqual({ code: 0, signal: null });
     expect((await service.store.plants()).map(({ id }) => id)).toEqual([1n, 2n, 3n]);

@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { createStore } from '../support/engine.js';
@@ -32,7 +33,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
 async function sendUntil(isSo: () => boolean): Promise<void> {
   for (let id = 0n; !isSo(); id++) {
     expect((await service.client().create({ id, name: 'oak' })).status).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { ENGINE } from '../support/engine.js';
@@ -167,7 +168,7 @@ describe('the span of a request', () => {
     const unlock = await service.store.lock();
     const headers = { ...service.client().headers, 'x-request-id': 'gone' };
     connection.write(requestText(headers, body()));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     connection.close();
     const [span] = await collector.received(1, attribute('plant_store.request_id', 'gone'));
     await unlock();
@@ -183,7 +184,7 @@ describe('the span of a commit', () => {
     await Promise.all(bodies.map((each) => service.client().post(each)));
     const requests = await collector.received(200, isRequest);
     const linked = () => collector.spans.filter(isCommit).flatMap(({ links }) => links);
-    while (linked().length < 200) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (linked().length < 200) await sleep(10);
     const commits = collector.spans.filter(isCommit);
     expect(
       linked()
