@@ -112,7 +112,7 @@ export async function inRounds<C extends { readonly name: string }>(
       samples.push(taken);
       console.log(`round ${round + 1}  ${name}: ${Math.round(taken.rate)}/s, p99 ${taken.p99} ms`);
     };
-    if (options.isAtOnce) await Promise.all(arrange(rows).map(take));
+    if (options.isAtOnce) await Promise.all(rows.map(take));
     else for (const row of arrange(rows)) await take(row);
   }
   return rows;

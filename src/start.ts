@@ -139,8 +139,7 @@ function formatAddress(server: Server): string {
  * `NotifyAccess=all`.
  */
 function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
-  // Systemd's variable, and no part of the service's configuration.
-  // eslint-disable-next-line no-restricted-properties
+  // eslint-disable-next-line no-restricted-properties -- systemd's variable, no part of the service's configuration
   const { NOTIFY_SOCKET, PATH } = process.env;
   if (!NOTIFY_SOCKET) return;
   // The program needs none of the service's secrets.
