@@ -1,13 +1,13 @@
 import type { RequestListener, Server } from 'node:http';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import cors from 'cors';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
 import { getConnection } from './connection.js';
 import { Connections } from './connections.js';
+import { createCors, type Cors } from './cors.js';
 import { Exchange, exchangeStart, getExchange } from './exchange.js';
 import { findRequestError, isTarget } from './request.js';
 import { createServer } from './server.js';
@@ -26,45 +26,7 @@ const MAX_CUT_OFF_MS = 10_000;
 /** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
 const BACKLOG = 4_096;
 
-/** Seconds that a browser need not ask again. */
-const PREFLIGHT_MAX_AGE_SECONDS = 600;
-
 type Handle = (request: Request, response: Response) => Promise<unknown>;
-
-/** Answers a browser's preflight, or adds headers to the answer to come and calls `next`. */
-type Cors = (request: Request, response: Response, next: () => void) => void;
-
-/**
- * What pages of other origins may do: the one operation, with its headers, and no cookies; undefined if there are no
- * such origins. It stands before everything that refuses a request, so that a page can read the refusal.
- */
-function createCors({ corsOrigins }: Config): Cors | undefined {
-  if (corsOrigins.length === 0) return undefined;
-  const handle = cors({
-    origin: [...corsOrigins],
-    methods: 'POST',
-    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'traceparent', 'tracestate'],
-    exposedHeaders: [
-      'WWW-Authenticate',
-      'Retry-After',
-      'X-Request-Id',
-      'RateLimit',
-      'RateLimit-Policy',
-    ],
-    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
-  });
-  return (request, response, next) => {
-    // The library takes every OPTIONS for a preflight.
-    if (request.method === 'OPTIONS' && !isPreflight(request)) next();
-    else handle(request, response, next);
-  };
-}
-
-/** The preflight of the one operation (fetch.spec.whatwg.org, "CORS-preflight request"). */
-function isPreflight({ url, headers }: Request): boolean {
-  const asks = headers['access-control-request-method'] !== undefined;
-  return asks && headers.origin !== undefined && url.split('?', 1)[0] === '/plants';
-}
 
 /** Nest's Express adapter, with the changes that docs/performance.md has measured. */
 export class PlantStoreAdapter extends ExpressAdapter {
