@@ -13,6 +13,17 @@ type Contestant = ReturnType<typeof service>;
 /** A running server. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
+/** Another server than the service: its script, and variables besides those that all have. */
+interface Other {
+  readonly name: string;
+  readonly script: string;
+  readonly isStoring: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Requests need the token. */
+const GUARDED = { GUARDED: 'yes' };
+
 /** Servers that do less than the service. */
 const OTHERS = {
   SQLite: [
@@ -24,10 +35,19 @@ const OTHERS = {
     { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true },
     { name: 'Fastify + pg', script: 'fastify.js', isStoring: true },
   ],
-  nothing: [
+};
+
+/** Those beside which a create's cost is shown. */
+export const CREATE_OTHERS = {
+  SQLite: [
     { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false },
+    { name: 'Nest as documented', script: 'nest.js', isStoring: true, env: GUARDED },
     { name: 'Fastify, empty handler', script: 'stock-fastify.js', isStoring: false },
     { name: 'bare node:http', script: 'bare.js', isStoring: false },
+  ],
+  PostgreSQL: [
+    { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true },
+    { name: 'Nest as documented', script: 'nest.js', isStoring: true, env: GUARDED },
   ],
 };
 
@@ -35,14 +55,14 @@ const OTHERS = {
 export async function contestantsOn(
   engine: 'SQLite' | 'PostgreSQL',
   newStore: () => Promise<TemporaryStore>,
-  othersOn: keyof typeof OTHERS = engine,
+  others: readonly Other[] = OTHERS[engine],
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore());
   const contestants: Contestant[] = [own];
-  for (const { script, ...other } of OTHERS[othersOn]) {
+  for (const { script, env: variables, ...other } of others) {
     const [store, { token }] = [await newStore(), own];
     const args = [resolve('dist/bench/servers', script)];
-    const env = { DATABASE_URL: store.url, TOKEN: token };
+    const env = { DATABASE_URL: store.url, TOKEN: token, ...variables };
     contestants.push({ ...other, args, env, token, store });
   }
   const { beside } = options;

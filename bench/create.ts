@@ -1,11 +1,10 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { SqliteStore } from '../test/support/sqlite-store.js';
-import { contestantsOn, startServer, type Server } from './contestants.js';
-import { LOAD_CORE, start, stepAside, useDisk } from './machine.js';
+import { contestantsOn, CREATE_OTHERS, startServer, type Server } from './contestants.js';
+import { LOAD_CORE, start } from './machine.js';
 import { number, table } from './markdown.js';
 import { inRounds, measure } from './measure.js';
-import { median, publishBench, range, ratio } from './report.js';
+import { compareOnEngines, median, range, ratio } from './report.js';
 
 /** Connections of the load that shows the memory of many clients. */
 const CROWD = 1_000;
@@ -13,47 +12,42 @@ const CROWD = 1_000;
 const MIN_CREATES = 2_000;
 
 /** `npm run bench:create`: the work that a create causes, which a busy machine changes less than creates/s. */
-useDisk();
-stepAside();
-const newStore = () => Promise.resolve(new SqliteStore());
-const servers: Server[] = [];
-for (const each of await contestantsOn('SQLite', newStore, 'nothing')) {
-  servers.push(await startServer(each, true));
-}
-// Compiles, and fills caches.
-for (const server of servers) await measure(server);
-const rows = await inRounds(servers, (server) => measure(server));
-const last = new Map<string, { crowdMb: number; calls: number }>();
-for (const server of servers) {
-  const { memoryMb } = await measure(server, { connections: CROWD, isOverload: true });
-  last.set(server.name, { crowdMb: memoryMb, calls: await countCalls(server) });
-}
-for (const server of servers) await server.stop();
-
-const isCounted = [...last.values()].every(({ calls }) => calls > 0);
-const columns = rows.map((row) => {
-  const { crowdMb = NaN, calls = NaN } = last.get(row.name) ?? {};
-  return {
-    '': row.name,
-    'creates/s': range(row, 'rate', 0),
-    'CPU, µs': range(row, 'cpuPerCreate', 1),
-    ...ratio(rows, row, 'cpuPerCreate'),
-    'main thread': range(row, 'mainPerCreate', 1),
-    'V8’s helpers': range(row, 'helpersPerCreate', 1),
-    'writing threads': range(row, 'workersPerCreate', 1),
-    others: number(median(row, 'othersPerCreate'), 1),
-    'allocated, kB': range(row, 'allocatedKb', 1),
-    'survived, %': range(row, 'survived', 1),
-    'promoted, %': range(row, 'promoted', 1),
-    'system calls': calls > 0 ? number(calls, 1) : '–',
-    'memory, MB': range(row, 'memoryMb', 0),
-    [`with ${number(CROWD)} connections`]: crowdMb,
-  };
+await compareOnEngines(['docs/performance.md', 'create'], [], async (engine, newStore) => {
+  const servers: Server[] = [];
+  for (const each of await contestantsOn(engine, newStore, CREATE_OTHERS[engine])) {
+    servers.push(await startServer(each, true));
+  }
+  // Compiles, and fills caches.
+  for (const server of servers) await measure(server);
+  const rows = await inRounds(servers, (server) => measure(server));
+  const last = new Map<string, { crowdMb: number; calls: number }>();
+  for (const server of servers) {
+    const { memoryMb } = await measure(server, { connections: CROWD, isOverload: true });
+    last.set(server.name, { crowdMb: memoryMb, calls: await countCalls(server) });
+  }
+  for (const server of servers) await server.stop();
+  const columns = rows.map((row) => {
+    const { crowdMb = NaN, calls = NaN } = last.get(row.name) ?? {};
+    return {
+      '': row.name,
+      'creates/s': range(row, 'rate', 0),
+      'CPU, µs': range(row, 'cpuPerCreate', 1),
+      ...ratio(rows, row, 'cpuPerCreate'),
+      'main thread': range(row, 'mainPerCreate', 1),
+      'V8’s helpers': range(row, 'helpersPerCreate', 1),
+      'writing threads': range(row, 'workersPerCreate', 1),
+      others: number(median(row, 'othersPerCreate'), 1),
+      'allocated, kB': range(row, 'allocatedKb', 1),
+      'survived, %': range(row, 'survived', 1),
+      'promoted, %': range(row, 'promoted', 1),
+      // A dash where strace is missing, may not attach, or is too slow on a busy machine.
+      'system calls': calls > 0 ? number(calls, 1) : '–',
+      'memory, MB': range(row, 'memoryMb', 0),
+      [`with ${number(CROWD)} connections`]: crowdMb,
+    };
+  });
+  return [table(columns)];
 });
-const notes = isCounted
-  ? []
-  : ['- no system calls (–): strace is missing, may not attach, or is too slow on a busy machine'];
-publishBench(['docs/performance.md', 'create'], notes, table(columns));
 
 /** System calls of all threads for each create, or NaN where strace cannot count them. */
 async function countCalls(server: Server): Promise<number> {

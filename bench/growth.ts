@@ -6,7 +6,7 @@ import { residentMb, SERVER_CORE, start } from './machine.js';
 import { number, table, type Row } from './markdown.js';
 import { inRounds, measure } from './measure.js';
 import { options } from './options.js';
-import { compareOnEngines } from './report.js';
+import { compareOnEngines, describeRows } from './report.js';
 
 /** PostgreSQL's default buffers, 128 MB, do not hold the large store: creates would evict each other's pages. */
 const SETTINGS = ['shared_buffers=1GB', 'max_wal_size=4GB'];
@@ -54,7 +54,7 @@ await compareOnEngines(['bench/RESULTS.md', 'growth'], SETTINGS, async (engine, 
     await server.stop();
     return sample;
   });
-  return { rows, more: table(commands) };
+  return [describeRows(rows), table(commands)];
 });
 
 /** Exports and backs up a store, and restores it to an empty one. */

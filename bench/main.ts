@@ -1,7 +1,7 @@
 import { contestantsOn, startServer, type Server } from './contestants.js';
 import { inRounds, measure, type Row } from './measure.js';
 import { options } from './options.js';
-import { compareOnEngines } from './report.js';
+import { compareOnEngines, describeRows } from './report.js';
 
 /** `npm run bench`: the service on SQLite and on PostgreSQL, beside servers that do less. */
 const page = ['docs/performance.md', `node${Number.parseInt(options.version)}`] as const;
@@ -11,7 +11,7 @@ await compareOnEngines(page, [], async (engine, newStore) => {
   const rows = await inRounds(servers, (each) => measure(each));
   for (const server of servers) await server.stop();
   for (const row of rows) await checkStored(row);
-  return { rows };
+  return [describeRows(rows)];
 });
 
 /** @throws Error if a plant answered with 200 is not stored */

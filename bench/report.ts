@@ -7,18 +7,12 @@ import { describeRun, medianOf, percent, publish, rangeOf, table } from './markd
 import type { Row, Sample } from './measure.js';
 import { options } from './options.js';
 
-/** What an engine's section shows. */
-interface Comparison {
-  readonly rows: readonly Row[];
-  /** A table below that of the rows. */
-  readonly more?: string;
-}
-
 /**
  * Compares servers on each engine, and publishes the report.
  *
  * @param place the page and the name of the report on it
  * @param settings of PostgreSQL, `name=value` each
+ * @param compare returns the tables of an engine
  */
 export async function compareOnEngines(
   place: readonly [page: string, name: string],
@@ -26,7 +20,7 @@ export async function compareOnEngines(
   compare: (
     engine: 'SQLite' | 'PostgreSQL',
     newStore: () => Promise<TemporaryStore>,
-  ) => Promise<Comparison>,
+  ) => Promise<readonly string[]>,
 ): Promise<never> {
   useDisk();
   // Before stepAside(), so that the server may use all cores.
@@ -37,8 +31,7 @@ export async function compareOnEngines(
   const postgres = await compare('PostgreSQL', () => PostgresStore.create(server.url()));
   await server.remove();
   const items = settings.length > 0 ? [`- PostgreSQL with ${settings.join(' and ')}`] : [];
-  const sections = [...describeEngine('SQLite', sqlite), ...describeEngine('PostgreSQL', postgres)];
-  publishBench(place, items, ...sections);
+  publishBench(place, items, '### SQLite', ...sqlite, '### PostgreSQL', ...postgres);
 }
 
 /** Publishes a report under a description of the run. @param items further items of that */
@@ -78,7 +71,8 @@ export function ratio([own]: readonly Row[], row: Row, figure: keyof Sample = 'r
   return { [`${own?.name} ÷ it`]: row === own ? '' : rangeOf(ratios, 2) };
 }
 
-function describeEngine(title: string, { rows, more }: Comparison): string[] {
+/** The table of what clients and operators see. */
+export function describeRows(rows: readonly Row[]): string {
   const columns = rows.map((row) => ({
     '': row.name,
     'creates/s': range(row, 'rate', 0),
@@ -91,5 +85,5 @@ function describeEngine(title: string, { rows, more }: Comparison): string[] {
     'idle, MB': median(row, 'idleMb'),
     'start, ms': median(row, 'startMs'),
   }));
-  return [`### ${title}`, table(columns), ...(more === undefined ? [] : [more])];
+  return table(columns);
 }

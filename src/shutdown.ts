@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import type { Config } from './config/config.js';
@@ -30,7 +31,7 @@ export async function shutDown(
   };
   /** Exits at once, and logs what is left undone. */
   const giveUp = (): void => {
-    const { inFlight } = app.getHttpAdapter() as unknown as PlantStoreAdapter;
+    const { inFlight } = app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
     const { unsettled } = app.get(GroupCommit);
     logger.error(
       `gave up after ${describeProgress()}; requests without an answer: ${inFlight}, ` +

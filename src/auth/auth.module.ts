@@ -2,10 +2,10 @@ import { Module, type FactoryProvider } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from '../config/config.js';
-import { BearerStrategy, JWT_VERIFIER } from './bearer.guard.js';
+import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import { LastUsed } from './last-used.js';
-import { RateLimiter } from './rate-limiter.js';
+import { rateLimiter } from './rate-limit.guard.js';
 import { Token } from './token.entity.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -24,15 +24,9 @@ const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   },
 };
 
-const rateLimiter: FactoryProvider<RateLimiter | undefined> = {
-  provide: RateLimiter,
-  inject: [Config],
-  useFactory: ({ rateLimit }: Config) => rateLimit && new RateLimiter(rateLimit),
-};
-
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
   providers: [BearerStrategy, jwtVerifier, LastUsed, rateLimiter, TokenVerifier],
-  exports: [BearerStrategy, RateLimiter],
+  exports: [rateLimiter],
 })
 export class AuthModule {}

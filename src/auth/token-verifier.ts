@@ -6,6 +6,7 @@ import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { LastUsed } from './last-used.js';
+import type { Principal } from './principal.js';
 import { hashToken, isActive, hasSecretForm, Token } from './token.entity.js';
 
 /** How long a token is accepted without a lookup. A revoked token may work for that long. */
@@ -15,20 +16,6 @@ const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 /** Tokens that may wait for the next query; beyond that the service is overloaded. */
 const MAX_WAITING_TOKENS = 1_024;
-
-/** The sender of a request, in `request.user`. */
-export interface Principal {
-  /**
-   * Kept with each plant that it creates, and never given to anyone else: `token:3` is the token
-   * whose id is 3, `jwt:alice` whoever the identity provider calls `alice` (`sub`).
-   */
-  readonly id: string;
-  /** What an operator calls it, for the log. */
-  readonly name: string;
-}
-
-/** The sender of a request, or undefined if its token is refused; a promise where a cache does not tell. */
-export type Verdict = Principal | undefined | Promise<Principal | undefined>;
 
 /** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
 export const tokenLookups = channel('plant-store.auth.lookup');
@@ -61,12 +48,11 @@ export class TokenVerifier {
   }
 
   /**
-   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked. Only a secret that the
-   * store is asked for makes a promise.
+   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked.
    *
    * @throws StoreUnavailable, or the store's error; Fault OVERLOADED
    */
-  verify(secret: string): Verdict {
+  async verify(secret: string): Promise<Principal | undefined> {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);
     // The store has no such token, so it is not asked.
@@ -75,7 +61,7 @@ export class TokenVerifier {
     tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
     if (age >= CACHE_TTL_MS) {
       const asked = this.lookUp(hash, known ? this.refreshes : this.lookups);
-      return this.health.answer(asked).then((found) => this.use(found));
+      return this.use(await this.health.answer(asked));
     }
     if (age >= REFRESH_AFTER_MS && !this.refreshes.isAsked(hash)) {
       // In the background. If it fails, so does the first request after CACHE_TTL_MS.

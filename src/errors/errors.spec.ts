@@ -3,16 +3,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../config/environment.js';
 import { describeError, toExitCode } from './describe.js';
-import { ERRORS, type ErrorKind } from './errors.js';
+import { ERRORS, HTTP_EXCEPTION, type ErrorKind } from './errors.js';
 
-const ROW = /^\| *(\d+) *\| *(\d+) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
+const ROW = /^\| *(\d+) *\| *(\d+|its own) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
 const PAGE = new URL('../../docs/errors.md', import.meta.url);
 
 /** Headers of the answers with these statuses. */
 const HEADERS: Readonly<Record<number, string[] | undefined>> = {
   401: ['www-authenticate'],
   403: ['www-authenticate'],
-  405: ['allow'],
   503: ['retry-after'],
 };
 
@@ -22,13 +21,16 @@ describe('the table of errors', () => {
   it('is that of docs/errors.md: every number, no other, each with its status, in order', () => {
     const documented = [...readFileSync(PAGE, 'utf8').matchAll(ROW)].map(([, error, status]) => ({
       error: Number(error),
-      status: Number(status),
+      status,
     }));
-    expect(documented).toEqual(kinds.map(({ error, status }) => ({ error, status })));
+    const rows = kinds.map(({ error, status }) => ({ error, status: String(status) }));
+    rows.push({ error: HTTP_EXCEPTION, status: 'its own' });
+    expect(documented).toEqual(rows.sort((a, b) => a.error - b.error));
   });
 
   it('gives a number once', () => {
-    expect(new Set(kinds.map(({ error }) => error)).size).toBe(kinds.length);
+    const numbers = [...kinds.map(({ error }) => error), HTTP_EXCEPTION];
+    expect(new Set(numbers).size).toBe(numbers.length);
   });
 
   it.each(kinds)('$error has an int32, a message and the headers of its status', (kind) => {

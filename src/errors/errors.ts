@@ -45,16 +45,12 @@ export const ERRORS = {
     headers: { 'www-authenticate': `${REALM}, error="insufficient_scope"` },
   },
   NO_SUCH_PATH: { error: 3000, status: 404, message: 'no such path' },
-  NO_SUCH_METHOD: {
-    error: 3001,
-    status: 405,
-    message: 'no such method on this path',
-    headers: { allow: 'POST' },
-  },
+  // Its Allow is the path's: src/http/plant-store.adapter.ts.
+  NO_SUCH_METHOD: { error: 3001, status: 405, message: 'no such method on this path' },
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
   // RFC 9112, section 6.1.
   NO_SUCH_CODING: { error: 3003, status: 501, message: 'no such transfer coding' },
-  // Its Retry-After is that of the token's limit: src/auth/rate-limiter.ts.
+  // Its Retry-After is that of the token's limit: src/auth/rate-limit.guard.ts.
   RATE_LIMITED: { error: 4000, status: 429, message: 'over the rate limit of the token' },
   INTERNAL: { error: 5000, status: 500, message: 'internal error' },
   STORE_UNAVAILABLE: {
@@ -72,6 +68,9 @@ export const ERRORS = {
     headers: RETRY,
   },
 } as const satisfies Record<string, ErrorKind>;
+
+/** The number of an HttpException, Nest's or of code added later: its status and its message are its own. */
+export const HTTP_EXCEPTION = 3005;
 
 /** A fault with a row in the table of errors. The client is told its `message`. */
 export class Fault extends Error {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { asksForUpgrade, boundChunks, countBytes, hasBody, MAX_FIELDS } from './request.js';
 
 /** Requests of one connection that are served at once. Beyond them the connection is not read. */
@@ -38,14 +39,17 @@ const READ_NO_FURTHER = 2;
 /** A request without a complete answer. */
 interface Unanswered {
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   /** Called when the client has left. */
   end(): void;
 }
 
-/** Sums up the memory that connections hold. */
-export interface MemoryAccount {
+/** What the connections of a server have in common. */
+export interface SharedLimits {
   /** The longest body that is kept, in bytes. */
   readonly bodyLimit: number;
+  /** Whether the server takes no new connections, and ends those that it has behind their next answer. */
+  readonly isDraining: boolean;
   /** @param bytes that a connection holds more, or less if negative */
   add(bytes: number): void;
 }
@@ -59,6 +63,8 @@ export class Connection {
   isTrusted = false;
   private received = 0;
   private isPaced = false;
+  /** Read at once: Node does not know it any more when the client has left, and then the log needs it. */
+  readonly remoteAddress: string | undefined;
   /** Bytes of memory that it counts as. */
   held = 0;
   // Not a Set: V8 then keeps dead requests alive, as each new table of the Set is referenced by the old one.
@@ -75,10 +81,11 @@ export class Connection {
   constructor(
     readonly socket: Socket,
     private readonly bytes: number,
-    private readonly account: MemoryAccount,
+    readonly limits: SharedLimits,
     private readonly serve: RequestListener,
   ) {
     (socket as Held)[CONNECTION] = this;
+    this.remoteAddress = socket.remoteAddress;
     this.stopParserAtLimit();
     this.hold(this.bytes);
     // Node resumes reading after each body.
@@ -91,7 +98,7 @@ export class Connection {
   /** Serves a request, and stops reading at the limit. */
   receive(request: IncomingMessage, response: ServerResponse): void {
     boundChunks(request, response);
-    const bytes = countBytes(request, this.account.bodyLimit);
+    const bytes = countBytes(request, this.limits.bodyLimit);
     (request as Counted)[COUNTED] = bytes;
     this.hold(bytes);
     // Shedding may have closed this very connection.
@@ -122,9 +129,18 @@ export class Connection {
     this.unanswered.push(exchange);
   }
 
-  /** Ends it behind this answer, and says so in the answer, unless further requests are served already. */
-  endBehind(response: ServerResponse): void {
-    if (this.unanswered.at(-1)?.request !== response.req) return;
+  /** The whole request that waits for the next answer on the connection, if there is one. */
+  get due(): ServerResponse | undefined {
+    const [oldest] = this.unanswered;
+    return oldest?.request.complete ? oldest.response : undefined;
+  }
+
+  /**
+   * Ends it behind this answer if the server is draining, and says so in the answer, unless further requests are served
+   * already.
+   */
+  endIfDraining(response: ServerResponse): void {
+    if (!this.limits.isDraining || this.unanswered.at(-1)?.response !== response) return;
     this.isEnding = true;
     response.shouldKeepAlive = false;
   }
@@ -204,7 +220,7 @@ export class Connection {
     // A request may end after its connection was discounted as a whole.
     if (this.held === 0 && bytes < 0) return;
     this.held += bytes;
-    this.account.add(bytes);
+    this.limits.add(bytes);
   }
 
   /** Node emits no `close` for answers that are queued behind another one. */
@@ -217,4 +233,9 @@ export class Connection {
 
 export function getConnection({ socket }: IncomingMessage): Connection {
   return (socket as Held)[CONNECTION];
+}
+
+/** Finds the connection of a socket; one that was not accepted yet, or is negotiating TLS, may have none. */
+export function findConnection(socket: Duplex): Connection | undefined {
+  return (socket as Partial<Held>)[CONNECTION];
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import https from 'node:https';
-import net, { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
@@ -10,9 +10,8 @@ import {
   CONNECTION_BYTES,
   HANDSHAKE_BYTES,
   TLS_CONNECTION_BYTES,
-  type MemoryAccount,
+  type SharedLimits,
 } from './connection.js';
-import { findDueAnswer } from './exchange.js';
 
 /** Milliseconds between two rounds of cutting clients off at a shutdown. */
 const CUT_OFF_INTERVAL_MS = 100;
@@ -33,11 +32,12 @@ const MAX_NEW_KEYS = 64;
 const LOG_INTERVAL_MS = 10_000;
 
 /** The open connections of a server: their limits, and how they end at a shutdown. */
-export class Connections implements MemoryAccount {
+export class Connections implements SharedLimits {
   private readonly open = new Set<Connection>();
   /** Connections that are negotiating TLS, by their clients' addresses. */
   private readonly handshaking = new Map<string, Connection>();
   private held = 0;
+  isDraining = false;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
   private loggedAt = -Infinity;
 
@@ -79,10 +79,13 @@ export class Connections implements MemoryAccount {
   }
 
   /** Takes no new connections, and serves what is in transit on the open ones, until all have ended or the timeout. */
-  async linger(timeoutMs: number): Promise<void> {
-    const ended = once(this.server, 'close');
-    // http.Server's own close() ends idle connections at once, and with them requests in transit.
-    net.Server.prototype.close.call(this.server);
+  async drain(timeoutMs: number): Promise<void> {
+    const { server } = this;
+    const ended = once(server, 'close');
+    // close() would end idle connections at once, and with them requests in transit.
+    server.closeIdleConnections = () => undefined;
+    server.close();
+    Reflect.deleteProperty(server, 'closeIdleConnections');
     await Promise.race([ended, sleep(timeoutMs, undefined, { ref: false })]);
     // A starved process has not read yet what arrived meanwhile.
     await endOfTurn();
@@ -94,9 +97,7 @@ export class Connections implements MemoryAccount {
     const from = performance.now() + timeoutMs;
     return setInterval(() => {
       if (performance.now() < from) return;
-      for (const { socket } of this.open) {
-        if (findDueAnswer(socket)?.headersSent !== false) socket.destroy();
-      }
+      for (const { due, socket } of this.open) if (due?.headersSent !== false) socket.destroy();
     }, CUT_OFF_INTERVAL_MS);
   }
 

@@ -1,41 +1,40 @@
-import cors from 'cors';
-import type { Request, Response } from 'express';
+import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
+import type { Request } from 'express';
 import type { Config } from '../config/config.js';
 
 /** Seconds that a browser need not ask again. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
-/** Answers a browser's preflight, or adds headers to the answer to come and calls `next`. */
-export type Cors = (request: Request, response: Response, next: () => void) => void;
+const OPTIONS = {
+  allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'traceparent', 'tracestate'],
+  exposedHeaders: [
+    'WWW-Authenticate',
+    'Retry-After',
+    'X-Request-Id',
+    'RateLimit',
+    'RateLimit-Policy',
+  ],
+  maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+};
 
 /**
- * What pages of other origins may do: the one operation, with its headers, and no cookies; undefined if there are no
- * such origins. It stands before everything that refuses a request, so that a page can read the refusal.
+ * Makes what Nest's enableCors() takes: pages of the configured origins may call every operation, with its headers and
+ * without cookies.
+ *
+ * @param listMethods lists the methods that a path has
  */
-export function createCors({ corsOrigins }: Config): Cors | undefined {
-  if (corsOrigins.length === 0) return undefined;
-  const handle = cors({
-    origin: [...corsOrigins],
-    methods: 'POST',
-    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'traceparent', 'tracestate'],
-    exposedHeaders: [
-      'WWW-Authenticate',
-      'Retry-After',
-      'X-Request-Id',
-      'RateLimit',
-      'RateLimit-Policy',
-    ],
-    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
-  });
-  return (request, response, next) => {
-    // The library takes every OPTIONS for a preflight.
-    if (request.method === 'OPTIONS' && !isPreflight(request)) next();
-    else handle(request, response, next);
+export function createCorsOptions(
+  { corsOrigins }: Config,
+  listMethods: (url: string) => string[],
+): CorsOptionsDelegate<Request> {
+  return ({ method, url, headers }, respond) => {
+    const methods = listMethods(url);
+    // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
+    const isPreflight =
+      methods.length > 0 &&
+      headers.origin !== undefined &&
+      headers['access-control-request-method'] !== undefined;
+    const origin = (method !== 'OPTIONS' || isPreflight) && [...corsOrigins];
+    respond(null, { ...OPTIONS, methods, origin });
   };
-}
-
-/** The preflight of the one operation (fetch.spec.whatwg.org, "CORS-preflight request"). */
-function isPreflight({ url, headers }: Request): boolean {
-  const asks = headers['access-control-request-method'] !== undefined;
-  return asks && headers.origin !== undefined && url.split('?', 1)[0] === '/plants';
 }

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
-import type { ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Request, Response } from 'express';
 import { getConnection } from './connection.js';
 import { redactChosen } from './redact.js';
-
-const NONE: readonly string[] = [];
 
 /** A request and its answer. */
 export class Exchange {
@@ -16,11 +12,6 @@ export class Exchange {
   readonly requestId: string;
   /** The `error` member of the answer's body; undefined for successful answers. */
   error: number | undefined = undefined;
-  /**
-   * Headers of the answer besides those of every answer, names and values in turn. Not by response.setHeader(), which
-   * makes Node check and merge all of them one by one.
-   */
-  headers: readonly string[] = NONE;
   private isOver = false;
 
   /** @param onEnd is called once, at the end */
@@ -30,14 +21,9 @@ export class Exchange {
     private readonly onEnd: () => void,
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
-    (response as Response & Observed)[EXCHANGE] = this;
+    response.exchange = this;
     getConnection(request).register(this);
     response.on('close', endExchange);
-  }
-
-  /** @param headers names and values in turn */
-  addHeaders(headers: readonly string[]): void {
-    this.headers = [...this.headers, ...headers];
   }
 
   /** Called when the answer is sent, or when the client has left. */
@@ -61,23 +47,9 @@ export const exchangeStart = channel<Exchange, unknown>('plant-store.http.start'
 /** Publishes each {@link Exchange} once its answer is sent, or its connection is gone. */
 export const exchangeEnd = channel<Exchange>('plant-store.http.end');
 
-const EXCHANGE = Symbol('exchange');
-type Observed = ServerResponse & { [EXCHANGE]: Exchange };
-
-export function getExchange(response: ServerResponse): Exchange {
-  return (response as Observed)[EXCHANGE];
-}
-
 /** One function for all answers: a closure for each would cost. */
 function endExchange(this: Response): void {
-  getExchange(this).end();
-}
-
-/** The answer that a connection's whole request still waits for, if there is one. */
-export function findDueAnswer(socket: Duplex): ServerResponse | undefined {
-  // Node's own field for the answer in progress; its own handler of client errors looks there too.
-  const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null };
-  return answer?.req.complete ? answer : undefined;
+  this.exchange.end();
 }
 
 /** Express sets `originalUrl`, and does not see requests that are refused at once. */

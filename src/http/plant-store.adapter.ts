@@ -1,14 +1,16 @@
 import type { RequestListener, Server } from 'node:http';
-import type { NestApplicationOptions } from '@nestjs/common';
+import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express, type Request, type Response } from 'express';
+import cors from 'cors';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { pathToRegexp } from 'path-to-regexp';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { sendJson, toAnswer, type ErrorAnswer } from './answer.js';
 import { getConnection } from './connection.js';
 import { Connections } from './connections.js';
-import { createCors, type Cors } from './cors.js';
-import { Exchange, exchangeStart, getExchange } from './exchange.js';
+import { sendError, toAnswer, type ErrorAnswer } from './error.filter.js';
+import { Exchange, exchangeStart } from './exchange.js';
+import { createMessageClasses } from './messages.js';
 import { findRequestError, isTarget } from './request.js';
 import { createServer } from './server.js';
 
@@ -26,21 +28,41 @@ const MAX_CUT_OFF_MS = 10_000;
 /** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
 const BACKLOG = 4_096;
 
-type Handle = (request: Request, response: Response) => Promise<unknown>;
+/** What Nest calls to register the route of a controller, and the methods that the route then has. */
+const METHODS = {
+  get: ['GET', 'HEAD'],
+  post: ['POST'],
+  put: ['PUT'],
+  patch: ['PATCH'],
+  delete: ['DELETE'],
+  head: ['HEAD'],
+  options: ['OPTIONS'],
+  search: ['SEARCH'],
+  all: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+};
 
-/** Nest's Express adapter, with the changes that docs/performance.md has measured. */
+/** Statuses whose responses have no content (RFC 9110, section 15). */
+const WITHOUT_CONTENT = [204, 205, 304];
+
+/**
+ * Nest's Express adapter. It differs from that in this, and in nothing else:
+ * - the server is ours, with limits on what one client, and all together, may hold (`server.ts`, `connections.ts`);
+ * - requests are refused before the first middleware if they are invalid HTTP, or the service is overloaded or stops:
+ *   then they must cost least. CORS comes before that, so that a page of another origin can read the refusal;
+ * - requests and responses have Express's prototypes from the start, and every response has an id and the headers that
+ *   JSON should have, in one write if it is JSON (`messages.ts`);
+ * - on a path that has only other methods the response is 405, with `Allow` (RFC 9110, section 15.5.6);
+ * - a stop serves what is in transit on open connections before it ends them.
+ */
 export class PlantStoreAdapter extends ExpressAdapter {
-  /** Answers tell the client to close its connection. */
-  private closing = false;
   /** Requests are no longer served. */
   private refusing = false;
   private isOverloaded: () => boolean = () => false;
-  private connections: Connections | undefined;
+  private connections!: Connections;
+  private handleCors: RequestHandler | undefined;
+  private readonly routes: { readonly path: RegExp; readonly methods: string[] }[] = [];
   /** Requests whose answer is not sent yet. */
   inFlight = 0;
-  private readonly cors: Cors | undefined;
-  /** Nest's handlers of POST, by their paths. */
-  private readonly posts = new Map<string, (...exchange: Parameters<Handle>) => void>();
 
   constructor(private readonly config: Config) {
     const app = express();
@@ -49,15 +71,17 @@ export class PlantStoreAdapter extends ExpressAdapter {
     // `/plants` is the one path: neither `/plants/` nor `/Plants` (interface, "Endpoints").
     app.enable('strict routing');
     app.enable('case sensitive routing');
+    app.set('trust proxy', config.trustProxy);
     super(app);
-    this.cors = createCors(config);
+    this.recordRoutes();
   }
 
   /** Puts a server of ours in the place of Nest's. */
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
     const server = createServer(
-      (incoming, answer) => getConnection(incoming).receive(incoming, answer),
+      createMessageClasses(this.getInstance()),
+      (request, response) => getConnection(request).receive(request, response),
       options.httpsOptions,
     );
     const begin = this.begin as RequestListener;
@@ -76,64 +100,76 @@ export class PlantStoreAdapter extends ExpressAdapter {
     );
   }
 
-  /**
-   * Keeps the handler of a controller's POST, which is called without Express if a request has exactly its path: without
-   * its router, its middleware, and what it adds to requests and answers, such as `request.ip`. With it a create takes
-   * 1.15 times the CPU time and 3.2 kB more.
-   */
-  override post(...route: unknown[]): unknown {
-    const [path, handle] = route as [string, Handle];
-    const found = { path };
-    this.posts.set(path, (request, response) => {
-      // As Express does. Telemetry reads the route.
-      request.res = response;
-      request.route = found;
-      // Rejects if the ErrorFilter fails. The answer may have no socket yet, and no request behind it gets an answer.
-      void handle(request, response).catch(() => request.socket.destroy());
-    });
-    return super.post(path, handle);
-  }
-
-  /** A create does not pass Express, which would give its answer a method for this. */
-  override status(response: Response, code: number): void {
-    response.statusCode = code;
-  }
-
   /** Refuses every request while a condition holds: before its token and its body cost anything. */
   refuseWhile(isOverloaded: () => boolean): void {
     this.isOverloaded = isOverloaded;
   }
 
+  override enableCors(options: Parameters<ExpressAdapter['enableCors']>[0]): void {
+    this.handleCors = cors(options as Parameters<typeof cors>[0]);
+  }
+
+  /** Lists the methods that controllers have on a path. */
+  readonly listMethods = (url: string): string[] => {
+    const [path = ''] = url.split('?', 1);
+    const found = this.routes.filter((route) => route.path.test(path));
+    return [...new Set(found.flatMap(({ methods }) => methods))];
+  };
+
+  override setNotFoundHandler(): void {
+    this.use(({ originalUrl }: Request) => {
+      const allow = this.listMethods(originalUrl).join(', ');
+      if (allow === '') throw new Fault(ERRORS.NO_SUCH_PATH);
+      throw new Fault({ ...ERRORS.NO_SUCH_METHOD, headers: { allow } });
+    });
+  }
+
+  override reply(response: Response, body: unknown, status = response.statusCode): unknown {
+    const isJson =
+      typeof body === 'object' &&
+      body !== null &&
+      !(body instanceof StreamableFile) &&
+      !(body instanceof Error) &&
+      !WITHOUT_CONTENT.includes(status) &&
+      !response.hasHeader('content-type');
+    if (!isJson) return super.reply(response, body, status);
+    response.sendJson(status, body);
+    return undefined;
+  }
+
   override beforeClose(): void {
     super.beforeClose();
-    this.closing = true;
+    this.connections.isDraining = true;
   }
 
   /** Ends in order: no new connections, an answer to all that comes in on the open ones, the end. */
   override async close(): Promise<void> {
     const { shutdownTimeout } = this.config;
-    await this.connections?.linger(Math.min(MAX_DRAIN_MS, shutdownTimeout / 4));
+    await this.connections.drain(Math.min(MAX_DRAIN_MS, shutdownTimeout / 4));
     this.refusing = true;
-    const cutOff = this.connections?.cutOffAfter(Math.min(MAX_CUT_OFF_MS, shutdownTimeout / 2));
+    const cutOff = this.connections.cutOffAfter(Math.min(MAX_CUT_OFF_MS, shutdownTimeout / 2));
     await super.close();
     clearInterval(cutOff);
   }
 
-  /** Every answer of the application is an object: a plant, or an Error. */
-  override reply(response: Response, body: object, status = response.statusCode): void {
-    if (this.closing) getConnection(response.req).endBehind(response);
-    sendJson(response, status, body);
+  private recordRoutes(): void {
+    for (const [name, methods] of Object.entries(METHODS)) {
+      const register = this[name as keyof typeof METHODS].bind(this) as (
+        ...route: unknown[]
+      ) => unknown;
+      const record = (...route: unknown[]) => {
+        const path = pathToRegexp(String(route[0]), { sensitive: true, trailing: false }).regexp;
+        this.routes.push({ path, methods });
+        return register(...route);
+      };
+      Object.assign(this, { [name]: record });
+    }
   }
 
   /** Each request begins here, once its connection has room for it. */
   private readonly begin = (request: Request, response: Response): void => {
     this.inFlight += 1;
     const exchange = new Exchange(request, response, this.onEnd);
-    // reply() does both itself, but the document, its UI and a browser's preflight are sent without it.
-    if (request.method !== 'POST') {
-      response.setHeader('x-request-id', exchange.requestId);
-      if (this.closing) getConnection(request).endBehind(response);
-    }
     if (!exchangeStart.hasSubscribers) this.pass(request, response);
     else exchangeStart.runStores(exchange, () => this.pass(request, response));
   };
@@ -143,21 +179,19 @@ export class PlantStoreAdapter extends ExpressAdapter {
   };
 
   private pass(request: Request, response: Response): void {
-    if (this.cors) this.cors(request, response, () => this.serve(request, response));
+    if (this.handleCors) this.handleCors(request, response, () => this.serve(request, response));
     else this.serve(request, response);
   }
 
   private serve(request: Request, response: Response): void {
     const refusal = this.findRefusal(request);
-    const post = request.method === 'POST' ? this.posts.get(request.url) : undefined;
-    if (refusal) this.refuse(response, refusal);
-    else if (post) post(request, response);
-    else this.getInstance<Express>()(request, response, () => this.refuse(response, NO_PATH));
-  }
-
-  private refuse(response: Response, { status, body, headers }: ErrorAnswer): void {
-    getExchange(response).addHeaders(headers);
-    this.reply(response, body, status);
+    if (refusal) sendError(response, refusal);
+    else
+      this.getInstance<Express>()(request, response, (error?: unknown) => {
+        // The ErrorFilter has failed. No request behind this one gets an answer.
+        if (error) request.socket.destroy();
+        else sendError(response, NO_PATH);
+      });
   }
 
   /** The answer to a request that is refused before any route has seen it, and before its body is read. */

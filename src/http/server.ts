@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { rejectMalformed } from './answer.js';
+import { ERRORS, Fault } from '../errors/errors.js';
+import { findConnection } from './connection.js';
+import { toAnswer } from './error.filter.js';
+import { formatJson, listHeaders, type MessageClasses } from './messages.js';
 import { MAX_FIELDS } from './request.js';
 
 const SECOND = 1_000;
@@ -25,13 +28,18 @@ const UNREAD_TIMEOUT_MS = 75 * SECOND;
 /** Between two lines in the log about connections that were not accepted. */
 const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 
+/** Milliseconds that a client has to read the answer and to close its side of the connection. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
 /** Creates the server; what HTTP itself refuses gets an Error body too. */
 export function createServer(
+  messages: MessageClasses,
   listener: RequestListener,
   httpsOptions?: https.ServerOptions,
 ): http.Server {
   const options: ServerOptions = {
     ...LIMITS,
+    ...messages,
     // Node would refuse a request without Host by itself, with an empty body.
     requireHostHeader: false,
   };
@@ -40,11 +48,6 @@ export function createServer(
   const server = httpsOptions
     ? https.createServer({ ...httpsOptions, ...options, ...overTls }, listener)
     : http.createServer(options, listener);
-  // Asking makes Node keep the client's address, which it does not know any more when the client has left.
-  server.on(
-    httpsOptions ? 'secureConnection' : 'connection',
-    (socket: Socket) => socket.remoteAddress,
-  );
   // Without these listeners Node asks for the body at once, or answers 417 without an Error body. readJson() sends
   // `100 Continue`, so a client without a token gets its 401 before it sends a body.
   server.on('checkContinue', listener);
@@ -88,4 +91,37 @@ export function surviveAcceptErrors(server: http.Server): void {
  */
 function ignoreErrors(socket: Duplex): void {
   socket.on('error', () => undefined);
+}
+
+/**
+ * Ends a connection whose next bytes are no HTTP. A whole request before them may be on its way to
+ * the store, and a 400 would say that it is not: it gets its own answer first. Further ones get none,
+ * as when a connection breaks.
+ *
+ * @param why Node's code for it; the bytes themselves are not for the log
+ */
+function rejectMalformed(socket: Duplex, why = 'unknown'): void {
+  const due = findConnection(socket)?.due;
+  if (!due) {
+    endWithBadRequest(socket, why);
+    return;
+  }
+  if (!due.headersSent) due.setHeader('connection', 'close');
+  due.once('close', () => socket.destroy());
+}
+
+function endWithBadRequest(socket: Duplex, why: string): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const requestId = randomUUID();
+  const { text, headers } = formatJson(toAnswer(new Fault(ERRORS.BAD_REQUEST)).body);
+  const all = [...listHeaders(socket, requestId), ...headers, 'connection', 'close'];
+  const lines = all.map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${text}`);
+  // A client that never closes its side would keep the connection open forever.
+  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+  // Anyone can cause this without a token, so it has no line in the log by default.
+  new Logger('Http').debug(`400 to what is no request: ${why}`, { requestId });
 }

@@ -8,7 +8,7 @@ import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { HSTS_MAX_AGE_SECONDS } from '../http/answer.js';
+import { HSTS_MAX_AGE_SECONDS } from '../http/messages.js';
 import { getConnection } from '../http/connection.js';
 import { speaksTls } from '../http/key-pair.js';
 import { SWAGGER_UI, type Page } from './swagger-ui.js';

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { documentRateLimit } from '../auth/rate-limiter.js';
+import { documentRateLimit } from '../auth/rate-limit.guard.js';
 import { ApiError, REQUEST_ID, RETRY_AFTER } from '../errors/error.dto.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 

@@ -1,13 +1,11 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { getLookupTimeoutMs, WritePath } from '../database/engine.js';
 import { TOO_LONG } from '../database/store-errors.js';
 import { StoreHealth } from '../database/store-health.js';
 import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
-import type { PlantStoreAdapter } from '../http/plant-store.adapter.js';
 import { countCharacters, hasSameContent, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -73,10 +71,7 @@ export class GroupCommit implements OnApplicationShutdown {
     private readonly health: StoreHealth,
     private readonly config: Config,
     private readonly writePath: WritePath,
-    { httpAdapter }: HttpAdapterHost<PlantStoreAdapter>,
-  ) {
-    httpAdapter.refuseWhile(() => this.isFull);
-  }
+  ) {}
 
   /** How many plants wait for their commit. */
   get queued(): number {

@@ -1,16 +1,14 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
-import proxyAddr from 'proxy-addr';
-import type { Principal } from '../auth/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/errors.js';
+import { getConnection } from '../http/connection.js';
 import { exchangeEnd, describePath, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
 
 /** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
   private readonly failures: FailureLimit;
-  private readonly isTrusted: TrustedProxies;
 
   /** @param config whether each request has a line, or only those that failed */
   constructor(
@@ -18,7 +16,6 @@ export class RequestLog implements OnApplicationShutdown {
     private readonly config: Config,
   ) {
     this.failures = new FailureLimit(logger);
-    this.isTrusted = compileProxies(config);
     if (config.logRequests !== 'none') exchangeEnd.subscribe(this.onEnd);
   }
 
@@ -37,25 +34,16 @@ export class RequestLog implements OnApplicationShutdown {
     // A fault of the service itself always has its line.
     const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
     if (isBounded && !this.failures.admits(level, error)) return;
-    const line = describeRequest(exchange, this.isTrusted);
+    const line = describeRequest(exchange);
     this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
   };
 }
 
-/** Whether an address is one of the proxies; the hop is 0 for the nearest. */
-type TrustedProxies = (address: string, hop: number) => boolean;
-
-/** As Express does for its `request.ip`, which a create does not have. */
-function compileProxies({ trustProxy }: Config): TrustedProxies {
-  if (typeof trustProxy === 'number') return (_address, hop) => hop < trustProxy;
-  return proxyAddr.compile(trustProxy ? [...trustProxy] : []);
-}
-
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
-function describeRequest(exchange: Exchange, isTrusted: TrustedProxies) {
+function describeRequest(exchange: Exchange) {
   const { request, requestId, status, error, startedAt } = exchange;
-  const principal = request.user as Principal | undefined;
-  const ip = proxyAddr(request, isTrusted) as string | undefined;
+  // Node has forgotten the address of a client that has left.
+  const ip = request.ip ?? getConnection(request).remoteAddress;
   return {
     context: 'Request',
     requestId,
@@ -64,8 +52,8 @@ function describeRequest(exchange: Exchange, isTrusted: TrustedProxies) {
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-    tokenId: principal?.id,
-    tokenName: principal?.name,
+    tokenId: request.user?.id,
+    tokenName: request.user?.name,
     // Behind trusted proxies, the address that they name.
     client: ip && redactChosen(ip),
   };

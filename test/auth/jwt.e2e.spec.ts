@@ -70,15 +70,6 @@ it('accepts a token with several scopes', async () => {
   expect((await post(await provider.token('plants:water plants:create'))).status).toBe(200);
 });
 
-it('refuses a JSON Web Token when no identity provider is configured', async () => {
-  const alone = await Service.start();
-  expect(await post(await provider.token(), alone)).toMatchObject({
-    status: 401,
-    body: { error: 2001, message: 'invalid or expired token' },
-  });
-  await alone.stop();
-});
-
 it('refuses a token that has expired since its last use', async () => {
   const claims = { iss: provider.issuer, aud: AUDIENCE, sub: 'x', scope: 'plants:create' };
   // Within the allowed clock skew, and late enough for a slow machine to use it first.
@@ -106,24 +97,33 @@ describe('the provider', () => {
     await postUntil(200, await provider.token());
     expect(await post(old)).toMatchObject({ status: 401, body: { error: 2001 } });
   });
+});
 
-  it('is unavailable from the start: 503 until it is up, except for the service’s own tokens', async () => {
-    const token = await provider.token();
-    await provider.stop();
-    const early = await Service.start(provider.env);
-    expect(await post(token, early)).toMatchObject({
-      status: 503,
-      body: { error: 5004, message: 'the identity provider is unavailable' },
-      headers: { 'retry-after': '1' },
-    });
-    expect((await post(early.token, early)).status).toBe(200);
-    expect((await post('no.json.web', early)).status).toBe(401);
-    // No key would make this token valid, so the service need not wait for one.
-    expect((await post(forge({ alg: 'HS256' }, {}, bySecret('')), early)).status).toBe(401);
-    await provider.listen();
-    expect((await postUntil(200, token, early)).status).toBe(200);
-    await early.stop();
+it('the provider is unavailable from the start: 503 until it is up, except for the service’s own tokens', async () => {
+  const token = await provider.token();
+  await provider.stop();
+  const early = await Service.start(provider.env);
+  expect(await post(token, early)).toMatchObject({
+    status: 503,
+    body: { error: 5004, message: 'the identity provider is unavailable' },
+    headers: { 'retry-after': '1' },
   });
+  expect((await post(early.token, early)).status).toBe(200);
+  expect((await post('no.json.web', early)).status).toBe(401);
+  // No key would make this token valid, so the service need not wait for one.
+  expect((await post(forge({ alg: 'HS256' }, {}, bySecret('')), early)).status).toBe(401);
+  await provider.listen();
+  expect((await postUntil(200, token, early)).status).toBe(200);
+  await early.stop();
+});
+
+it('refuses a JSON Web Token when no identity provider is configured', async () => {
+  const alone = await Service.start();
+  expect(await post(await provider.token(), alone)).toMatchObject({
+    status: 401,
+    body: { error: 2001, message: 'invalid or expired token' },
+  });
+  await alone.stop();
 });
 
 it('accepts every asymmetric algorithm, each with its own key only', async () => {

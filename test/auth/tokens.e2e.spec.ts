@@ -80,30 +80,6 @@ describe('a plant', () => {
   });
 });
 
-describe('the last use of a token', () => {
-  it('is stored by the time the service has stopped; an unused token has none', async () => {
-    const ending = await Service.start();
-    await ending.tokens.create('unused');
-    await ending.client.post('{"id":1,"name":"oak"}');
-    await ending.client.send({ headers: {}, body: '{"id":1,"name":"oak"}' });
-    const before = Date.now();
-    await ending.client.post('{"id":2,"name":"oak"}');
-    const after = Date.now();
-    ending.client.close();
-    await ending.app.close();
-    const uses = await ending.store.rows<{ name: string; last_used_at: bigint | null }>(
-      'SELECT name, last_used_at FROM tokens ORDER BY name',
-    );
-    await ending.store.remove();
-    expect(uses).toEqual([
-      { name: 'test', last_used_at: expect.any(BigInt) },
-      { name: 'unused', last_used_at: null },
-    ]);
-    expect(Number(uses[0]?.last_used_at)).toBeGreaterThanOrEqual(before);
-    expect(Number(uses[0]?.last_used_at)).toBeLessThanOrEqual(after);
-  });
-});
-
 describe('a token', () => {
   /** Milliseconds within which a revoked token stops working on every process (README, "Tokens"). */
   const DEADLINE = 5_000;
@@ -151,5 +127,29 @@ describe('a token', () => {
     expect(new Set(statuses)).toEqual(new Set([401]));
     for (const client of [revoked, brief]) expect(await ask(client)).toMatchObject(REVOKED);
     for (const client of [revoked, brief]) client.close();
+  });
+});
+
+describe('the last use of a token', () => {
+  it('is stored by the time the service has stopped; an unused token has none', async () => {
+    const ending = await Service.start();
+    await ending.tokens.create('unused');
+    await ending.client.post('{"id":1,"name":"oak"}');
+    await ending.client.send({ headers: {}, body: '{"id":1,"name":"oak"}' });
+    const before = Date.now();
+    await ending.client.post('{"id":2,"name":"oak"}');
+    const after = Date.now();
+    ending.client.close();
+    await ending.app.close();
+    const uses = await ending.store.rows<{ name: string; last_used_at: bigint | null }>(
+      'SELECT name, last_used_at FROM tokens ORDER BY name',
+    );
+    await ending.store.remove();
+    expect(uses).toEqual([
+      { name: 'test', last_used_at: expect.any(BigInt) },
+      { name: 'unused', last_used_at: null },
+    ]);
+    expect(Number(uses[0]?.last_used_at)).toBeGreaterThanOrEqual(before);
+    expect(Number(uses[0]?.last_used_at)).toBeLessThanOrEqual(after);
   });
 });

@@ -127,12 +127,12 @@ describe('the span of a request', () => {
     ],
     [
       { method: 'GET', headers: {} },
-      'GET /plants',
+      'GET',
       { 'http.response.status_code': 405, 'plant_store.error': 3001 },
     ],
     [
       { method: 'PURGE', headers: {} },
-      'HTTP /plants',
+      'HTTP',
       { 'http.request.method': '_OTHER', 'plant_store.error': 3001 },
     ],
     [

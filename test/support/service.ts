@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
+import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getRepositoryToken } from '@nestjs/typeorm';
+import { AppModule } from '../../src/app.module.js';
 import { createApp } from '../../src/app.js';
 import { Token } from '../../src/auth/token.entity.js';
 import { TokensService } from '../../src/auth/tokens.service.js';
@@ -12,7 +14,10 @@ import { RawConnection } from './raw-connection.js';
 import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
-/** The real application in this process, with its own free port, store and token. */
+/**
+ * The real application in this process, with its own free port, store and token. Passport has one strategy of a name, so
+ * the application that was created last authenticates the requests of all.
+ */
 export class Service {
   private constructor(
     readonly app: NestExpressApplication,
@@ -25,14 +30,25 @@ export class Service {
     readonly log: Log,
   ) {}
 
-  /** @param env variables that override those of the tests */
-  static async start(env: Readonly<Record<string, string>> = {}): Promise<Service> {
+  /**
+   * @param env variables that override those of the tests
+   * @param modules of an application that has more than the service
+   * @param prepare is called before it listens
+   */
+  static async start(
+    env: Readonly<Record<string, string>> = {},
+    modules: Type[] = [],
+    prepare: (app: NestExpressApplication) => void = () => undefined,
+  ): Promise<Service> {
     const store = await createStore();
     const variables = { DATABASE_URL: store.url, PORT: '0', ...LOG_ALL, ...env };
     recordSecrets(Object.values(variables).join('\n'));
     const log = new Log();
     const config = readConfig(variables);
-    const app = await createApp(config, new ServiceLogger(config, log));
+    const logger = new ServiceLogger(config, log);
+    const imports = [AppModule.forRoot(config, logger), ...modules];
+    const app = await createApp(config, logger, { module: class Root {}, imports });
+    prepare(app);
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const tokens = new TokensService(app.get(getRepositoryToken(Token)));

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
 import { ERRORS, type ErrorKind, Fault } from '../../errors/errors.js';
 import { hashToken } from '../token.entity.js';
-import type { Principal } from '../token-verifier.js';
+import type { Principal } from '../principal.js';
 import { ProviderKeys } from './provider-keys.js';
 
 /** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseInt64 } from './new-plant.js';
+import { parseInt64 } from './new-plant.pipe.js';
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;

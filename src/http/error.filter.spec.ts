@@ -1,7 +1,7 @@
 /** @engine sqlite */
-import { ForbiddenException, HttpException, NotFoundException } from '@nestjs/common';
+import { BadRequestException, HttpException, NotFoundException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
-import { toAnswer } from './answer.js';
+import { toAnswer } from './error.filter.js';
 import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
 
 const retry = ['retry-after', '1'];
@@ -23,9 +23,26 @@ describe('toAnswer', () => {
   });
 
   it.each([
-    ['a 404 of Nest', new NotFoundException('secret'), ERRORS.NO_SUCH_PATH],
-    ['another 4xx of Nest', new ForbiddenException('secret'), ERRORS.BAD_REQUEST],
-    ['a 5xx of Nest', new HttpException('secret', 502), ERRORS.INTERNAL],
+    [new NotFoundException('plant 7'), 404, 'plant 7'],
+    [new NotFoundException(), 404, 'Not Found'],
+    [
+      new BadRequestException(['a must be short', 'b is missing']),
+      400,
+      'a must be short; b is missing',
+    ],
+    [new HttpException({ reason: 'x' }, 418), 418, 'Http Exception'],
+    [new HttpException('gone', 410), 410, 'gone'],
+  ])('%p keeps its status and its message', (exception, status, message) => {
+    const answer = { status, body: { error: 3005, message }, headers: [] };
+    expect(toAnswer(exception)).toEqual(answer);
+  });
+
+  it.each([
+    [
+      'a 5xx of Nest',
+      new HttpException('secret', 502),
+      { ...ERRORS.INTERNAL, status: 502, error: 3005 },
+    ],
     ['an unavailable store', new StoreUnavailable('secret'), ERRORS.STORE_UNAVAILABLE],
     ['an Error', new Error('secret'), ERRORS.INTERNAL],
     ['a text', 'secret', ERRORS.INTERNAL],

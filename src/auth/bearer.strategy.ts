@@ -1,0 +1,46 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import type { Request } from 'express';
+import { Strategy } from 'passport-http-bearer';
+import type { JwtVerifier } from './jwt/jwt-verifier.js';
+import type { Principal } from './principal.js';
+import { TokenVerifier } from './token-verifier.js';
+
+/** Injects the {@link JwtVerifier}, or undefined without an identity provider. */
+export const JWT_VERIFIER = Symbol('JwtVerifier');
+
+/** RFC 9110, section 11.4, allows several blanks behind the scheme; Passport's strategy takes one. */
+const BLANKS = / {2,}/;
+
+/**
+ * The JWS Compact Serialization (RFC 7515, section 7.1), which none of the service's own tokens has. A signature
+ * has one valid spelling: unused bits of its last character are zero (RFC 4648, section 3.5).
+ */
+const JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
+
+/** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. */
+@Injectable()
+export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
+  constructor(
+    private readonly own: TokenVerifier,
+    @Inject(JWT_VERIFIER) private readonly jwt: JwtVerifier | undefined,
+  ) {
+    super();
+  }
+
+  /** Shows Passport's strategy the one header: it would take a token from a query or a body as well. */
+  override authenticate({ headers: { authorization = '' } }: Request): void {
+    super.authenticate({
+      headers: { authorization: authorization.replace(BLANKS, ' ') },
+    } as Request);
+  }
+
+  /**
+   * Finds the holder of a token; undefined if the token is invalid or expired.
+   *
+   * @throws Fault INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE; StoreUnavailable, or the store's error
+   */
+  validate(token: string): Promise<Principal | undefined> {
+    return (this.jwt && JWS.test(token) ? this.jwt : this.own).verify(token);
+  }
+}

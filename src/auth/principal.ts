@@ -1,0 +1,26 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+
+/** The sender of a request, in `request.user`. */
+export interface Principal {
+  /**
+   * Kept with each plant that it creates, and never given to anyone else: `token:3` is the token
+   * whose id is 3, `jwt:alice` whoever the identity provider calls `alice` (`sub`).
+   */
+  readonly id: string;
+  /** What an operator calls it, for the log. */
+  readonly name: string;
+}
+
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- Passport's types are extended like this
+  namespace Express {
+    // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- what Passport puts into `request.user`
+    interface User extends Principal {}
+  }
+}
+
+/** The {@link Principal} whose request this is: of a handler that is `@Authenticated()`. */
+export const Sender = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<Request>().user,
+);

@@ -1,0 +1,81 @@
+import {
+  Inject,
+  Injectable,
+  type CanActivate,
+  type ExecutionContext,
+  type FactoryProvider,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { Config } from '../config/config.js';
+import { documentHeader, type Headers } from '../errors/error.dto.js';
+import { ERRORS, Fault } from '../errors/errors.js';
+
+/** The policy's name in the headers: each token has its own limit. */
+const POLICY_NAME = '"token"';
+
+/** Provides what counts the requests of each principal in this process: one for all modules, none without RATE_LIMIT. */
+export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
+  provide: RateLimiterMemory,
+  inject: [Config],
+  useFactory: ({ rateLimit }: Config) =>
+    rateLimit && new RateLimiterMemory({ points: rateLimit.requests, duration: rateLimit.seconds }),
+};
+
+/** Refuses requests of a principal that are over RATE_LIMIT. Stands behind the BearerGuard. */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  constructor(@Inject(RateLimiterMemory) private readonly limiter: RateLimiterMemory | undefined) {}
+
+  /** @throws Fault RATE_LIMITED */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.limiter === undefined || this.count(this.limiter, context);
+  }
+
+  /**
+   * Counts a request, and tells its client what is left in the headers of
+   * draft-ietf-httpapi-ratelimit-headers-10: `r` requests for the next `t` seconds.
+   */
+  private async count(limiter: RateLimiterMemory, context: ExecutionContext): Promise<true> {
+    const http = context.switchToHttp();
+    const response = http.getResponse<Response>();
+    const { points, duration } = limiter;
+    const state = await limiter
+      .consume(http.getRequest<Request>().user?.id ?? '')
+      .catch(acceptRefusal);
+    const seconds = Math.ceil(state.msBeforeNext / 1_000);
+    response.setHeader('ratelimit-policy', `${POLICY_NAME};q=${points};w=${duration}`);
+    response.setHeader('ratelimit', `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`);
+    if (state.consumedPoints <= points) return true;
+    response.setHeader('retry-after', Math.max(1, seconds));
+    throw new Fault(ERRORS.RATE_LIMITED);
+  }
+}
+
+/** The library rejects with the state itself if nothing is left. */
+function acceptRefusal(rejected: unknown): RateLimiterRes {
+  if (rejected instanceof RateLimiterRes) return rejected;
+  throw rejected;
+}
+
+/**
+ * Documents the headers of a rate limit.
+ *
+ * @param left requests that the example has left
+ * @param required whether every such answer carries the headers; if not, only a service with a limit sends them
+ */
+export function documentRateLimit(left: number, required: boolean): Headers {
+  const where = required ? '' : '; only where the operator has set one';
+  return {
+    'RateLimit-Policy': documentHeader(
+      `The limit: \`q\` requests in \`w\` seconds${where}`,
+      '"token";q=200;w=1',
+      required,
+    ),
+    RateLimit: documentHeader(
+      `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
+      `"token";r=${left};t=1`,
+      required,
+    ),
+  };
+}
