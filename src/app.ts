@@ -1,4 +1,4 @@
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
@@ -13,16 +13,18 @@ import { ServiceLogger } from './telemetry/logger.js';
 /**
  * The one way to build the application: for main, the tests and the tools.
  *
- * @param root the module that it consists of
+ * @param options Nest's, and the root module if the application has more than the service
  */
 export async function createApp(
   config: Config,
   logger = new ServiceLogger(config),
-  root: DynamicModule = AppModule.forRoot(config, logger),
+  { root, ...options }: NestApplicationOptions & { readonly root?: DynamicModule } = {},
 ): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
   const adapter = new PlantStoreAdapter(config);
-  const app = await NestFactory.create<NestExpressApplication>(root, adapter, {
+  const module = root ?? AppModule.forRoot(config, logger);
+  const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
+    ...options,
     // `@JsonBody()` reads the body, behind the guards.
     bodyParser: false,
     abortOnError: false,

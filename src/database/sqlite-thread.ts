@@ -14,7 +14,7 @@ export interface OpenedFile {
 export interface SqliteThreadOptions {
   /** Path of the database file. */
   readonly file: string;
-  /** The database file, its log and the log's index: no others will do. None in memory. */
+  /** The database file, its log and the log's index: no others will do. */
   readonly opened: readonly OpenedFile[];
   /** For waiting until another connection releases the lock. */
   readonly timeoutMs: number;

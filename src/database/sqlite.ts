@@ -36,6 +36,16 @@ export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
 const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
 
+/** SQLite's driver with bigints for the integers that it reads: a double does not hold every int64. */
+class ExactDatabase extends Database {
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
+  override prepare<Bound extends unknown[] | object, Result>(sql: string) {
+    const statement = super.prepare<Bound, Result>(sql);
+    if (statement.reader) statement.safeIntegers();
+    return statement;
+  }
+}
+
 /** SQLite in a file of this machine. */
 export const sqlite: Engine = {
   system: 'sqlite',
@@ -49,6 +59,7 @@ export const sqlite: Engine = {
     const file = exists ? requireFile(parsePath(config)) : parsePath(config);
     return {
       type: 'better-sqlite3',
+      driver: ExactDatabase,
       database: file,
       timeout: getStatementTimeoutMs(config),
       fileMustExist: exists,
@@ -66,13 +77,13 @@ export const sqlite: Engine = {
   openWritePath: (store, config) =>
     new SqliteWritePath(store, {
       file: parsePath(config),
-      opened: isInMemory(config) ? [] : findOpened(parsePath(config)),
+      opened: findOpened(parsePath(config)),
       timeoutMs: getStatementTimeoutMs(config),
       pragmas: [...PRAGMAS, CACHE],
     }),
 
   findFile: parsePath,
-  claim: (config) => (isInMemory(config) ? undefined : claimFile(parsePath(config))),
+  claim: (config) => claimFile(parsePath(config)),
   recover,
 };
 
@@ -141,11 +152,6 @@ function findOpened(file: string): OpenedFile[] {
   });
 }
 
-/** Whether the store is in memory. The configuration refuses that; only the OpenAPI document is built over it. */
-function isInMemory(config: Config): boolean {
-  return parsePath(config) === ':memory:';
-}
-
 /**
  * Writes the log to the file, and syncs both. A process that was killed between its write to the log and the sync leaves
  * plants that can be read, but may not be on the disk. If no one else has the file open, the whole log is written, which
@@ -153,8 +159,8 @@ function isInMemory(config: Config): boolean {
  * whole log.
  */
 async function recover(store: DataSource): Promise<void> {
-  const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
-  if (result?.busy === 0) return;
+  const [result] = await store.query<{ busy: bigint }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
+  if (result?.busy === 0n) return;
   await store.query(COMMIT_A_PAGE);
   new Logger('Store').warn(
     'the log was synced, but not written back: another process uses the store',

@@ -1,8 +1,17 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
+
+/** An integer in decimal digits, in code: a double does not hold every int64. The drivers read a bigint or digits. */
+const DECIMAL: ValueTransformer = {
+  to: (digits: string | null) => digits,
+  from: (value: bigint | string | null) => (value === null ? null : String(value)),
+};
+const INTEGER = { type: 'bigint', transformer: DECIMAL } as const;
+const TEXT = { type: 'text' } as const;
 
 interface PlantColumn {
   readonly name: string;
   readonly type: 'bigint' | 'text';
+  readonly transformer?: ValueTransformer;
   readonly nullable?: boolean;
   /** Whether it tells who created the plant, or when. Two plants may differ in it and have the same content. */
   readonly isAudit?: boolean;
@@ -13,12 +22,11 @@ interface PlantColumn {
  * comparison of plants, `export`, `backup` and `restore` are made from this list.
  */
 export const COLUMNS: Readonly<Record<keyof Plant, PlantColumn>> = {
-  /** int64 in decimal digits: no driver has a number that holds it. */
-  id: { name: 'id', type: 'bigint' },
-  name: { name: 'name', type: 'text' },
-  tag: { name: 'tag', type: 'text', nullable: true },
-  createdBy: { name: 'created_by', type: 'text', nullable: true, isAudit: true },
-  createdAt: { name: 'created_at', type: 'bigint', nullable: true, isAudit: true },
+  id: { name: 'id', ...INTEGER },
+  name: { name: 'name', ...TEXT },
+  tag: { name: 'tag', ...TEXT, nullable: true },
+  createdBy: { name: 'created_by', ...TEXT, nullable: true, isAudit: true },
+  createdAt: { name: 'created_at', ...INTEGER, nullable: true, isAudit: true },
 };
 
 /**
@@ -27,7 +35,7 @@ export const COLUMNS: Readonly<Record<keyof Plant, PlantColumn>> = {
  */
 @Entity('plants', { withoutRowid: true })
 export class Plant {
-  @PrimaryColumn(COLUMNS.id.type)
+  @PrimaryColumn(INTEGER)
   id!: string;
 
   @Column(COLUMNS.name)
@@ -40,7 +48,7 @@ export class Plant {
   @Column(COLUMNS.createdBy)
   createdBy!: string | null;
 
-  /** When its commit began: milliseconds since 1970, in decimal digits as the id is. */
+  /** When its commit began: milliseconds since 1970. */
   @Column(COLUMNS.createdAt)
   createdAt!: string | null;
 }

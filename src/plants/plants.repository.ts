@@ -23,7 +23,11 @@ interface Statements {
 
 const columns = Object.values(COLUMNS);
 const names = columns.map(({ name }) => name).join(', ');
-const content = CONTENT.join(', ');
+
+/** Selects a plant's content: integers as digits. */
+const content = ['id' as const, ...CONTENT]
+  .map((field) => (COLUMNS[field].type === 'text' ? field : `CAST(${field} AS TEXT) AS ${field}`))
+  .join(', ');
 
 /** Selects columns from a row, which is an array in JSON. */
 const values = columns
@@ -35,7 +39,7 @@ const sqlite: Statements = {
     INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
     ON CONFLICT (id) DO NOTHING`,
   find: `
-    SELECT CAST(id AS TEXT) AS id, ${content} FROM plants
+    SELECT ${content} FROM plants
     WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
   toFindParameters: (ids) => [JSON.stringify(ids)],
   probe: COMMIT_A_PAGE,
@@ -59,7 +63,7 @@ const postgres: Statements = {
     INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_array_elements($1::jsonb) ORDER BY id
     ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, (SELECT ${KEPT_COMMIT_LEVEL}) AS synchronous_commit`,
   find: `
-    SELECT id, ${content}, ${emitMessage}, ${KEPT_COMMIT_LEVEL} AS synchronous_commit
+    SELECT ${content}, ${emitMessage}, ${KEPT_COMMIT_LEVEL} AS synchronous_commit
     FROM plants WHERE id = ANY($1::bigint[])`,
   toFindParameters: (ids) => [ids],
   probe: `
@@ -71,10 +75,7 @@ const postgres: Statements = {
 
 const STATEMENTS = { sqlite, postgresql: postgres };
 
-/**
- * The stored plants. TypeORM's own insert would build a statement for each group, and its own finds read ids of SQLite
- * as doubles.
- */
+/** The stored plants. TypeORM's own insert would build a statement for each group. */
 @Injectable()
 export class PlantsRepository extends Repository<Plant> {
   private readonly statements: Statements;

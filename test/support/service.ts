@@ -47,7 +47,9 @@ export class Service {
     const config = readConfig(variables);
     const logger = new ServiceLogger(config, log);
     const imports = [AppModule.forRoot(config, logger), ...modules];
-    const app = await createApp(config, logger, { module: class Root {}, imports });
+    const app = await createApp(config, logger, {
+      root: { module: class Root {}, imports },
+    });
     prepare(app);
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import fc from 'fast-check';
+import { LessThan, type Repository } from 'typeorm';
+import { Token } from '../../src/auth/token.entity.js';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { PlantsRepository } from '../../src/plants/plants.repository.js';
+import { Service } from '../support/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/** By what a module injects one. */
+const REPOSITORIES = {
+  '@InjectRepository(Plant)': getRepositoryToken(Plant),
+  PlantsRepository: PlantsRepository,
+};
+
+describe.each(Object.entries(REPOSITORIES))('%s', (_name, repository) => {
+  const plants = () => service.app.get<Repository<Plant>>(repository);
+
+  it('finds a plant by its id, with every digit', async () => {
+    const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+    const check = async (id: bigint) => {
+      const before = BigInt(Date.now());
+      expect((await service.client.create({ id, name: 'oak' })).status).toBe(200);
+      const found = await plants().findOneBy({ id: `${id}` });
+      expect(found).toMatchObject({ id: `${id}`, name: 'oak', tag: null, createdBy: 'token:1' });
+      expect(BigInt(found?.createdAt ?? 0)).toBeGreaterThanOrEqual(before - 60_000n);
+      for (const other of [id - 1n, id + 1n].filter((one) => BigInt.asIntN(64, one) === one))
+        expect((await plants().findOneBy({ id: `${other}` }))?.id).not.toBe(`${id}`);
+    };
+    const examples = [9007199254740993n, 9007199254740992n, -(2n ** 63n), 2n ** 63n - 1n, 0n];
+    await fc.assert(fc.asyncProperty(int64, check), {
+      numRuns: 30,
+      examples: examples.map((id) => [id]),
+    });
+  });
+
+  it('finds plants in their order, and counts them', async () => {
+    const found = await plants().find({ where: { id: LessThan('0') }, order: { id: 'ASC' } });
+    const ids = found.map(({ id }) => BigInt(id));
+    expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
+    expect(ids.at(0)).toBe(-(2n ** 63n));
+    expect(await plants().countBy({ id: LessThan('0') })).toBe(ids.length);
+  });
+});
+
+it('the id of a token is a number', async () => {
+  const tokens = service.app.get<Repository<Token>>(getRepositoryToken(Token));
+  await service.tokens.create('second');
+  const ids = (await tokens.find({ order: { id: 'ASC' } })).map(({ id }) => id);
+  expect(ids).toEqual([1, 2]);
+});
