@@ -51,24 +51,27 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
     UseGuards(BearerGuard, RateLimitGuard),
     ApiBearerAuth('bearerAuth'),
     ApiError(401, 'no bearer token, or an invalid or expired one', {
-      'WWW-Authenticate': documentHeader(
-        'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
-        'Bearer realm="plant-store", error="invalid_token"',
-      ),
+      headers: {
+        'WWW-Authenticate': documentHeader(
+          'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+          'Bearer realm="plant-store", error="invalid_token"',
+        ),
+      },
     }),
     ApiError(
       403,
       'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens',
       {
-        'WWW-Authenticate': documentHeader(
-          'The challenge of RFC 6750, section 3, with the scope that is required',
-          'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
-        ),
+        headers: {
+          'WWW-Authenticate': documentHeader(
+            'The challenge of RFC 6750, section 3, with the scope that is required',
+            'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+          ),
+        },
       },
     ),
     ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
-      ...RETRY_AFTER,
-      ...documentRateLimit(0, true),
+      headers: { ...RETRY_AFTER, ...documentRateLimit(0, true) },
     }),
   );
 }

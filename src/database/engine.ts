@@ -12,12 +12,17 @@ export { Logger } from '@nestjs/common/services/logger.service.js';
 /** How long the store has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
 
-/** Why a store cannot be used, and what to do. */
-export const NOT_MIGRATED =
-  'its schema is not up to date: run `npx plant-store migrate`, or start the service with MIGRATE=on';
-
 /** No store is there. */
-export class NoStoreError extends Error {}
+export class NoStoreError extends Error {
+  constructor(message = 'it is not a plant store') {
+    super(message);
+  }
+}
+
+/** An older version made the store, and it was not migrated since. */
+export class OlderSchemaError extends Error {
+  override message = 'its schema is of an older version';
+}
 
 /**
  * What a store is opened for. Only `serve` and `create` make a store that is missing, and only `serve` claims it;

@@ -88,7 +88,7 @@ describe('the migrations', () => {
     const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
     await expect(openStore(off)).rejects.toThrow(StoreUnusableError);
     await expect(openStore(off)).rejects.toThrow(
-      /its schema is not up to date: run `npx plant-store migrate`/,
+      /it is not a plant store.*`npx plant-store migrate` creates a new store/,
     );
     // Not even the table that lists the migrations was made.
     const tables = await withDatabase(async (database) =>
@@ -136,8 +136,29 @@ describe('a further migration', () => {
 
   it('is demanded, not run, with MIGRATE=off', async () => {
     const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
-    await expect(openStore(off)).rejects.toThrow('its schema is not up to date');
-    await expect(openStore(config, [], 'change')).rejects.toThrow('its schema is not up to date');
+    const older =
+      'its schema is of an older version: run `npx plant-store migrate`, or start the service with MIGRATE=on';
+    await expect(openStore(off)).rejects.toThrow(older);
+    await expect(openStore(config, [], 'change')).rejects.toThrow(older);
+    await expect(Snapshot.open(config)).rejects.toThrow(older);
+  });
+
+  it('is demanded of a backup, which is not migrated itself', async () => {
+    await expect(Snapshot.open(config, 'x.sqlite: the backup')).rejects.toThrow(
+      'x.sqlite: the backup cannot be opened: its schema is of an older version: copy it, ' +
+        'run `npx plant-store migrate` and `npx plant-store backup NEW` with DATABASE_URL=sqlite:COPY, and use NEW',
+    );
+  });
+
+  it('that this version does not know is of a newer one', async () => {
+    await migrateStore(config);
+    MIGRATIONS.pop();
+    await expect(Snapshot.open(config)).rejects.toThrow(
+      'its schema is of a newer version: use that version of plant-store',
+    );
+    // Services of both versions may run during an upgrade.
+    await (await openStore(config)).destroy();
+    MIGRATIONS.push(AddNote2000000000000);
   });
 });
 

@@ -10,8 +10,8 @@ import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
 import {
   Logger,
-  NOT_MIGRATED,
   NoStoreError,
+  OlderSchemaError,
   type Access,
   type Engine,
   type WritePath,
@@ -29,10 +29,15 @@ const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 /** Milliseconds between two tries to reach the store, at most. */
 const MAX_RETRY_MS = 5_000;
 
-/** What an error calls the store of the configuration, and what to do if there is none. */
+/** What an error calls the store of the configuration, and what to do if it is missing or older. */
 const CONFIGURED_STORE = 'DATABASE_URL: the store';
 const HOW_TO_CREATE =
   "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
+const HOW_TO_MIGRATE = ': run `npx plant-store migrate`, or start the service with MIGRATE=on';
+/** A backup itself must not be migrated: its digests are those of its own columns. */
+const HOW_TO_MIGRATE_FILE =
+  ': copy it, run `npx plant-store migrate` and `npx plant-store backup NEW` with ' +
+  'DATABASE_URL=sqlite:COPY, and use NEW';
 
 /** Classes of entities, for TypeORM. */
 type Entities = DataSourceOptions['entities'];
@@ -47,8 +52,12 @@ export function selectEngine(url: string): Engine {
 /** The store cannot be used; the message says why, for the operator. */
 export class StoreUnusableError extends Error {
   constructor(cause: unknown, name = CONFIGURED_STORE) {
-    const isMissing = cause instanceof NoStoreError && name === CONFIGURED_STORE;
-    const advice = isMissing ? HOW_TO_CREATE : '';
+    const isConfigured = name === CONFIGURED_STORE;
+    let advice = '';
+    if (cause instanceof NoStoreError && isConfigured) advice = HOW_TO_CREATE;
+    if (cause instanceof OlderSchemaError) {
+      advice = isConfigured ? HOW_TO_MIGRATE : HOW_TO_MIGRATE_FILE;
+    }
     super(`${name} cannot be opened: ${describeError(cause)}${advice}`, { cause });
   }
 }
@@ -199,18 +208,25 @@ async function bringUpToDate(store: Store, migrates: boolean): Promise<string[]>
     executor.transaction = 'none';
     for (const { name } of await executor.executePendingMigrations()) ran.push(name);
     await runner.query('COMMIT');
-  } else if ((await compareSchema(runner)) === 'missing') throw new Error(NOT_MIGRATED);
+  } else await assertMigrated(runner);
   await runner.release();
   return ran;
 }
 
-/** Compares the migrations that were run on a store with those of this version; nothing is written. */
-export async function compareSchema(runner: QueryRunner): Promise<'missing' | 'same' | 'newer'> {
+/**
+ * Compares the migrations that were run on a store with those of this version; nothing is written.
+ *
+ * @returns whether the schema is this version's or a newer one's
+ * @throws NoStoreError, OlderSchemaError
+ */
+export async function assertMigrated(runner: QueryRunner): Promise<'same' | 'newer'> {
   // TypeORM's own check would make the table.
-  if (!(await runner.hasTable('migrations'))) return 'missing';
+  if (!(await runner.hasTable('migrations'))) throw new NoStoreError();
   const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
-  const ran = new Set(rows.map(({ name }) => name));
-  for (const { name } of MIGRATIONS) if (!ran.delete(name)) return 'missing';
-  for (const name of MERGED_MIGRATIONS) ran.delete(name);
-  return ran.size === 0 ? 'same' : 'newer';
+  const ran = rows.map(({ name }) => name);
+  const current = MIGRATIONS.map(({ name }) => name);
+  const unknown = ran.filter((name) => ![...current, ...MERGED_MIGRATIONS].includes(name));
+  if (unknown.length === ran.length) throw new NoStoreError();
+  if (!current.every((name) => ran.includes(name))) throw new OlderSchemaError();
+  return unknown.length === 0 ? 'same' : 'newer';
 }

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { NoStoreError, type LinesQuery } from './engine.js';
-import { compareSchema, open, type Store } from './open-store.js';
+import type { LinesQuery } from './engine.js';
+import { assertMigrated, open, type Store } from './open-store.js';
 import { DamageError } from './store-errors.js';
 
 /** Minimum bytes of every chunk of lines but the last. */
@@ -26,9 +26,7 @@ export class Snapshot {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
       await store.engine.reader.begin(runner, config.databaseTimeout);
-      const schema = await compareSchema(runner);
-      if (schema === 'missing') throw new NoStoreError('it is not a plant store');
-      if (schema === 'same') return new Snapshot(store, runner);
+      if ((await assertMigrated(runner)) === 'same') return new Snapshot(store, runner);
       throw new Error('its schema is of a newer version: use that version of plant-store');
     };
     return open(config, 'read', [], work, name);

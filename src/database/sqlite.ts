@@ -4,13 +4,7 @@ import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import {
-  Logger,
-  NoStoreError,
-  NOT_MIGRATED,
-  getStatementTimeoutMs,
-  type Engine,
-} from './engine.js';
+import { Logger, NoStoreError, getStatementTimeoutMs, type Engine } from './engine.js';
 import { sqliteReader } from './sqlite-reader.js';
 import type { OpenedFile } from './sqlite-thread.js';
 import { SqliteWritePath } from './sqlite-writer.js';
@@ -66,8 +60,7 @@ export const sqlite: Engine = {
       // Where nothing is beside the file, a read-only connection would make a log and leave it there.
       readonly: access === 'read' && ['-wal', '-journal'].some((end) => existsSync(file + end)),
       prepareDatabase: (database: Database.Database) => {
-        if (access === 'change' && !database.prepare(HAS_SCHEMA).get())
-          throw new Error(NOT_MIGRATED);
+        if (access === 'change' && !database.prepare(HAS_SCHEMA).get()) throw new NoStoreError();
         const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
         for (const pragma of pragmas) database.pragma(pragma);
       },

@@ -38,18 +38,23 @@ export const RETRY_AFTER: Headers = {
   'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
 };
 
+/** Numbers from here on are of every operation; those below, of one that takes a body. */
+const MIN_GENERAL = ERRORS.NO_TOKEN.error;
+
 /**
  * Documents an answer with an Error body, the headers that only this answer carries besides X-Request-Id, and an example
  * for every number that the table of errors has for the status.
+ *
+ * @param options.hasBody whether the operation takes a body
  */
 export function ApiError(
   status: number,
   description: string,
-  headers?: Headers,
+  { hasBody = false, headers }: { readonly hasBody?: boolean; readonly headers?: Headers } = {},
 ): MethodDecorator & ClassDecorator {
   const examples = Object.fromEntries(
     Object.entries(ERRORS)
-      .filter(([, kind]) => kind.status === status)
+      .filter(([, kind]) => kind.status === status && (hasBody || kind.error >= MIN_GENERAL))
       .map(([name, { error, message }]) => [name, writeExample(error, message)]),
   );
   return ApiResponse({

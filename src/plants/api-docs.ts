@@ -45,12 +45,12 @@ export function ApiCreatePlant(): MethodDecorator {
         untagged: { summary: 'A plant without a tag', value: UNTAGGED },
       },
     }),
-    ApiError(400, 'unexpected error'),
+    ApiError(400, 'unexpected error', { hasBody: true }),
     ApiError(500, 'a fault of the service'),
     ApiError(
       503,
       'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
-      RETRY_AFTER,
+      { headers: RETRY_AFTER },
     ),
   );
 }

@@ -75,6 +75,11 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
     () => change("INSERT INTO migrations (timestamp, name) VALUES (9, 'Newer9')"),
     'its schema is of a newer version',
   ],
+  [
+    'of an older version',
+    () => change("UPDATE migrations SET name = 'AddAuditTrailToPlants1763700000000'"),
+    'its schema is of an older version: copy it, run `npx plant-store migrate` and ',
+  ],
   ['cut by half', async () => truncateSync(file, (await backUp()) / 2), 'malformed'],
   [
     'cut by a byte',

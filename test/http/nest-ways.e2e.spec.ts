@@ -35,6 +35,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IsString, MaxLength } from 'class-validator';
 import type { NextFunction, Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
+import { ApiError } from '../../src/errors/error.dto.js';
 import { AuthModule } from '../../src/auth/auth.module.js';
 import { Authenticated } from '../../src/auth/bearer.guard.js';
 import { Sender, type Principal } from '../../src/auth/principal.js';
@@ -182,6 +183,7 @@ class NotesController {
   }
 
   @Get(':id')
+  @ApiError(400, 'invalid')
   @UseInterceptors(WrapInterceptor)
   find(@Param('id', ParseIntPipe) id: number, @Query('a') a?: string) {
     return { id, a };
@@ -412,6 +414,16 @@ describe('the methods of a path', () => {
       length: String(JSON.stringify({ data: { id: 7 } }).length),
       body: '',
     });
+  });
+
+  it('a documented 400 of a GET has no numbers of a body', async () => {
+    const { body } = await send('GET', '/openapi.json');
+    type Paths = Record<string, { readonly get: { readonly responses: object } }>;
+    const { paths } = JSON.parse(String(body)) as { readonly paths: Paths };
+    expect(paths['/notes/{id}']?.get.responses).toMatchObject({
+      400: { content: { 'application/json': { examples: { BAD_REQUEST: expect.anything() } } } },
+    });
+    expect(JSON.stringify(paths['/notes/{id}'])).not.toContain('INVALID_JSON');
   });
 
   it('another path: 404', async () => {

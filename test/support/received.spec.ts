@@ -1,5 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
+import { published, type JsonObject } from './published.js';
 import { conforms, type Answer } from './received.js';
 
 const JSON_TYPE = { 'content-type': 'application/json', 'x-request-id': 'r-1' };
@@ -60,6 +61,23 @@ describe('conforms', () => {
     [answer(405, '', JSON_TYPE, 'GET /plants'), 'the body is not JSON'],
   ])('refuses %j', (undocumented, problem) => {
     expect(() => conforms(undocumented)).toThrow(problem);
+  });
+
+  it('finds an operation by the template of its path, and HEAD as GET', () => {
+    const paths = published.paths as JsonObject;
+    const { post } = paths['/plants'] as JsonObject;
+    paths['/plants/{id}/notes'] = { get: post ?? null };
+    try {
+      const check = (status: number, text: string, request: string) => () =>
+        conforms(answer(status, text, JSON_TYPE, request));
+      expect(check(200, '{"name":"Alder"}', 'GET /plants/7/notes?a=1')).not.toThrow();
+      expect(check(200, '', 'HEAD /plants/7/notes')).not.toThrow();
+      expect(check(200, '{}', 'GET /plants/7/notes')).toThrow("must have required property 'name'");
+      expect(check(201, '', 'HEAD /plants/7/notes')).toThrow('the status 201 is not documented');
+      expect(check(200, '{}', 'GET /plants/7/8/notes')).toThrow('200 is documented nowhere');
+    } finally {
+      delete paths['/plants/{id}/notes'];
+    }
   });
 
   it('names the wrong answer', () => {

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ERRORS } from '../../src/errors/errors.js';
-import { isObject, pointerTo, published, valueAt } from './published.js';
+import { isObject, pointerTo, published, valueAt, type JsonObject } from './published.js';
 
 /** A request; by default a POST to `/plants`. */
 export interface Sent {
@@ -80,11 +80,10 @@ export function conforms(answer: Answer): void {
 }
 
 function problemsOf({ method, path, status, headers, text }: Answer): string[] {
-  const [pathname = ''] = path.split('?', 1);
-  const operation = pointerTo(pointerTo('/paths', pathname), method.toLowerCase());
+  const operation = findOperation(method, path);
   // On any path (RFC 9112, section 6.1).
   const isNoSuchCoding = status === 501 && text.includes(`"error":${ERRORS.NO_SUCH_CODING.error},`);
-  if (valueAt(published, operation) === undefined || isNoSuchCoding) {
+  if (operation === undefined || isNoSuchCoding) {
     const wrong = status < 400 ? [`${status} is documented nowhere`] : [];
     if (method === 'HEAD' && text === '') return wrong;
     return [...wrong, ...bodyProblems('/components/schemas/Error', headers, text)];
@@ -93,7 +92,18 @@ function problemsOf({ method, path, status, headers, text }: Answer): string[] {
   const response = valueAt(published, at);
   if (response === undefined) return [`the status ${status} is not documented`];
   const content = `${at}/content/application~1json/schema`;
+  if (method === 'HEAD') return missingHeaders(at, headers);
   return [...missingHeaders(at, headers), ...bodyProblems(content, headers, text)];
+}
+
+/** The JSON pointer of the operation that a path's template has. HEAD is GET without a body (RFC 9110, section 9.3.2). */
+function findOperation(method: string, path: string): string | undefined {
+  const [pathname = ''] = path.split('?', 1);
+  const name = method === 'HEAD' ? 'get' : method.toLowerCase();
+  return Object.keys(published.paths as JsonObject)
+    .filter((template) => new RegExp(`^${template.replace(/\{[^}]+\}/g, '[^/]+')}$`).test(pathname))
+    .map((template) => pointerTo(pointerTo('/paths', template), name))
+    .find((operation) => valueAt(published, operation) !== undefined);
 }
 
 function missingHeaders(at: string, headers: Headers): string[] {
