@@ -251,14 +251,15 @@ it('the service keeps serving after a client has gone', async () => {
   expect(status).toBe(200);
 });
 
-it('disconnects a client whose answer cannot be made, and goes on', async () => {
+it('answers 500 if an answer cannot be made, and goes on', async () => {
   const adapter = service.app.getHttpAdapter();
   const reply = jest.spyOn(adapter, 'reply').mockImplementation(() => {
     throw new Error('broken');
   });
   const connection = await service.connect();
   connection.write(requestText(service.client.headers, '{"id": 77, "name": "oak"}'));
-  await connection.closed();
+  expect(await connection.read()).toMatchObject({ status: 500, body: { error: 5000 } });
+  connection.close();
   reply.mockRestore();
   expect((await service.client.create({ id: 77n, name: 'oak' })).status).toBe(200);
 });

@@ -43,11 +43,12 @@ it.each([
   expect(stdout).not.toContain('PLANT');
 });
 
-it('an answer that cannot be written closes its connection, with the pipelined requests on it', async () => {
+/** Starts a service that cannot write an Error with one of these numbers. Returns a connection with three requests. */
+async function failToWrite(...numbers: number[]) {
   const path = join(store.folder, 'fail.mjs');
   const script = `const { stringify } = JSON;
     JSON.stringify = (value, ...rest) => {
-      if (value?.error === 1000) throw new Error('at fault');
+      if (${JSON.stringify(numbers)}.includes(value?.error)) throw new Error('at fault');
       return stringify(value, ...rest);
     };`;
   writeFileSync(path, script);
@@ -57,6 +58,18 @@ it('an answer that cannot be written closes its connection, with the pipelined r
   const { headers } = service.client();
   const plant = requestText(headers, '{"id":1,"name":"oak"}');
   connection.write(plant + requestText(headers, '{') + plant);
+  return { service, connection };
+}
+
+it('an answer that cannot be written is an internal error', async () => {
+  const { service, connection } = await failToWrite(1000);
+  for (const status of [200, 500, 200]) expect((await connection.read()).status).toBe(status);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+});
+
+it('if that cannot be written either, its connection closes, with the pipelined requests on it', async () => {
+  const { service, connection } = await failToWrite(1000, 5000);
   await connection.closed();
   service.signal('SIGTERM');
   expect(await service.exited).toEqual({ code: 0, signal: null });
