@@ -12,32 +12,36 @@ import { documentRateLimit, RateLimitGuard } from './rate-limit.guard.js';
 const CREDENTIALS = /^bearer +\S/i;
 
 /** What Passport sees of a request, and adds to it. */
-type Attempt = Pick<Request, 'headers' | 'user'>;
+type Attempt = Pick<Request, 'headers' | 'user' | 'authInfo'>;
 
 /** Lets a request pass whose `Authorization` header carries an active token. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
   /**
    * Shows Passport the header, not the request. V8 keeps functions that are assigned to properties, as Passport assigns
-   * five to each attempt, until the next full collection, and with them all that they can reach.
+   * five to each attempt, until the next full collection, and with them all that they can reach: what getRequest() would
+   * return, and the context that AuthGuard's callback has.
    */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const { authorization = '' } = request.headers;
     const attempt: Attempt = { headers: { authorization } };
-    await super.canActivate(new ExecutionContextHost([attempt, {}]));
+    const [controller, handler] = [context.getClass(), context.getHandler()];
+    await super.canActivate(new ExecutionContextHost([attempt, {}], controller, handler));
     request.user = attempt.user;
+    request.authInfo = attempt.authInfo;
+    // From now on the connection's requests are served side by side.
     getConnection(request).trust();
     return true;
   }
 
   /** @throws Fault NO_TOKEN, INVALID_TOKEN; what the strategy has thrown */
-  override handleRequest<Principal>(
+  override handleRequest<Holder>(
     error: Error | null,
-    principal: Principal | false,
+    principal: Holder | false,
     _info: unknown,
     context: ExecutionContext,
-  ): Principal {
+  ): Holder {
     if (error) throw error;
     if (principal) return principal;
     const { authorization = '' } = context.switchToHttp().getRequest<Attempt>().headers;

@@ -20,7 +20,7 @@ declare global {
   }
 }
 
-/** The {@link Principal} whose request this is: of a handler that is `@Authenticated()`. */
+/** The {@link Principal} whose request this is; undefined unless the handler is `@Authenticated()`. */
 export const Sender = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<Request>().user,
 );

@@ -1,6 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { Column, Entity, type ValueTransformer } from 'typeorm';
+import { Column, Entity, PrimaryGeneratedColumn, type ValueTransformer } from 'typeorm';
 
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN_SECRET = /^(plant_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
@@ -8,19 +8,13 @@ const TOKEN_SECRET = /^(plant_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 /** Times are milliseconds since 1970 in the store: the same on every engine and in every zone. */
 const TIME: ValueTransformer = {
   to: (date: Date | null) => date?.getTime() ?? null,
-  from: (ms: bigint | string | null) => (ms === null ? null : new Date(Number(ms))),
-};
-
-/** An integer that a double holds. SQLite's driver reads a bigint. */
-const NUMBER: ValueTransformer = {
-  to: (id: number) => id,
-  from: (id: bigint | number) => Number(id),
+  from: (ms: number | string | null) => (ms === null ? null : new Date(Number(ms))),
 };
 
 /** A bearer token. Only the hash of its secret is stored. */
 @Entity('tokens')
 export class Token {
-  @Column({ type: 'integer', primary: true, generated: 'increment', transformer: NUMBER })
+  @PrimaryGeneratedColumn({ type: 'integer' })
   id!: number;
 
   /** Who has it, in the operator's words. Only a rotation creates a second active token of a name. */

@@ -34,6 +34,7 @@ const CONFIGURED_STORE = 'DATABASE_URL: the store';
 const HOW_TO_CREATE =
   "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
 const HOW_TO_MIGRATE = ': run `npx plant-store migrate`, or start the service with MIGRATE=on';
+const HOW_TO_BACK_UP = '; name a file that `npx plant-store backup` has made';
 /** A backup itself must not be migrated: its digests are those of its own columns. */
 const HOW_TO_MIGRATE_FILE =
   ': copy it, run `npx plant-store migrate` and `npx plant-store backup NEW` with ' +
@@ -54,7 +55,7 @@ export class StoreUnusableError extends Error {
   constructor(cause: unknown, name = CONFIGURED_STORE) {
     const isConfigured = name === CONFIGURED_STORE;
     let advice = '';
-    if (cause instanceof NoStoreError && isConfigured) advice = HOW_TO_CREATE;
+    if (cause instanceof NoStoreError) advice = isConfigured ? HOW_TO_CREATE : HOW_TO_BACK_UP;
     if (cause instanceof OlderSchemaError) {
       advice = isConfigured ? HOW_TO_MIGRATE : HOW_TO_MIGRATE_FILE;
     }

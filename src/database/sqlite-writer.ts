@@ -28,6 +28,21 @@ const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
 const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
 
 /**
+ * Makes numbers of the integers that a double holds, as SQLite's driver does of all by default. Others stay bigints.
+ *
+ * @param rows that the driver has read with bigints; they are changed
+ */
+export function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
+  for (const row of rows as readonly Record<string, unknown>[]) {
+    for (const [name, value] of Object.entries(row)) {
+      if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
+        row[name] = Number(value);
+    }
+  }
+  return rows;
+}
+
+/**
  * TypeORM's query runner for SQLite, with its statements sent to a thread. It refuses transactions of several
  * statements: a group within one would not be durable when its statement resolves. A statement that returns nothing
  * resolves to a row with the count of those that it changed, not to the last generated id.
@@ -48,8 +63,9 @@ class ThreadQueryRunner extends BetterSqlite3QueryRunner {
   ): Promise<Result> {
     try {
       const { rows, changes } = await this.run(sql, parameters);
-      if (!useStructuredResult) return (rows ?? [{ count: changes }]) as Result;
-      const result = { raw: rows, records: rows ?? [], affected: changes };
+      const found = rows && narrowIntegers(rows);
+      if (!useStructuredResult) return (found ?? [{ count: changes }]) as Result;
+      const result = { raw: found, records: found ?? [], affected: changes };
       return Object.assign(new QueryResult(), result) as Result;
     } catch (error) {
       throw new QueryFailedError(sql, parameters, error as Error);

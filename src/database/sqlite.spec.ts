@@ -22,8 +22,8 @@ afterAll(async () => {
 describe('a connection', () => {
   it.each([
     ['journal_mode', 'wal'],
-    ['synchronous', 2n],
-    ['busy_timeout', 2000n],
+    ['synchronous', 2],
+    ['busy_timeout', 2000],
   ])('has %s = %s', async (pragma, value) => {
     const [row = {}] = await store.query<Record<string, unknown>[]>(`PRAGMA ${pragma}`);
     expect(Object.values(row)).toEqual([value]);

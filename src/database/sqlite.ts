@@ -7,7 +7,7 @@ import { describeError } from '../errors/describe.js';
 import { Logger, NoStoreError, getStatementTimeoutMs, type Engine } from './engine.js';
 import { sqliteReader } from './sqlite-reader.js';
 import type { OpenedFile } from './sqlite-thread.js';
-import { SqliteWritePath } from './sqlite-writer.js';
+import { narrowIntegers, SqliteWritePath } from './sqlite-writer.js';
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html). On macOS fsync alone does
@@ -30,13 +30,16 @@ export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
 const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
 
-/** SQLite's driver with bigints for the integers that it reads: a double does not hold every int64. */
+/** SQLite's driver with every int64 exact in the rows that TypeORM reads. */
 class ExactDatabase extends Database {
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
   override prepare<Bound extends unknown[] | object, Result>(sql: string) {
     const statement = super.prepare<Bound, Result>(sql);
-    if (statement.reader) statement.safeIntegers();
-    return statement;
+    if (!statement.reader) return statement;
+    const all = statement.safeIntegers().all.bind(statement);
+    return Object.assign(statement, {
+      all: (...bound: unknown[]) => narrowIntegers(all(...bound)),
+    });
   }
 }
 
@@ -152,8 +155,8 @@ function findOpened(file: string): OpenedFile[] {
  * whole log.
  */
 async function recover(store: DataSource): Promise<void> {
-  const [result] = await store.query<{ busy: bigint }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
-  if (result?.busy === 0n) return;
+  const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
+  if (result?.busy === 0) return;
   await store.query(COMMIT_A_PAGE);
   new Logger('Store').warn(
     'the log was synced, but not written back: another process uses the store',

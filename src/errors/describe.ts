@@ -1,4 +1,4 @@
-import { getSystemErrorMessage } from 'node:util';
+import { getSystemErrorMessage, inspect } from 'node:util';
 import { ConfigError } from '../config/environment.js';
 import { StoreUnavailable } from './errors.js';
 
@@ -30,7 +30,7 @@ export function toExitCode(error: unknown): number {
 
 /** The stack of an error and of its causes. util.inspect() would show the plants of a query. */
 export function formatStack(error: unknown): string {
-  if (!Error.isError(error)) return String(error);
+  if (!Error.isError(error)) return typeof error === 'string' ? error : inspect(error);
   const stack = error.stack ?? error.message;
   return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
 }

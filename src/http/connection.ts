@@ -63,7 +63,7 @@ export class Connection {
   isTrusted = false;
   private received = 0;
   private isPaced = false;
-  /** Read at once: Node does not know it any more when the client has left, and then the log needs it. */
+  /** Read at once: otherwise Node, and Express's `request.ip`, do not know it when the client has left. */
   readonly remoteAddress: string | undefined;
   /** Bytes of memory that it counts as. */
   held = 0;

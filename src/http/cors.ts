@@ -25,10 +25,10 @@ const OPTIONS = {
  */
 export function createCorsOptions(
   { corsOrigins }: Config,
-  listMethods: (url: string) => string[],
+  listMethods: (path: string) => string[],
 ): CorsOptionsDelegate<Request> {
-  return ({ method, url, headers }, respond) => {
-    const methods = listMethods(url);
+  return ({ method, path, headers }, respond) => {
+    const methods = listMethods(path);
     // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
     const isPreflight =
       methods.length > 0 &&

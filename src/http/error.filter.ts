@@ -1,10 +1,12 @@
+import { STATUS_CODES } from 'node:http';
 import {
   Catch,
   HttpException,
   Logger,
+  NotFoundException,
   type ArgumentsHost,
-  type ExceptionFilter,
 } from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { formatStack } from '../errors/describe.js';
 import type { ErrorDto } from '../errors/error.dto.js';
@@ -36,12 +38,15 @@ function createAnswer(kind: ErrorKind, message = kind.message): ErrorAnswer {
   return { status: kind.status, body: { error: kind.error, message }, headers };
 }
 
-/** Gets what Nest would send: ValidationPipe has a list of messages. */
+/** Gets the message that Nest would send: of an Error, which may tell of the insides, that of the status. */
 function getMessage(error: HttpException): string {
-  const response = error.getResponse();
-  const { message } =
-    typeof response === 'object' ? (response as { message?: string | string[] }) : {};
-  return [message ?? error.message].flat().join('; ');
+  const response: unknown = error.getResponse();
+  if (Error.isError(response)) return STATUS_CODES[error.getStatus()] ?? 'Error';
+  if (typeof response === 'string') return response;
+  const { message } = (response ?? {}) as { readonly message?: unknown };
+  // ValidationPipe has a list.
+  if (Array.isArray(message)) return message.join('; ');
+  return typeof message === 'string' ? message : error.message;
 }
 
 /** Sends an Error. */
@@ -50,28 +55,37 @@ export function sendError(response: Response, { status, body, headers }: ErrorAn
   response.sendJson(status, body, headers);
 }
 
-/** Answers with what was thrown, and logs every error of 5xx that is no {@link Fault}. */
+/** Answers with what was thrown, and logs it if it is no {@link Fault} and has no answer that says what it is. */
 @Catch()
-export class ErrorFilter implements ExceptionFilter {
-  private readonly logger = new Logger('Errors');
+export class ErrorFilter extends BaseExceptionFilter {
+  private readonly log = new Logger('Errors');
   private readonly logged = new WeakSet<Error>();
 
-  catch(error: unknown, context: ArgumentsHost): void {
+  override catch(error: unknown, context: ArgumentsHost): void {
     const http = context.switchToHttp();
-    const response = http.getResponse<Response>();
-    const answer = toAnswer(error);
-    if (answer.status >= 500) this.log(http.getRequest<Request>(), response, error);
-    // A body that ends without its end tells the client that it is not whole.
-    if (response.headersSent) response.destroy();
-    else sendError(response, answer);
+    const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
+    const answer = toAnswer(this.toException(error, request));
+    if (answer.status >= 500 || response.headersSent) this.logOnce(request, response, error);
+    if (!response.headersSent) sendError(response, answer);
+    // A body that breaks off tells the client that it is not whole.
+    else if (!response.writableEnded) response.destroy();
+  }
+
+  /** Recognises what Nest's own filter does: errors of http-errors' form, and that no route matches. */
+  private toException(error: unknown, { method, originalUrl }: Request): unknown {
+    if (error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`)
+      return new Fault(ERRORS.NO_SUCH_PATH);
+    if (error instanceof Fault || error instanceof HttpException || !this.isHttpError(error))
+      return error;
+    return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
   }
 
   /** Logs an error once that a whole group of plants shares. */
-  private log(request: Request, { exchange }: Response, error: unknown): void {
+  private logOnce(request: Request, { exchange }: Response, error: unknown): void {
     if (error instanceof Fault || (error instanceof Error && this.logged.has(error))) return;
     if (error instanceof Error) this.logged.add(error);
     const { requestId } = exchange;
-    this.logger.error(`${request.method} ${describePath(request)} failed`, formatStack(error), {
+    this.log.error(`${request.method} ${describePath(request)} failed`, formatStack(error), {
       requestId,
     });
   }

@@ -7,7 +7,7 @@ import { ERRORS, Fault } from '../errors/errors.js';
 import { getConnection } from './connection.js';
 
 /**
- * The request's body as JSON.parse() reads it. It is read once the guards have let the request pass, unlike that of
+ * The request's body as JSON.parse() reads it. A ValidationPipe looks at it with `validateCustomDecorators`. It is read once the guards have let the request pass, unlike that of
  * Nest's `@Body()`: Express's body parsers run before them, and nothing of a body is read or kept without a token.
  *
  * @throws Fault MEDIA_TYPE, TOO_LARGE, INVALID_JSON with the offset of the error, BAD_REQUEST
@@ -21,7 +21,10 @@ const SOURCE = Symbol('source');
 
 /** The text that a {@link JsonBody} was read from, for a pipe that needs more digits than a double has. */
 export function getSource(body: object): string {
-  return (body as { readonly [SOURCE]?: string })[SOURCE] ?? '';
+  const source = (body as { readonly [SOURCE]?: string })[SOURCE];
+  if (source === undefined)
+    throw new Error('a pipe before this one has copied the body of @JsonBody()');
+  return source;
 }
 
 /** @throws Fault INVALID_JSON */
@@ -91,6 +94,8 @@ function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
 function rejectBody(request: IncomingMessage, error?: unknown): never {
   request.resume();
   const { type } = (error ?? {}) as { type?: string };
+  if (type === 'stream.not.readable')
+    throw new Error('a body parser has read the body before @JsonBody()', { cause: error });
   if (type === 'entity.too.large') throw new Fault(ERRORS.TOO_LARGE);
   throw new Fault(ERRORS.BAD_REQUEST, 'the body ended early');
 }

@@ -23,8 +23,8 @@ declare global {
 
 /**
  * Headers of every response that has no others of their name, names and values in turn. They are those of helmet that
- * concern JSON: a browser must not sniff its type, frame it, load resources for it, or cache it. (OWASP REST Security
- * Cheat Sheet, "Security Headers")
+ * concern JSON: a browser must not sniff its type, frame it, load resources for it, or cache it (OWASP REST Security
+ * Cheat Sheet, "Security Headers"). A page needs a Content-Security-Policy of its own.
  */
 const HEADERS: readonly string[] = [
   ...['cache-control', 'no-store'],
@@ -73,7 +73,9 @@ export function createMessageClasses(app: Express): MessageClasses {
       if (socket.destroyed) return;
       const json = formatJson(body);
       const own = json.headers.concat(headers);
-      if (this.getHeaderNames().length > 0) this.writeHead(status, own);
+      // Another header, or a middleware that has put its own writeHead() in the place of ours.
+      if (this.getHeaderNames().length > 0 || Object.hasOwn(this, 'writeHead'))
+        this.writeHead(status, own);
       else {
         getConnection(this.req).endIfDraining(this);
         super.writeHead(status, listHeaders(socket, this.exchange.requestId).concat(own));

@@ -1,8 +1,14 @@
-import type { RequestListener, Server } from 'node:http';
+import { METHODS, type RequestListener, type Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import cors from 'cors';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
 import { pathToRegexp } from 'path-to-regexp';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
@@ -28,16 +34,9 @@ const MAX_CUT_OFF_MS = 10_000;
 /** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
 const BACKLOG = 4_096;
 
-/** What Nest calls to register the route of a controller, and the methods that the route then has. */
-const METHODS = {
+/** The methods that a route has by another name than its own. */
+const METHODS_OF: Readonly<Record<string, readonly string[]>> = {
   get: ['GET', 'HEAD'],
-  post: ['POST'],
-  put: ['PUT'],
-  patch: ['PATCH'],
-  delete: ['DELETE'],
-  head: ['HEAD'],
-  options: ['OPTIONS'],
-  search: ['SEARCH'],
   all: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
 };
 
@@ -45,14 +44,14 @@ const METHODS = {
 const WITHOUT_CONTENT = [204, 205, 304];
 
 /**
- * Nest's Express adapter. It differs from that in this, and in nothing else:
- * - the server is ours, with limits on what one client, and all together, may hold (`server.ts`, `connections.ts`);
- * - requests are refused before the first middleware if they are invalid HTTP, or the service is overloaded or stops:
- *   then they must cost least. CORS comes before that, so that a page of another origin can read the refusal;
- * - requests and responses have Express's prototypes from the start, and every response has an id and the headers that
- *   JSON should have, in one write if it is JSON (`messages.ts`);
- * - on a path that has only other methods the response is 405, with `Allow` (RFC 9110, section 15.5.6);
- * - a stop serves what is in transit on open connections before it ends them.
+ * Nest's Express adapter. What differs from ExpressAdapter, and why:
+ * - The server is ours, with limits on what one client, and all together, may hold (`server.ts`, `connections.ts`).
+ * - Invalid HTTP is refused before the first middleware, and so is everything while the service is overloaded or stops:
+ *   then a refusal must cost least.
+ * - Requests and responses have Express's prototypes from the start, and every response has an id and safe headers, in
+ *   one write if it is JSON (`messages.ts`). Express's settings for JSON and its ETags are not used.
+ * - A path with other methods only is 405, with `Allow` (RFC 9110, section 15.5.6), and a path is exact.
+ * - A stop serves what is in transit on open connections before it ends them.
  */
 export class PlantStoreAdapter extends ExpressAdapter {
   /** Requests are no longer served. */
@@ -60,7 +59,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections!: Connections;
   private handleCors: RequestHandler | undefined;
-  private readonly routes: { readonly path: RegExp; readonly methods: string[] }[] = [];
+  private readonly routes: { readonly path: RegExp; readonly methods: readonly string[] }[] = [];
   /** Requests whose answer is not sent yet. */
   inFlight = 0;
 
@@ -105,23 +104,26 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.isOverloaded = isOverloaded;
   }
 
+  /** Keeps the middleware: a page of another origin must be able to read a refusal, too. */
   override enableCors(options: Parameters<ExpressAdapter['enableCors']>[0]): void {
     this.handleCors = cors(options as Parameters<typeof cors>[0]);
+    this.use(this.handleCors);
   }
 
   /** Lists the methods that controllers have on a path. */
-  readonly listMethods = (url: string): string[] => {
-    const [path = ''] = url.split('?', 1);
+  readonly listMethods = (path: string): string[] => {
     const found = this.routes.filter((route) => route.path.test(path));
     return [...new Set(found.flatMap(({ methods }) => methods))];
   };
 
-  override setNotFoundHandler(): void {
-    this.use(({ originalUrl }: Request) => {
-      const allow = this.listMethods(originalUrl).join(', ');
-      if (allow === '') throw new Fault(ERRORS.NO_SUCH_PATH);
-      throw new Fault({ ...ERRORS.NO_SUCH_METHOD, headers: { allow } });
+  override setNotFoundHandler(...handler: Parameters<ExpressAdapter['setNotFoundHandler']>): void {
+    this.use(({ method, path }: Request, _response: Response, next: NextFunction) => {
+      const methods = this.listMethods(path);
+      // A route may not match for another reason, such as its version.
+      if (methods.length === 0 || methods.includes(method)) next();
+      else throw new Fault({ ...ERRORS.NO_SUCH_METHOD, headers: { allow: methods.join(', ') } });
     });
+    super.setNotFoundHandler(...handler);
   }
 
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
@@ -152,46 +154,62 @@ export class PlantStoreAdapter extends ExpressAdapter {
     clearInterval(cutOff);
   }
 
+  /** Has every method by which Nest registers routes, of controllers alone, remember the path. */
   private recordRoutes(): void {
-    for (const [name, methods] of Object.entries(METHODS)) {
-      const register = this[name as keyof typeof METHODS].bind(this) as (
-        ...route: unknown[]
-      ) => unknown;
-      const record = (...route: unknown[]) => {
-        const path = pathToRegexp(String(route[0]), { sensitive: true, trailing: false }).regexp;
-        this.routes.push({ path, methods });
-        return register(...route);
+    const methods = METHODS.map((method) => [method.toLowerCase(), [method]] as const);
+    for (const [name, names] of Object.entries({ ...Object.fromEntries(methods), ...METHODS_OF })) {
+      const register: unknown = Reflect.get(this, name);
+      if (typeof register !== 'function') continue;
+      const record = (...route: unknown[]): unknown => {
+        for (const path of [route[0]].flat()) this.recordRoute(path, names);
+        return register.apply(this, route);
       };
       Object.assign(this, { [name]: record });
     }
+  }
+
+  private recordRoute(path: unknown, methods: readonly string[]): void {
+    if (path instanceof RegExp) this.routes.push({ path, methods });
+    if (typeof path !== 'string') return;
+    const { regexp } = pathToRegexp(path, { sensitive: true, trailing: false });
+    this.routes.push({ path: regexp, methods });
   }
 
   /** Each request begins here, once its connection has room for it. */
   private readonly begin = (request: Request, response: Response): void => {
     this.inFlight += 1;
     const exchange = new Exchange(request, response, this.onEnd);
-    if (!exchangeStart.hasSubscribers) this.pass(request, response);
-    else exchangeStart.runStores(exchange, () => this.pass(request, response));
+    if (!exchangeStart.hasSubscribers) this.serve(request, response);
+    else exchangeStart.runStores(exchange, () => this.serve(request, response));
   };
 
   private readonly onEnd = (): void => {
     this.inFlight -= 1;
   };
 
-  private pass(request: Request, response: Response): void {
-    if (this.handleCors) this.handleCors(request, response, () => this.serve(request, response));
-    else this.serve(request, response);
-  }
-
   private serve(request: Request, response: Response): void {
     const refusal = this.findRefusal(request);
-    if (refusal) sendError(response, refusal);
+    if (refusal) this.refuse(request, response, refusal);
     else
       this.getInstance<Express>()(request, response, (error?: unknown) => {
         // The ErrorFilter has failed. No request behind this one gets an answer.
         if (error) request.socket.destroy();
         else sendError(response, NO_PATH);
       });
+  }
+
+  private refuse(request: Request, response: Response, refusal: ErrorAnswer): void {
+    const send = () => sendError(response, refusal);
+    if (!this.handleCors) {
+      send();
+      return;
+    }
+    try {
+      void this.handleCors(request, response, send);
+    } catch {
+      // A function of the options that fails has its error in the log when a request is served.
+      send();
+    }
   }
 
   /** The answer to a request that is refused before any route has seen it, and before its body is read. */

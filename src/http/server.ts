@@ -48,7 +48,7 @@ export function createServer(
   const server = httpsOptions
     ? https.createServer({ ...httpsOptions, ...options, ...overTls }, listener)
     : http.createServer(options, listener);
-  // Without these listeners Node asks for the body at once, or answers 417 without an Error body. readJson() sends
+  // Without these listeners Node asks for the body at once, or answers 417 without an Error body. JsonBody sends
   // `100 Continue`, so a client without a token gets its 401 before it sends a body.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);

@@ -37,7 +37,8 @@ function readId(id: unknown, text: string): unknown {
   if (Number.isSafeInteger(id) && !FRACTION_OR_EXPONENT.test(text)) return BigInt(id);
   try {
     return (JSON.parse(text, reviveId) as { readonly id: unknown }).id;
-  } catch {
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
     // JSON.parse calls a reviver recursively, up to the end of the stack.
     throw new Fault(ERRORS.INVALID_JSON, 'the body is nested too deeply');
   }

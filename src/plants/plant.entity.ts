@@ -1,9 +1,9 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
-/** An integer in decimal digits, in code: a double does not hold every int64. The drivers read a bigint or digits. */
+/** An integer in decimal digits, in code: a double does not hold every int64. The drivers read a number, a bigint or digits. */
 const DECIMAL: ValueTransformer = {
   to: (digits: string | null) => digits,
-  from: (value: bigint | string | null) => (value === null ? null : String(value)),
+  from: (value: number | bigint | string | null) => (value === null ? null : String(value)),
 };
 const INTEGER = { type: 'bigint', transformer: DECIMAL } as const;
 const TEXT = { type: 'text' } as const;

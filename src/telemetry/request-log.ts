@@ -1,7 +1,7 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { ERRORS } from '../errors/errors.js';
+import { ERRORS, HTTP_EXCEPTION } from '../errors/errors.js';
 import { getConnection } from '../http/connection.js';
 import { exchangeEnd, describePath, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
@@ -29,7 +29,7 @@ export class RequestLog implements OnApplicationShutdown {
     const hasFailed = status === undefined || status >= 400;
     if (!hasFailed && this.config.logRequests !== 'all') return;
     // Not by the status: a client can cause 501.
-    const level = error !== undefined && error >= ERRORS.INTERNAL.error ? 'error' : 'info';
+    const level = isOurFault(error, status) ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
     // A fault of the service itself always has its line.
     const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
@@ -39,10 +39,14 @@ export class RequestLog implements OnApplicationShutdown {
   };
 }
 
+function isOurFault(error = 0, status = 0): boolean {
+  return error >= ERRORS.INTERNAL.error || (error === HTTP_EXCEPTION && status >= 500);
+}
+
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
 function describeRequest(exchange: Exchange) {
   const { request, requestId, status, error, startedAt } = exchange;
-  // Node has forgotten the address of a client that has left.
+  // Node does not know the address of a client that has left, unless its connection asked before.
   const ip = request.ip ?? getConnection(request).remoteAddress;
   return {
     context: 'Request',

@@ -63,7 +63,11 @@ const backUp = async (): Promise<number> => {
 it.each<[what: string, spoil: () => unknown, message: string]>([
   ['missing', () => undefined, 'backup.sqlite: the backup cannot be opened: there is no file '],
   ['a folder', () => mkdirSync(file), 'backup.sqlite is not a file\n'],
-  ['empty', () => writeFileSync(file, ''), 'it is not a plant store\n'],
+  [
+    'empty',
+    () => writeFileSync(file, ''),
+    'it is not a plant store; name a file that `npx plant-store backup` has made\n',
+  ],
   ['NDJSON', () => writeFileSync(file, '{"id":1,"name":"x"}\n'.repeat(999)), 'is not a database'],
   [
     'of another program',

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { HttpAdapterHost } from '@nestjs/core';
 import { residentMb } from '../../bench/machine.js';
 import { Crowd, crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
 import { getConnection, MAX_UNANSWERED } from '../../src/http/connection.js';
@@ -131,7 +132,7 @@ it('a connection without an active token is read once a second after 16 requests
 
 it('one connection has at most 16 requests in progress, and none remain after it is cut off', async () => {
   const locked = await Service.start();
-  const adapter = locked.app.getHttpAdapter() as unknown as PlantStoreAdapter;
+  const adapter = locked.app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
   const unlock = await locked.store.lock();
   const connection = await locked.connect();
   const text = (id: number) => requestText(locked.client.headers, `{"id":${id},"name":"n"}`);

@@ -2,14 +2,18 @@
 import { Readable } from 'node:stream';
 import * as nest from '@nestjs/common';
 import {
+  All,
+  BadRequestException,
   Catch,
   Controller,
   Get,
+  GoneException,
   Header,
   HttpCode,
   HttpException,
   Injectable,
   Module,
+  NotFoundException,
   Param,
   ParseIntPipe,
   Post,
@@ -31,10 +35,13 @@ import {
   type NestModule,
   type Type,
 } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IsString, MaxLength } from 'class-validator';
 import type { NextFunction, Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
+import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { ApiError } from '../../src/errors/error.dto.js';
 import { AuthModule } from '../../src/auth/auth.module.js';
 import { Authenticated } from '../../src/auth/bearer.guard.js';
@@ -90,18 +97,79 @@ class NoteDto {
   text!: string;
 }
 
+@Entity('notes')
+class Note {
+  @PrimaryGeneratedColumn()
+  id!: number;
+
+  @Column()
+  text!: string;
+
+  @Column({ default: 7 })
+  stars!: number;
+
+  @Column('bigint', { nullable: true })
+  big!: string | null;
+}
+
+/** As libraries such as express-session do, which wait for the headers. */
+function wrapHead(_request: Request, response: Response, next: NextFunction): void {
+  const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => Response;
+  response.writeHead = (...head: unknown[]) => {
+    response.setHeader('x-wrapped', 'yes');
+    return writeHead(...head);
+  };
+  next();
+}
+
+async function waitAndThrow({ query }: Request, _response: Response, next: NextFunction) {
+  await Promise.resolve();
+  if (query.middleware === 'throws') throw new NotFoundException('by middleware');
+  next();
+}
+
+@Catch(GoneException)
+class GoneFilter implements ExceptionFilter {
+  catch(_error: GoneException, host: ArgumentsHost): void {
+    host.switchToHttp().getResponse<Response>().status(410).json({ gone: true });
+  }
+}
+
 /** Nest's own exceptions that take a message, by name. */
 const EXCEPTIONS = new Map(
   Object.values(nest as object)
     .filter((each) => (each as Type).prototype instanceof HttpException)
     .map((each) => [(each as Type).name, each as Type<HttpException>]),
 );
-EXCEPTIONS.delete('IntrinsicException');
 
 const ROUTES = ['/notes', '/notes?a=1', '/notes/7', '/notes/7?a=1'];
 
+/** What else a handler may throw, and the answer. */
+const FORMS: Readonly<Record<string, readonly [thrown: unknown, status: number, body: object]>> = {
+  object: [
+    new HttpException({ reason: 'x' }, 409),
+    409,
+    { error: 3005, message: 'Http Exception' },
+  ],
+  list: [new BadRequestException(['a', 'b']), 400, { error: 3005, message: 'a; b' }],
+  error: [
+    new BadRequestException(new Error('SELECT secret')),
+    ...([400, { error: 3005, message: 'Bad Request' }] as const),
+  ],
+  nothing: [new HttpException(null as unknown as string, 400), 400, { error: 3005 }],
+  'http-errors': [
+    Object.assign(new Error('large'), { status: 413, statusCode: 413, expose: true }),
+    ...([413, { error: 3005, message: 'large' }] as const),
+  ],
+  plain: [{ statusCode: 404, message: 'no note' }, 404, { error: 3005, message: 'no note' }],
+  text: ['a text', 500, { error: 5000, message: 'internal error' }],
+  undefined: [undefined, 500, { error: 5000, message: 'internal error' }],
+};
+
 @Controller('notes')
 class NotesController {
+  constructor(@InjectRepository(Note) private readonly notes: Repository<Note>) {}
+
   @Get()
   list(@Query() query: object, @Req() { ip, path, originalUrl }: Request) {
     return { query, ip, path, originalUrl };
@@ -163,6 +231,47 @@ class NotesController {
     throw new Error('an inner secret');
   }
 
+  @Get('forms/:name')
+  throwForm(@Param('name') name: string): never {
+    throw FORMS[name]?.[0];
+  }
+
+  @Get('answered')
+  answered(@Res() response: Response): never {
+    response.json({ answered: true });
+    throw new Error('behind the answer');
+  }
+
+  @Get('broken')
+  broken(): StreamableFile {
+    async function* read() {
+      await Promise.resolve();
+      yield 'a part';
+      throw new Error('the rest is missing');
+    }
+    return new StreamableFile(Readable.from(read()));
+  }
+
+  @All('all')
+  all(@Req() { method }: Request) {
+    return { method };
+  }
+
+  @Get('any/*path')
+  any(@Param('path') path: string[]) {
+    return { path };
+  }
+
+  @Post('stored')
+  async store(@JsonBody() { text }: NoteDto, @Query('big') big?: string) {
+    const saved = await this.notes.save({ text, ...(big && { big }) });
+    const [found] = await this.notes.find({ where: { id: saved.id } });
+    const [{ most } = {}] = await this.notes.query<{ most: unknown }[]>(
+      'SELECT MAX(stars) AS most FROM notes',
+    );
+    return { saved: saved.id, found, most, count: await this.notes.count() };
+  }
+
   @Get('throws/:name')
   throw(@Param('name') name: string): never {
     const Exception = EXCEPTIONS.get(name);
@@ -171,8 +280,13 @@ class NotesController {
   }
 
   @Post('valid')
-  valid(@JsonBody(new ValidationPipe({ validateCustomDecorators: true })) note: NoteDto) {
-    return { isDto: note instanceof Object, note };
+  valid(@JsonBody() note: NoteDto) {
+    return { isDto: note instanceof NoteDto, note };
+  }
+
+  @Post('plain')
+  plain(@JsonBody(new ValidationPipe({ validateCustomDecorators: true })) note: NoteDto) {
+    return { note };
   }
 
   @Post('mine')
@@ -196,10 +310,15 @@ class NotesController {
   }
 }
 
-@Module({ imports: [AuthModule], controllers: [NotesController] })
+@Module({
+  imports: [AuthModule, TypeOrmModule.forFeature([Note])],
+  controllers: [NotesController],
+  providers: [{ provide: APP_FILTER, useClass: GoneFilter }],
+})
 class NotesModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(NoteMiddleware).forRoutes(NotesController, PlantsController);
+    consumer.apply(waitAndThrow).forRoutes('*path');
   }
 }
 
@@ -214,9 +333,14 @@ beforeAll(async () => {
       response.setHeader('x-app-use', 'seen');
       next();
     });
+    app.use(wrapHead);
     app.useGlobalInterceptors(new GlobalInterceptor());
+    app.useGlobalPipes(new ValidationPipe({ validateCustomDecorators: true, transform: true }));
   });
   base = `http://127.0.0.1:${service.port}`;
+  await service.store.execute(
+    'CREATE TABLE notes (id integer PRIMARY KEY, text text, stars int DEFAULT 7, big bigint)',
+  );
 });
 afterAll(() => service.stop());
 
@@ -244,6 +368,7 @@ describe.each(['/plants', '/plants?a=1'])('POST %s', (path) => {
       'x-app-use': 'seen',
       'x-module-middleware': 'POST /plants',
       'x-global-interceptor': 'seen',
+      'x-wrapped': 'yes',
       'x-request-id': expect.any(String),
       'cache-control': 'no-store',
       ratelimit: expect.any(String),
@@ -294,18 +419,41 @@ describe('what a handler takes', () => {
     expect(await send(method, '/notes/x')).toMatchObject(refusal);
   });
 
-  it('ValidationPipe on @JsonBody()', async () => {
+  it.each(['valid', 'plain'])('ValidationPipe on @JsonBody(): %s', async (path) => {
     const headers = { 'content-type': 'application/json' };
-    const post = (body: string) => send('POST', '/notes/valid', { headers, body });
+    const post = (body: string) => send('POST', `/notes/${path}`, { headers, body });
     expect(await post('{"text":"short"}')).toMatchObject({
       status: 201,
-      body: { isDto: true, note: { text: 'short' } },
+      body: { ...(path === 'valid' && { isDto: true }), note: { text: 'short' } },
     });
     expect(await post('{"text":"too long"}')).toMatchObject({
       status: 400,
       body: { error: 3005, message: 'text must be shorter than or equal to 5 characters' },
     });
     expect(await post('{')).toMatchObject({ status: 400, body: { error: 1000 } });
+  });
+
+  it('a repository of its own, whose integers are numbers if a double holds them', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const post = (path: string) => send('POST', path, { headers, body: '{"text":"a"}' });
+    const answer = {
+      saved: 1,
+      found: { id: 1, text: 'a', stars: 7, big: null },
+      most: 7,
+      count: 1,
+    };
+    expect(await post('/notes/stored')).toMatchObject({ status: 201, body: answer });
+    expect(await post('/notes/stored?big=12')).toMatchObject({
+      body: { saved: 2, found: { big: 12 }, count: 2 },
+    });
+    // JSON has no bigint, and nobody is given another number.
+    expect(await post('/notes/stored?big=9007199254740993')).toMatchObject({ status: 500 });
+  });
+
+  it('a wildcard, and every method', async () => {
+    expect((await send('GET', '/notes/any/a/b')).body).toEqual({ path: ['a', 'b'] });
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      expect((await send(method, '/notes/all')).body).toEqual({ method });
   });
 
   it('a second @Authenticated() operation', async () => {
@@ -348,17 +496,53 @@ describe('what a handler returns', () => {
 });
 
 describe('what a handler throws', () => {
-  it.each([...EXCEPTIONS])('%s keeps its status and message', async (name, Exception) => {
-    const { status, body } = await send('GET', `/notes/throws/${name}`);
-    const expected = new Exception('').getStatus();
-    const message = expected < 500 ? `why ${name}` : 'internal error';
-    expect({ status, body }).toEqual({ status: expected, body: { error: 3005, message } });
-    if (expected >= 500) expect(service.log.text).toContain(`${name}: why ${name}`);
-  });
+  it.each([...EXCEPTIONS].filter(([name]) => name !== 'GoneException'))(
+    '%s keeps its status and message',
+    async (name, Exception) => {
+      const { status, body } = await send('GET', `/notes/throws/${name}`);
+      const expected = new Exception('').getStatus();
+      const message = expected < 500 ? `why ${name}` : 'internal error';
+      expect({ status, body }).toEqual({ status: expected, body: { error: 3005, message } });
+      if (expected >= 500) expect(service.log.text).toContain(`${name}: why ${name}`);
+    },
+  );
 
   it('an HttpException of any status keeps it', async () => {
     const answer = { status: 499, body: { error: 3005, message: 'mine' } };
     expect(await send('GET', '/notes/throws/other')).toMatchObject(answer);
+  });
+
+  it.each(Object.entries(FORMS))('%s', async (name, [, status, body]) => {
+    expect(await send('GET', `/notes/forms/${name}`)).toMatchObject({ status, body });
+  });
+
+  it('an exception of asynchronous middleware keeps its status and message', async () => {
+    const answer = { status: 404, body: { error: 3005, message: 'by middleware' } };
+    expect(await send('GET', '/notes?middleware=throws')).toMatchObject(answer);
+    expect(await create('/plants?middleware=throws')).toMatchObject(answer);
+  });
+
+  it('behind an answer it leaves the connection open, and is in the log', async () => {
+    const connection = await service.connect();
+    for (const [path, text] of [
+      ['answered', '{"answered":true}'],
+      ['all', '{"method":"GET"}'],
+    ]) {
+      connection.write(`GET /notes/${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
+      const answer = await connection.read({ method: 'GET', path: '/docs' });
+      expect(answer).toMatchObject({ status: 200, text });
+    }
+    connection.close();
+    expect(service.log.text).toContain('Error: behind the answer');
+  });
+
+  it('in the middle of a body it breaks the body off', async () => {
+    await expect(send('GET', '/notes/broken')).rejects.toThrow('terminated');
+  });
+
+  it('a filter of a module answers', async () => {
+    const { status, body } = await send('GET', '/notes/throws/GoneException');
+    expect([status, body]).toEqual([410, expect.stringMatching('{"gone":true}')]);
   });
 
   it('its own exception filter answers', async () => {
