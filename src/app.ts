@@ -31,7 +31,7 @@ export async function createApp(
     logger,
     ...(keyPair && { httpsOptions: keyPair }),
   });
-  if (config.corsOrigins.length > 0) app.enableCors(createCorsOptions(config, adapter.listMethods));
+  if (config.corsOrigins.length > 0) app.enableCors(createCorsOptions(config, adapter.routes));
   const groups = app.get(GroupCommit);
   adapter.refuseWhile(() => groups.isFull);
   if (config.docs) serveDocument(app, config);

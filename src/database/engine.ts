@@ -19,11 +19,6 @@ export class NoStoreError extends Error {
   }
 }
 
-/** An older version made the store, and it was not migrated since. */
-export class OlderSchemaError extends Error {
-  override message = 'its schema is of an older version';
-}
-
 /**
  * What a store is opened for. Only `serve` and `create` make a store that is missing, and only `serve` claims it;
  * `read` changes nothing.

@@ -7,14 +7,8 @@ import type { Config } from '../config/config.js';
 import { Token } from '../auth/token.entity.js';
 import { Plant } from '../plants/plant.entity.js';
 import { Snapshot } from './snapshot.js';
-import {
-  MIGRATIONS,
-  migrateStore,
-  openStore,
-  selectEngine,
-  Store,
-  StoreUnusableError,
-} from './open-store.js';
+import { migrateStore, openStore, selectEngine, Store, StoreUnusableError } from './open-store.js';
+import { MIGRATIONS } from './schema.js';
 
 let temporary: TemporaryStore;
 let config: Config;

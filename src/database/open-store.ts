@@ -1,30 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  DataSource,
-  MigrationExecutor,
-  type DataSourceOptions,
-  type EntityManager,
-  type QueryRunner,
-} from 'typeorm';
+import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import {
-  Logger,
-  NoStoreError,
-  OlderSchemaError,
-  type Access,
-  type Engine,
-  type WritePath,
-} from './engine.js';
-import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
+import { Logger, NoStoreError, type Access, type Engine, type WritePath } from './engine.js';
 import { postgres } from './postgres.js';
+import { bringUpToDate, MIGRATIONS, OlderSchemaError } from './schema.js';
 import { sqlite } from './sqlite.js';
-
-/** What makes the schema, in this order. */
-export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
-
-/** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
-const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
 /** Milliseconds between two tries to reach the store, at most. */
 const MAX_RETRY_MS = 5_000;
@@ -189,45 +170,4 @@ export async function open<Result>(
     });
     throw new StoreUnusableError(error, name);
   }
-}
-
-/**
- * Migrates a store, or demands that it is up to date. If that fails, {@link open} closes the connection, which rolls
- * everything back.
- *
- * @returns the names of the migrations that were run
- */
-async function bringUpToDate(store: Store, migrates: boolean): Promise<string[]> {
-  const { engine } = store;
-  // Before anything is made in a database that cannot be used.
-  await engine.assertDurable?.(store);
-  const runner = store.createQueryRunner();
-  const ran: string[] = [];
-  if (migrates) {
-    await runner.query(engine.beginMigration);
-    const executor = new MigrationExecutor(store, runner);
-    executor.transaction = 'none';
-    for (const { name } of await executor.executePendingMigrations()) ran.push(name);
-    await runner.query('COMMIT');
-  } else await assertMigrated(runner);
-  await runner.release();
-  return ran;
-}
-
-/**
- * Compares the migrations that were run on a store with those of this version; nothing is written.
- *
- * @returns whether the schema is this version's or a newer one's
- * @throws NoStoreError, OlderSchemaError
- */
-export async function assertMigrated(runner: QueryRunner): Promise<'same' | 'newer'> {
-  // TypeORM's own check would make the table.
-  if (!(await runner.hasTable('migrations'))) throw new NoStoreError();
-  const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
-  const ran = rows.map(({ name }) => name);
-  const current = MIGRATIONS.map(({ name }) => name);
-  const unknown = ran.filter((name) => ![...current, ...MERGED_MIGRATIONS].includes(name));
-  if (unknown.length === ran.length) throw new NoStoreError();
-  if (!current.every((name) => ran.includes(name))) throw new OlderSchemaError();
-  return unknown.length === 0 ? 'same' : 'newer';
 }

@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { LinesQuery } from './engine.js';
-import { assertMigrated, open, type Store } from './open-store.js';
+import { open, type Store } from './open-store.js';
+import { assertMigrated } from './schema.js';
 import { DamageError } from './store-errors.js';
 
 /** Minimum bytes of every chunk of lines but the last. */

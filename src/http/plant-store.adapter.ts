@@ -1,4 +1,4 @@
-import { METHODS, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import cors from 'cors';
@@ -9,7 +9,6 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express';
-import { pathToRegexp } from 'path-to-regexp';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { getConnection } from './connection.js';
@@ -18,6 +17,7 @@ import { sendError, toAnswer, type ErrorAnswer } from './error.filter.js';
 import { Exchange, exchangeStart } from './exchange.js';
 import { createMessageClasses } from './messages.js';
 import { findRequestError, isTarget } from './request.js';
+import { Routes } from './routes.js';
 import { createServer } from './server.js';
 
 /** Made once: refusals must cost least when there is most to do. */
@@ -33,12 +33,6 @@ const MAX_CUT_OFF_MS = 10_000;
 
 /** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
 const BACKLOG = 4_096;
-
-/** The methods that a route has by another name than its own. */
-const METHODS_OF: Readonly<Record<string, readonly string[]>> = {
-  get: ['GET', 'HEAD'],
-  all: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-};
 
 /** Statuses whose responses have no content (RFC 9110, section 15). */
 const WITHOUT_CONTENT = [204, 205, 304];
@@ -59,7 +53,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections!: Connections;
   private handleCors: RequestHandler | undefined;
-  private readonly routes: { readonly path: RegExp; readonly methods: readonly string[] }[] = [];
+  readonly routes = new Routes();
   /** Requests whose answer is not sent yet. */
   inFlight = 0;
 
@@ -72,7 +66,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     app.enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy);
     super(app);
-    this.recordRoutes();
+    this.routes.recordFrom(this);
   }
 
   /** Puts a server of ours in the place of Nest's. */
@@ -110,15 +104,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.use(this.handleCors);
   }
 
-  /** Lists the methods that controllers have on a path. */
-  readonly listMethods = (path: string): string[] => {
-    const found = this.routes.filter((route) => route.path.test(path));
-    return [...new Set(found.flatMap(({ methods }) => methods))];
-  };
-
   override setNotFoundHandler(...handler: Parameters<ExpressAdapter['setNotFoundHandler']>): void {
     this.use(({ method, path }: Request, _response: Response, next: NextFunction) => {
-      const methods = this.listMethods(path);
+      const methods = this.routes.listMethods(path);
       // A route may not match for another reason, such as its version.
       if (methods.length === 0 || methods.includes(method)) next();
       else throw new Fault({ ...ERRORS.NO_SUCH_METHOD, headers: { allow: methods.join(', ') } });
@@ -152,27 +140,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const cutOff = this.connections.cutOffAfter(Math.min(MAX_CUT_OFF_MS, shutdownTimeout / 2));
     await super.close();
     clearInterval(cutOff);
-  }
-
-  /** Has every method by which Nest registers routes, of controllers alone, remember the path. */
-  private recordRoutes(): void {
-    const methods = METHODS.map((method) => [method.toLowerCase(), [method]] as const);
-    for (const [name, names] of Object.entries({ ...Object.fromEntries(methods), ...METHODS_OF })) {
-      const register: unknown = Reflect.get(this, name);
-      if (typeof register !== 'function') continue;
-      const record = (...route: unknown[]): unknown => {
-        for (const path of [route[0]].flat()) this.recordRoute(path, names);
-        return register.apply(this, route);
-      };
-      Object.assign(this, { [name]: record });
-    }
-  }
-
-  private recordRoute(path: unknown, methods: readonly string[]): void {
-    if (path instanceof RegExp) this.routes.push({ path, methods });
-    if (typeof path !== 'string') return;
-    const { regexp } = pathToRegexp(path, { sensitive: true, trailing: false });
-    this.routes.push({ path: regexp, methods });
   }
 
   /** Each request begins here, once its connection has room for it. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasSecretForm, createSecret } from '../../src/auth/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeStore } from '../../src/config/environment.js';
-import { MIGRATIONS } from '../../src/database/open-store.js';
+import { MIGRATIONS } from '../../src/database/schema.js';
 import { runCli, runHere, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { Service } from '../support/service.js';

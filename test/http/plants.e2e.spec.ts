@@ -96,7 +96,11 @@ describe('fields beyond the schema are dropped', () => {
     ['an unknown field', '{"id":1,"name":"oak","colour":"green"}', 1n],
     ['an id further in', '{"a":{"id":9007199254740993},"id":2,"b":[{"id":1.5}],"name":"oak"}', 2n],
     ['an id in a string', '{"note":"\\"id\\":5","id":3,"name":"oak"}', 3n],
-    ['fractions elsewhere', '{"unknown":1.5e-3,"id":9007199254740993,"name":"oak"}', 2n ** 53n + 1n],
+    [
+      'fractions elsewhere',
+      '{"unknown":1.5e-3,"id":9007199254740993,"name":"oak"}',
+      2n ** 53n + 1n,
+    ],
     ['__proto__', '{"__proto__":{"tag":"t","id":8},"id":4,"name":"oak"}', 4n],
     ['constructor', '{"constructor":{"prototype":{"tag":"t"}},"id":5,"name":"oak"}', 5n],
     ['toJSON', '{"toJSON":"x","hasOwnProperty":1,"id":6,"name":"oak"}', 6n],
