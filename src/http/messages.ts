@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { Express, Request, Response } from 'express';
+import type { Express } from 'express';
 import { getConnection } from './connection.js';
 import type { Exchange } from './exchange.js';
 
@@ -97,7 +97,9 @@ export function createMessageClasses(app: Express): MessageClasses {
 
   Object.setPrototypeOf(PlantStoreRequest.prototype, app.request);
   Object.setPrototypeOf(PlantStoreResponse.prototype, app.response);
-  app.request = PlantStoreRequest.prototype as Request;
-  app.response = PlantStoreResponse.prototype as unknown as Response;
+  Object.assign(app, {
+    request: PlantStoreRequest.prototype,
+    response: PlantStoreResponse.prototype,
+  });
   return { IncomingMessage: PlantStoreRequest, ServerResponse: PlantStoreResponse };
 }
