@@ -5,7 +5,7 @@ import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ApiError, documentHeader, RETRY_AFTER } from '../errors/error.dto.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { getConnection } from '../http/connection.js';
+import { getConnection } from '../http/limits/index.js';
 import { documentRateLimit, RateLimitGuard } from './rate-limit.guard.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
@@ -30,7 +30,6 @@ export class BearerGuard extends AuthGuard('bearer') {
     await super.canActivate(new ExecutionContextHost([attempt, {}], controller, handler));
     request.user = attempt.user;
     request.authInfo = attempt.authInfo;
-    // From now on the connection's requests are served side by side.
     getConnection(request).trust();
     return true;
   }

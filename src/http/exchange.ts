@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
-import { getConnection } from './connection.js';
+import { getConnection } from './limits/index.js';
 import { redactChosen } from './redact.js';
 
 /** A request and its answer. */

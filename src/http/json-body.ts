@@ -4,7 +4,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import readBody from 'raw-body';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { getConnection } from './connection.js';
+import { getConnection } from './limits/index.js';
 
 /**
  * The request's body as JSON.parse() reads it. A ValidationPipe looks at it with `validateCustomDecorators`. It is read once the guards have let the request pass, unlike that of

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { Express } from 'express';
-import { getConnection } from './connection.js';
+import { getConnection } from './limits/index.js';
 import type { Exchange } from './exchange.js';
 
 declare global {
@@ -63,7 +63,15 @@ export type MessageClasses = Required<Pick<ServerOptions, 'IncomingMessage' | 'S
  * them on each request and response, which then changes nothing and leaves V8 what it knows of their shape.
  */
 export function createMessageClasses(app: Express): MessageClasses {
-  class PlantStoreRequest extends IncomingMessage {}
+  class PlantStoreRequest extends IncomingMessage {
+    /** Node hands over each piece of a body by this, and null at its end. */
+    override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
+      const { reading } = getConnection(this);
+      if (chunk) reading.addPiece(chunk.length);
+      else reading.addWhole();
+      return super.push(chunk, encoding);
+    }
+  }
 
   class PlantStoreResponse<Sent extends IncomingMessage> extends ServerResponse<Sent> {
     exchange!: Exchange;
@@ -71,13 +79,17 @@ export function createMessageClasses(app: Express): MessageClasses {
     sendJson(status: number, body: object, headers: readonly string[] = []): void {
       const { socket } = this.req;
       if (socket.destroyed) return;
+      if (this.isAheadOfBody()) {
+        this.req.resume().once('end', () => this.sendJson(status, body, headers));
+        return;
+      }
       const json = formatJson(body);
       const own = json.headers.concat(headers);
       // Another header, or a middleware that has put its own writeHead() in the place of ours.
       if (this.getHeaderNames().length > 0 || Object.hasOwn(this, 'writeHead'))
         this.writeHead(status, own);
       else {
-        getConnection(this.req).endIfDraining(this);
+        this.prepare();
         super.writeHead(status, listHeaders(socket, this.exchange.requestId).concat(own));
       }
       this.end(json.text);
@@ -85,13 +97,25 @@ export function createMessageClasses(app: Express): MessageClasses {
 
     /** Every other way to respond ends here, and may have set headers of its own. */
     override writeHead(...head: unknown[]): this {
-      getConnection(this.req).endIfDraining(this);
+      this.prepare();
       const headers = listHeaders(this.req.socket, this.exchange.requestId);
       for (let i = 0; i < headers.length; i += 2) {
         const [name = '', value = ''] = headers.slice(i, i + 2);
         if (!this.hasHeader(name)) this.setHeader(name, value);
       }
       return super.writeHead(...(head as Parameters<ServerResponse['writeHead']>));
+    }
+
+    private prepare(): void {
+      getConnection(this.req).endIfLast(this);
+      // Node discards the rest of an unread body unseen, and its chunks would not be counted.
+      if (!this.req.complete) this.req.read(0);
+    }
+
+    /** Whether a connection would end while its client sends a body: it might lose the answer. */
+    private isAheadOfBody(): boolean {
+      const { complete, headers } = this.req;
+      return !complete && headers.expect === undefined && getConnection(this.req).isLast(this);
     }
   }
 

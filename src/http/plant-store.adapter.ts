@@ -11,12 +11,11 @@ import express, {
 } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { getConnection } from './connection.js';
-import { Connections } from './connections.js';
 import { sendError, toAnswer, type ErrorAnswer } from './error.filter.js';
 import { Exchange, exchangeStart } from './exchange.js';
+import { Connections, getConnection } from './limits/index.js';
 import { createMessageClasses } from './messages.js';
-import { findRequestError, isTarget } from './request.js';
+import { findRequestError, isTarget } from './request-checks.js';
 import { Routes } from './routes.js';
 import { createServer } from './server.js';
 
@@ -39,7 +38,7 @@ const WITHOUT_CONTENT = [204, 205, 304];
 
 /**
  * Nest's Express adapter. What differs from ExpressAdapter, and why:
- * - The server is ours, with limits on what one client, and all together, may hold (`server.ts`, `connections.ts`).
+ * - The server is ours, with limits on what one client, and all together, may hold (`server.ts`, `limits/`).
  * - Invalid HTTP is refused before the first middleware, and so is everything while the service is overloaded or stops:
  *   then a refusal must cost least.
  * - Requests and responses have Express's prototypes from the start, and every response has an id and safe headers, in

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import http, { type RequestListener, type ServerOptions } from 'node:http';
+import http, { STATUS_CODES, type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { ERRORS, Fault } from '../errors/errors.js';
-import { findConnection } from './connection.js';
+import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
 import { toAnswer } from './error.filter.js';
+import { findConnection } from './limits/index.js';
 import { formatJson, listHeaders, type MessageClasses } from './messages.js';
-import { MAX_FIELDS } from './request.js';
+import { MAX_FIELDS } from './request-checks.js';
 
 const SECOND = 1_000;
 /** How long a client may take, in milliseconds (docs/configuration.md, "Limits"). */
@@ -55,15 +56,22 @@ export function createServer(
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
   const rejected = new WeakSet<Duplex>();
   // Node reports every further chunk of an invalid request, too.
-  const rejectOnce = (socket: Duplex, why?: string): void => {
+  const rejectOnce = (socket: Duplex, why = 'unknown', kind: ErrorKind = ERRORS.BAD_REQUEST) => {
     if (rejected.has(socket)) return;
     rejected.add(socket);
     ignoreErrors(socket);
-    rejectMalformed(socket, why);
+    reject(socket, kind, why);
   };
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => rejectOnce(socket, code));
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+    if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') rejectOnce(socket, code);
+    else
+      findConnection(socket)?.reading.unlessArrived(() =>
+        rejectOnce(socket, code, ERRORS.REQUEST_TIMEOUT),
+      );
+  });
   server.on('connect', (_request, socket) => rejectOnce(socket, 'CONNECT'));
   server.timeout = UNREAD_TIMEOUT_MS;
+  server.on('timeout', destroyIfIdle);
   // Node discards the headers beyond this number silently: one more than allowed shows that there are too many.
   server.maxHeadersCount = MAX_FIELDS + 1;
   // A client that has sent its request may close its side, and still read the answer.
@@ -93,35 +101,39 @@ function ignoreErrors(socket: Duplex): void {
   socket.on('error', () => undefined);
 }
 
+/** Ends a connection that has been idle too long, unless bytes had arrived while the service stood still. */
+function destroyIfIdle(socket: Socket): void {
+  const { bytesRead } = socket;
+  setImmediate(() => {
+    if (socket.bytesRead === bytesRead) socket.destroy();
+  });
+}
+
 /**
- * Ends a connection whose next bytes are no HTTP. A whole request before them may be on its way to
- * the store, and a 400 would say that it is not: it gets its own answer first. Further ones get none,
- * as when a connection breaks.
+ * Ends a connection whose next bytes are no HTTP, or late. A whole request before them may be on its way to the store,
+ * and a refusal would say that it is not: it gets its own answer first. Further ones get none, as when a connection
+ * breaks.
  *
  * @param why Node's code for it; the bytes themselves are not for the log
  */
-function rejectMalformed(socket: Duplex, why = 'unknown'): void {
-  const due = findConnection(socket)?.due;
-  if (!due) {
-    endWithBadRequest(socket, why);
-    return;
-  }
-  if (!due.headersSent) due.setHeader('connection', 'close');
-  due.once('close', () => socket.destroy());
+function reject(socket: Duplex, kind: ErrorKind, why: string): void {
+  const { due, isAnswered = false } = findConnection(socket) ?? {};
+  if (due) {
+    if (!due.headersSent) due.setHeader('connection', 'close');
+    due.once('close', () => socket.destroy());
+  } else if (isAnswered || !socket.writable) socket.destroy();
+  else endWithError(socket, kind, why);
 }
 
-function endWithBadRequest(socket: Duplex, why: string): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
+function endWithError(socket: Duplex, kind: ErrorKind, why: string): void {
   const requestId = randomUUID();
-  const { text, headers } = formatJson(toAnswer(new Fault(ERRORS.BAD_REQUEST)).body);
+  const { status, body } = toAnswer(new Fault(kind));
+  const { text, headers } = formatJson(body);
   const all = [...listHeaders(socket, requestId), ...headers, 'connection', 'close'];
   const lines = all.map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));
-  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${text}`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
   // A client that never closes its side would keep the connection open forever.
   setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   // Anyone can cause this without a token, so it has no line in the log by default.
-  new Logger('Http').debug(`400 to what is no request: ${why}`, { requestId });
+  new Logger('Http').debug(`${status} to what is no request: ${why}`, { requestId });
 }

@@ -9,7 +9,7 @@ import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, Fault } from '../errors/errors.js';
 import { HSTS_MAX_AGE_SECONDS } from '../http/messages.js';
-import { getConnection } from '../http/connection.js';
+import { getConnection } from '../http/limits/index.js';
 import { speaksTls } from '../http/key-pair.js';
 import { SWAGGER_UI, type Page } from './swagger-ui.js';
 

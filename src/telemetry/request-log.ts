@@ -2,7 +2,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/errors.js';
-import { getConnection } from '../http/connection.js';
+import { getConnection } from '../http/limits/index.js';
 import { exchangeEnd, describePath, type Exchange } from '../http/exchange.js';
 import { redactChosen } from '../http/redact.js';
 

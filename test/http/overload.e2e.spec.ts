@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { MAX_UNANSWERED } from '../../src/http/connection.js';
+import { MAX_REQUESTS } from '../../src/http/limits/index.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { tally, type Received } from '../support/received.js';
@@ -8,7 +8,7 @@ import { Service } from '../support/service.js';
 
 /** More than the queue and, on PostgreSQL, the groups in flight can hold. */
 const ALL = 3 * MAX_QUEUED;
-const EACH = MAX_UNANSWERED;
+const EACH = MAX_REQUESTS;
 const CONNECTIONS = ALL / EACH;
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);

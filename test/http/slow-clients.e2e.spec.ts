@@ -1,7 +1,8 @@
 /** @engine sqlite */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterEach, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
@@ -45,27 +46,82 @@ async function hurried(allowHalfOpen = false): Promise<[Service, RawConnection]>
   return [service, await RawConnection.open(service.port, allowHalfOpen)];
 }
 
-const NOT_HTTP = { status: 400, body: { error: 3002, message: 'the request is not valid HTTP' } };
+const LATE = {
+  status: 408,
+  headers: { connection: 'close' },
+  body: { error: 3004, message: 'the request did not arrive in time' },
+};
 
-it('answers late headers with 400 and closes the connection', async () => {
+it('answers late headers with 408 and closes the connection', async () => {
   const [, connection] = await hurried();
   connection.write('POST /plants HTTP/1.1\r\nHost: x\r\n');
-  expect(await connection.read()).toMatchObject(NOT_HTTP);
+  expect(await connection.read()).toMatchObject(LATE);
   await connection.closed();
 });
 
-it('answers a late body with 400 and stores nothing, even if the rest arrives', async () => {
+it('answers a late body with 408 and stores nothing, even if the rest arrives', async () => {
   const [service, connection] = await hurried(true);
   const body = '{"id":7,"name":"n"}';
   const headers = { ...service.client.headers, 'content-length': `${body.length}` };
   connection.write(requestText(headers, body.slice(0, -1)));
-  expect(await connection.read()).toMatchObject(NOT_HTTP);
+  expect(await connection.read()).toMatchObject(LATE);
   // The rest of the body, and a byte that makes the client notice the closed connection.
   const sending = setInterval(() => connection.write(body.slice(-1)), 50);
   await connection.closed();
   clearInterval(sending);
   await expect(connection.read()).rejects.toThrow('the connection ended after: ');
   expect(await service.store.count()).toBe(0);
+});
+
+/** Stops this process, and with it the service, for longer than a client may take. */
+function standStill(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+}
+
+describe('a service that stood still serves what arrived meanwhile', () => {
+  const body = '{"id":7,"name":"n"}';
+  const answer = { status: 200, body: { name: 'n' } };
+
+  it('on a new connection', async () => {
+    const [service, connection] = await hurried();
+    connection.write(requestText(service.client.headers, body));
+    standStill();
+    expect(await connection.read()).toMatchObject(answer);
+    connection.close();
+  });
+
+  it.each([
+    ['in its head', 20],
+    ['in its body', -5],
+  ])('a request that it had read a part of: %s', async (_name, at) => {
+    const [service, connection] = await hurried();
+    const text = requestText(service.client.headers, body);
+    connection.write(text.slice(0, at));
+    await sleep(100);
+    connection.write(text.slice(at));
+    standStill();
+    expect(await connection.read()).toMatchObject(answer);
+    connection.close();
+  });
+
+  it('on an idle connection', async () => {
+    const [service, connection] = await hurried();
+    const send = () => connection.write(requestText(service.client.headers, body));
+    expect(await send().read()).toMatchObject(answer);
+    send();
+    standStill();
+    expect(await connection.read()).toMatchObject(answer);
+    connection.close();
+  });
+});
+
+it('blank lines do not keep an idle connection', async () => {
+  const [service, connection] = await hurried();
+  const request = requestText(service.client.headers, '{"id":7,"name":"n"}');
+  expect(await connection.write(`\r\n\r\n${request}`).read()).toMatchObject({ status: 200 });
+  const sending = setInterval(() => connection.write('\r\n'), 50);
+  await connection.closed();
+  clearInterval(sending);
 });
 
 it('closes idle connections', async () => {

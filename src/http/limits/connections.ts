@@ -5,13 +5,8 @@ import type { Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
-import {
-  Connection,
-  CONNECTION_BYTES,
-  HANDSHAKE_BYTES,
-  TLS_CONNECTION_BYTES,
-  type SharedLimits,
-} from './connection.js';
+import { Connection, type SharedLimits } from './connection.js';
+import { CONNECTION_BYTES, HANDSHAKE_BYTES, TLS_CONNECTION_BYTES } from './memory.js';
 
 /** Milliseconds between two rounds of cutting clients off at a shutdown. */
 const CUT_OFF_INTERVAL_MS = 100;
@@ -26,8 +21,8 @@ const SHED_TO = 0.9;
 const STEP_BYTES = 16 * 1024;
 /** Milliseconds that a connection over TLS is kept after its client has closed its side. */
 const LEFT_TIMEOUT_MS = 10_000;
-/** Keys that may be replaced on a connection over TLS 1.3 (RFC 8446, section 4.6.3): 32 KeyUpdates, as in BoringSSL. */
-const MAX_NEW_KEYS = 64;
+/** Milliseconds between two looks at what no event tells of. */
+const CHECK_INTERVAL_MS = 200;
 /** Milliseconds between two lines in the log about shed connections. */
 const LOG_INTERVAL_MS = 10_000;
 
@@ -37,6 +32,8 @@ export class Connections implements SharedLimits {
   /** Connections that are negotiating TLS, by their clients' addresses. */
   private readonly handshaking = new Map<string, Connection>();
   private held = 0;
+  /** Connections that have begun a request in this turn of the event loop. */
+  private served: Connection[] = [];
   isDraining = false;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
   private loggedAt = -Infinity;
@@ -50,6 +47,9 @@ export class Connections implements SharedLimits {
     readonly bodyLimit: number,
     private readonly serve: RequestListener,
   ) {
+    // Behind the reading of what has arrived.
+    const checks = setInterval(() => setImmediate(this.check), CHECK_INTERVAL_MS).unref();
+    server.once('close', () => clearInterval(checks));
     if (!(server instanceof https.Server)) {
       server.on('connection', (socket: Socket) => this.keep(socket, CONNECTION_BYTES));
       return;
@@ -63,14 +63,17 @@ export class Connections implements SharedLimits {
     server.on('secureConnection', (socket: Socket) => {
       // Node does not always see that what it then writes reaches nobody.
       socket.once('end', () => socket.setTimeout(LEFT_TIMEOUT_MS));
-      boundKeyUpdates(socket);
       const client = identifyClient(socket);
       const accepted = this.handshaking.get(client);
       this.handshaking.delete(client);
       if (accepted) this.open.delete(accepted);
       accepted?.discount();
-      this.keep(socket, TLS_CONNECTION_BYTES);
+      this.keep(socket, TLS_CONNECTION_BYTES, accepted?.socket);
     });
+  }
+
+  awaitTurn(connection: Connection): void {
+    if (this.served.push(connection) === 1) setImmediate(this.giveTurns);
   }
 
   add(bytes: number): void {
@@ -101,8 +104,23 @@ export class Connections implements SharedLimits {
     }, CUT_OFF_INTERVAL_MS);
   }
 
-  private keep(socket: Socket, bytes: number): Connection {
-    const connection = new Connection(socket, bytes, this, this.serve);
+  private readonly giveTurns = (): void => {
+    const { served } = this;
+    this.served = [];
+    for (const connection of served) connection.takeTurn();
+  };
+
+  /** Ends connections whose bytes bring no request: key updates of TLS, and blank lines (RFC 9112, section 2.2). */
+  private readonly check = (): void => {
+    const { keepAliveTimeout, headersTimeout } = this.server;
+    for (const connection of this.open) {
+      connection.reading.checkWire();
+      if (connection.isIdleFor(keepAliveTimeout + headersTimeout)) connection.destroy();
+    }
+  };
+
+  private keep(socket: Socket, bytes: number, wire?: Socket): Connection {
+    const connection = new Connection(socket, bytes, this, this.serve, wire);
     // It may be shed by now.
     if (socket.destroyed) return connection;
     this.open.add(connection);
@@ -131,20 +149,6 @@ export class Connections implements SharedLimits {
       `connections were too many, or held too much memory: closed ${before - this.open.size} of ${before}`,
     );
   }
-}
-
-/**
- * Closes a connection whose client keeps replacing keys. Each KeyUpdate takes 20 µs, and its answer stays in memory
- * until it is read. Node reports only the keys, and does so inside OpenSSL: the socket must outlive the event.
- */
-function boundKeyUpdates(socket: Socket): void {
-  let keys = 0;
-  socket.on('keylog', () => {
-    keys += 1;
-    if (keys !== MAX_NEW_KEYS + 1) return;
-    socket.pause();
-    setImmediate(() => socket.destroy());
-  });
 }
 
 function countSteps({ requestBytes }: Connection): number {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { ERRORS, Fault } from '../errors/errors.js';
 
 /** Header fields of a request at most. */
@@ -71,48 +71,4 @@ export function isTarget(target = ''): boolean {
 /** Whether a request asks for another protocol: only with both headers (RFC 9110, section 7.8). */
 export function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMessage): boolean {
   return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
-}
-
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** A request and its answer: 5 to 14 KB measured. */
-const REQUEST_BYTES = 12 * 1024;
-/** Each name and each value of a header, besides its characters. */
-const FIELD_BYTES = 64;
-
-/** Counts the bytes of memory that a request takes until it is answered and its body is complete. */
-export function countBytes(request: IncomingMessage, bodyLimit: number): number {
-  const { headers, rawHeaders, url = '' } = request;
-  const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
-  const body = coding === undefined ? Math.min(Number(length), bodyLimit) : bodyLimit;
-  let bytes = REQUEST_BYTES + url.length + body + FIELD_BYTES * rawHeaders.length;
-  for (let i = 0; i < rawHeaders.length; i++) bytes += rawHeaders[i]?.length ?? 0;
-  return bytes;
-}
-
-/** Chunks of a body that may be of any size, and the bytes that further ones must have on average. */
-const MAX_SMALL_CHUNKS = 64;
-const MIN_AVERAGE_CHUNK = 256;
-
-/**
- * Closes the connection of a body that comes in many tiny chunks (RFC 9112, section 7.1) or TLS records. A chunk of
- * one byte takes 6 bytes on the wire, 390 in memory until it is read, and 5 µs.
- */
-export function boundChunks(request: IncomingMessage, response: ServerResponse): void {
-  const { 'transfer-encoding': coding, 'content-length': length = '0' } = request.headers;
-  if (coding === undefined && Number(length) <= MIN_AVERAGE_CHUNK) return;
-  let chunks = 0;
-  let bytes = 0;
-  const push = request.push.bind(request);
-  // Node hands over each chunk by this, whether the body is read or not.
-  request.push = (chunk: Buffer | null, encoding) => {
-    chunks += 1;
-    bytes += chunk?.length ?? 0;
-    if (bytes < MIN_AVERAGE_CHUNK * (chunks - MAX_SMALL_CHUNKS)) request.socket.destroy();
-    return push(chunk, encoding);
-  };
-  // Node discards the rest of an unread body without push().
-  response.prependListener('finish', () => request.on('data', () => undefined));
 }

@@ -1,0 +1,233 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { asksForUpgrade, MAX_FIELDS } from '../request-checks.js';
+import { countBytes } from './memory.js';
+import { Reading } from './reading.js';
+
+/** Requests of one connection that are read and not answered. Beyond them the connection is not read. */
+export const MAX_REQUESTS = 16;
+/** Requests in a row without an active token. The answer to the last ends the connection. */
+export const MAX_WITHOUT_TOKEN = 16;
+
+const CONNECTION = Symbol('connection');
+type Held = Socket & { [CONNECTION]: Connection };
+const COUNTED = Symbol('counted');
+type Counted = IncomingMessage & { [COUNTED]: number };
+
+/** A request without a complete answer. */
+interface Unanswered {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Called when the client has left. */
+  end(): void;
+}
+
+/** What the connections of a server have in common. */
+export interface SharedLimits {
+  /** The longest body that is kept, in bytes. */
+  readonly bodyLimit: number;
+  /** Whether the server takes no new connections, and ends those that it has behind their next answer. */
+  readonly isDraining: boolean;
+  /** @param bytes that a connection holds more, or less if negative */
+  add(bytes: number): void;
+  /** Has a connection's takeTurn() called in the next turn of the event loop. */
+  awaitTurn(connection: Connection): void;
+}
+
+/**
+ * A client's connection, its requests, and the memory that they hold. In a turn of the event loop one of them is begun,
+ * so that no client has more than its share. Node by itself would read any number of pipelined requests (RFC 9112,
+ * section 9.3.2) while their answers are small.
+ */
+export class Connection {
+  /** Whether it has sent an active token. */
+  isTrusted = false;
+  /** Read at once: otherwise Node, and Express's `request.ip`, do not know it when the client has left. */
+  readonly remoteAddress: string | undefined;
+  /** Bytes of memory that it counts as. */
+  held = 0;
+  /** When its last request was over, by performance.now(), in milliseconds. */
+  private idleSince = Infinity;
+  private withoutToken = 0;
+  readonly reading: Reading;
+  // Not a Set: V8 then keeps dead requests alive, as each new table of the Set is referenced by the old one.
+  private unanswered: Unanswered[] = [];
+  private waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
+  private hadTurn = false;
+  /** A docs page is being sent, and takes the place of all other requests. */
+  private isOccupied = false;
+  /** The connection ends after the answers in progress, and no further request is read. */
+  private isEnding = false;
+
+  /**
+   * @param bytes that it counts as without requests
+   * @param wire that was accepted, if the socket speaks TLS on it
+   */
+  constructor(
+    readonly socket: Socket,
+    private readonly bytes: number,
+    readonly limits: SharedLimits,
+    private readonly serve: RequestListener,
+    wire?: Socket,
+  ) {
+    (socket as Held)[CONNECTION] = this;
+    this.reading = new Reading(socket, () => this.admits(), wire);
+    this.remoteAddress = socket.remoteAddress;
+    this.hold(this.bytes);
+    // Node resumes reading after each body.
+    socket.on('resume', () => {
+      if (this.isAtLimit) socket.pause();
+    });
+    socket.once('close', () => this.onClose());
+  }
+
+  /** Begins a request, or has it wait for the connection's turn. */
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    const bytes = countBytes(request, this.limits.bodyLimit);
+    (request as Counted)[COUNTED] = bytes;
+    this.hold(bytes);
+    // Shedding may have closed this very connection.
+    if (this.socket.destroyed) return;
+    this.reading.addRequest();
+    this.withoutToken += 1;
+    // Node discards the bytes that it has read after an upgrade request: the next ones may be the rest of a body, and
+    // must not be read as a request. A header beyond the limit may ask for an upgrade too.
+    if (asksForUpgrade(request) || request.rawHeaders.length > 2 * MAX_FIELDS) {
+      this.isEnding = true;
+      response.shouldKeepAlive = false;
+    }
+    if (this.hadTurn || this.isOccupied) this.waiting.push([request, response]);
+    else this.begin(request, response);
+    if (this.isAtLimit) this.socket.pause();
+  }
+
+  /** Begins the request that waits longest: called once in a turn of the event loop. */
+  takeTurn(): void {
+    this.hadTurn = false;
+    const next = this.isOccupied ? undefined : this.waiting.shift();
+    if (next) this.begin(...next);
+  }
+
+  /** Called when a request has an active token. */
+  trust(): void {
+    this.isTrusted = true;
+    this.withoutToken = 0;
+    this.reading.forgive();
+  }
+
+  /** Registers a request that is being served. */
+  register(exchange: Unanswered): void {
+    this.unanswered.push(exchange);
+  }
+
+  /** Serves no request beside the current one: an unread page then takes one buffer, not sixteen. */
+  occupy(): void {
+    this.isOccupied = true;
+  }
+
+  /** Removes a request whose answer is complete, or whose client has left. */
+  unregister(exchange: Unanswered): void {
+    this.unanswered.splice(this.unanswered.indexOf(exchange), 1);
+    if (this.unanswered.length === 0) this.isOccupied = false;
+    const { request } = exchange;
+    const bytes = (request as Counted)[COUNTED];
+    // Node keeps the request until its body is complete.
+    if (request.complete) this.hold(-bytes);
+    else request.once('end', () => this.hold(-bytes)).resume();
+    if (this.socket.destroyed) return;
+    this.idleSince = performance.now();
+    if (this.isEnding && this.size === 0) this.socket.destroySoon();
+    else if (!this.isAtLimit && this.socket.isPaused()) this.socket.resume();
+    if (!this.hadTurn) this.takeTurn();
+  }
+
+  /** The whole request that waits for the next answer on the connection, if there is one. */
+  get due(): ServerResponse | undefined {
+    const [{ request, response } = {}] = this.unanswered;
+    return request?.complete ? response : undefined;
+  }
+
+  /** Whether an answer is the last: a drain has begun, or there were too many requests without an active token. */
+  isLast(response: ServerResponse): boolean {
+    const isFull = this.withoutToken >= MAX_WITHOUT_TOKEN || this.limits.isDraining;
+    return isFull && this.waiting.length === 0 && this.unanswered.at(-1)?.response === response;
+  }
+
+  /** Ends the connection behind an answer that is the last, and says so in it. */
+  endIfLast(response: ServerResponse): void {
+    if (!this.isLast(response)) return;
+    this.isEnding = true;
+    response.shouldKeepAlive = false;
+  }
+
+  /** Whether the request that is being read has its answer already. */
+  get isAnswered(): boolean {
+    return this.size === 0 && this.reading.isInBody;
+  }
+
+  /** @returns whether it had no request for some milliseconds, whatever bytes have come */
+  isIdleFor(milliseconds: number): boolean {
+    return this.size === 0 && performance.now() - this.idleSince > milliseconds;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+    this.discount();
+  }
+
+  /** Counts its memory no longer. */
+  discount(): void {
+    this.hold(-this.held);
+  }
+
+  /** Bytes of memory that its requests count as. */
+  get requestBytes(): number {
+    return this.held - this.bytes;
+  }
+
+  private begin(request: IncomingMessage, response: ServerResponse): void {
+    this.hadTurn = true;
+    this.limits.awaitTurn(this);
+    this.serve(request, response);
+  }
+
+  /** The number of its requests. */
+  private get size(): number {
+    return this.unanswered.length + this.waiting.length;
+  }
+
+  private get isAtLimit(): boolean {
+    return this.size >= MAX_REQUESTS;
+  }
+
+  /** Called before a request is read. @returns false to read no further */
+  private admits(): boolean {
+    if (this.isOccupied || this.isAtLimit) this.isEnding = true;
+    if (this.isEnding && this.size === 0) this.socket.destroy();
+    return !this.isEnding && !this.socket.destroyed;
+  }
+
+  private hold(bytes: number): void {
+    // A request may end after its connection was discounted as a whole.
+    if (this.held === 0 && bytes < 0) return;
+    this.held += bytes;
+    this.limits.add(bytes);
+  }
+
+  /** Node emits no `close` for answers that are queued behind another one. */
+  private onClose(): void {
+    this.discount();
+    this.waiting = [];
+    for (const exchange of [...this.unanswered]) exchange.end();
+  }
+}
+
+export function getConnection({ socket }: IncomingMessage): Connection {
+  return (socket as Held)[CONNECTION];
+}
+
+/** Finds the connection of a socket; one that was not accepted yet, or is negotiating TLS, may have none. */
+export function findConnection(socket: Duplex): Connection | undefined {
+  return (socket as Partial<Held>)[CONNECTION];
+}
