@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { StoreHealth } from '../database/store-health.js';
@@ -17,7 +18,7 @@ const TIMEOUTS = {
   keepAliveTimeout: 10_000,
   connectionsCheckingInterval: 1_000,
 };
-/** Connections at once: a few monitors, not a crowd. */
+/** Connections at once: a few monitors, not a crowd. The newest is served, the oldest ends. */
 const MAX_MONITORS = 128;
 
 /** Where the process is on its way from its start to its end. */
@@ -36,6 +37,7 @@ export class Management {
   });
   /** The app to report on, once there is one. */
   app: INestApplicationContext | undefined;
+  private readonly sockets = new Set<Socket>();
   private readonly metrics: ReturnType<typeof createMetrics>;
 
   constructor(
@@ -46,7 +48,7 @@ export class Management {
       queued: () => this.app?.get(GroupCommit).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
     });
-    this.server.maxConnections = MAX_MONITORS;
+    this.server.on('connection', (socket: Socket) => this.admit(socket));
     // Pipelined scrapes would hold up everything else.
     this.server.maxRequestsPerSocket = 1;
     surviveAcceptErrors(this.server);
@@ -55,6 +57,14 @@ export class Management {
   /** @throws Node's error where it cannot listen */
   async listen({ managementPort, managementHost }: Config): Promise<void> {
     await once(this.server.listen({ port: managementPort, host: managementHost }), 'listening');
+  }
+
+  private admit(socket: Socket): void {
+    const { sockets } = this;
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    const [oldest] = sockets;
+    if (sockets.size > MAX_MONITORS) oldest?.destroy();
   }
 
   private async answer({ method = '', url = '' }: IncomingMessage, response: ServerResponse) {
