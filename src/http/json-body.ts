@@ -4,45 +4,60 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import readBody from 'raw-body';
 import { ERRORS, Fault } from '../errors/errors.js';
+import { JsonScan, type JsonLiterals } from './json-scanner.js';
 import { getConnection } from './limits/index.js';
 
 /**
- * The request's body as JSON.parse() reads it. A ValidationPipe looks at it with `validateCustomDecorators`. It is read once the guards have let the request pass, unlike that of
- * Nest's `@Body()`: Express's body parsers run before them, and nothing of a body is read or kept without a token.
+ * The request's body as text. It is read once the guards have let the request pass, unlike that of Nest's `@Body()`:
+ * Express's body parsers run before them, and nothing of a body is read or kept without a token.
  *
- * @throws Fault MEDIA_TYPE, TOO_LARGE, INVALID_JSON with the offset of the error, BAD_REQUEST
+ * @throws Fault MEDIA_TYPE, TOO_LARGE, INVALID_JSON if it is not UTF-8, BAD_REQUEST
+ */
+export const JsonText = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  readText(context.switchToHttp().getRequest<Request>()),
+);
+
+/**
+ * The request's body as JSON.parse() reads it, otherwise as {@link JsonText}. A ValidationPipe looks at it with
+ * `validateCustomDecorators`.
+ *
+ * @throws Fault as {@link JsonText}, and INVALID_JSON with the offset of the error
  */
 export const JsonBody = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const text = readText(context.switchToHttp().getRequest<Request>());
   return typeof text === 'string' ? parseJson(text) : text.then(parseJson);
 });
 
-const SOURCE = Symbol('source');
-
-/** The text that a {@link JsonBody} was read from, for a pipe that needs more digits than a double has. */
-export function getSource(body: object): string {
-  const source = (body as { readonly [SOURCE]?: string })[SOURCE];
-  if (source === undefined)
-    throw new Error('a pipe before this one has copied the body of @JsonBody()');
-  return source;
-}
-
-/** @throws Fault INVALID_JSON */
+/** @throws Fault INVALID_JSON with the offset of the error */
 export function parseJson(text: string): unknown {
   try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null
-      ? Object.assign(body, { [SOURCE]: text })
-      : body;
+    return JSON.parse(text) as unknown;
   } catch {
-    throw new Fault(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message}${describePlace(text)}`);
+    // V8's message mostly has no offset, and quotes the text, which may hold a secret.
+    throw createInvalidJson(text, new JsonScan(text).fault);
   }
 }
 
-function describePlace(text: string): string {
-  const offset = findJsonFault(text);
-  if (offset === undefined) return '';
-  return ` at byte ${Buffer.byteLength(text.slice(0, offset))} of ${Buffer.byteLength(text)}`;
+/**
+ * Reads the texts of members of a JSON object, at a cost that depends on the length of the object's text alone.
+ *
+ * @param names of the members: letters alone
+ * @returns undefined if the text is JSON, but no object
+ * @throws Fault INVALID_JSON with the offset of the error
+ */
+export function parseMembers<Name extends string>(
+  text: string,
+  names: readonly Name[],
+): JsonLiterals<Name> | undefined {
+  const { fault, literals } = new JsonScan(text, names);
+  if (fault !== undefined) throw createInvalidJson(text, fault);
+  return literals;
+}
+
+/** @param offset in UTF-16 code units; the client counts bytes */
+function createInvalidJson(text: string, offset = text.length): Fault {
+  const place = `at byte ${Buffer.byteLength(text.slice(0, offset))} of ${Buffer.byteLength(text)}`;
+  return new Fault(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message} ${place}`);
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -66,7 +81,7 @@ function readText(request: Request): string | Promise<string> {
 }
 
 function decode(request: IncomingMessage, body: Buffer): string {
-  // A request that took too long was answered 400, and its rest may still come: it must not be stored.
+  // A request that took too long was answered 408, and its rest may still come: it must not be stored.
   if (!request.socket.writable) return rejectBody(request);
   // RFC 8259, section 8.1: JSON is UTF-8. toString() would replace invalid bytes.
   if (!isUtf8(body)) throw new Fault(ERRORS.INVALID_JSON);
@@ -98,45 +113,4 @@ function rejectBody(request: IncomingMessage, error?: unknown): never {
     throw new Error('a body parser has read the body before @JsonBody()', { cause: error });
   if (type === 'entity.too.large') throw new Fault(ERRORS.TOO_LARGE);
   throw new Fault(ERRORS.BAD_REQUEST, 'the body ended early');
-}
-
-/** One token of JSON (RFC 8259) and the blanks before it: a string, another scalar, or punctuation. */
-const TOKEN =
-  /([\t\n\r ]*)(?:("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|([{}[\],:]))?/y;
-
-const STRING = '"';
-const SCALAR = '0';
-/** A small object has a dozen tokens. A body of brackets alone would take 20 ms. */
-const MAX_TOKENS = 1_000;
-/** Tokens that a value can begin with. */
-const VALUE = `${STRING}${SCALAR}{[`;
-
-/**
- * Finds the first token that JSON does not allow at its place, in a text that JSON.parse() refuses. V8's own message
- * mostly has no position, and quotes the text, which may hold a secret.
- *
- * @returns its offset in UTF-16 code units; the length of a text that ends too early; undefined after 1,000 tokens
- */
-export function findJsonFault(text: string): number | undefined {
-  const open: string[] = [];
-  let expected = VALUE;
-  TOKEN.lastIndex = 0;
-  for (let tokens = 0; tokens < MAX_TOKENS; tokens++) {
-    const start = TOKEN.lastIndex;
-    const [, blanks = '', string, scalar, mark = ''] = TOKEN.exec(text) ?? [];
-    const token = string ? STRING : scalar ? SCALAR : mark;
-    if (token === '' || !expected.includes(token)) return start + blanks.length;
-    const isKey = token === STRING && !expected.includes(SCALAR);
-    if (token === '{' || token === '[') open.push(token);
-    if (token === '}' || token === ']') open.pop();
-    const isInObject = open.at(-1) === '{';
-    if (token === '{') expected = `${STRING}}`;
-    else if (token === '[') expected = `${VALUE}]`;
-    else if (token === ',' && isInObject) expected = STRING;
-    else if (token === ',' || token === ':') expected = VALUE;
-    else if (isKey) expected = ':';
-    else if (open.length === 0) expected = '';
-    else expected = isInObject ? ',}' : ',]';
-  }
-  return undefined;
 }

@@ -2,10 +2,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { parseJson } from '../http/json-body.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 
-const parseNewPlant = (text: string) => new NewPlantPipe().transform(parseJson(text));
+const parseNewPlant = (text: string) => new NewPlantPipe().transform(text);
 
 /** The fault that a text throws. */
 function faultOf(text: string): unknown {
@@ -43,11 +42,19 @@ describe('NewPlantPipe', () => {
     expect(parseNewPlant(text)).toMatchObject({ ...plant, id: 7n });
   });
 
-  it.each(['7.0', '9007199254740993'])('refuses an id of %s under too deep a nesting', (id) => {
-    const deep = `${'['.repeat(2 ** 19)}${']'.repeat(2 ** 19)}`;
-    const fault = new Fault(ERRORS.INVALID_JSON, 'the body is nested too deeply');
-    expect(faultOf(`{"n":${deep},"id":${id},"name":"a"}`)).toEqual(fault);
-    expect(parseNewPlant(`{"n":${deep},"id":7,"name":"a"}`).id).toBe(7n);
+  it.each(['7', '7.0', '70e-1', '"x","id":7'])('reads an id of %s beside any nesting', (id) => {
+    for (const levels of [30_000, 2 ** 19]) {
+      const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+      expect(parseNewPlant(`{"n":${deep},"id":${id},"name":"a"}`).id).toBe(7n);
+    }
+  });
+
+  it.each(['null', 'true', '"7"', '[7]', '{"id":7}'])('refuses an id and a name of %s', (value) => {
+    const fault = faultOf(`{"id":${value},"name":${value.replace('"7"', '7')}}`) as Fault;
+    expect(fault.message.split('; ').sort()).toEqual([
+      'id must be an integer from -2^63 to 2^63-1',
+      'name must be a string',
+    ]);
   });
 
   it('throws INVALID_PLANT with every reason', () => {

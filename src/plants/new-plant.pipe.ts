@@ -1,22 +1,25 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { ERRORS, Fault } from '../errors/errors.js';
-import { getSource } from '../http/json-body.js';
+import { parseMembers } from '../http/json-body.js';
 import { isInt64, NewPlantDto } from './plant.dto.js';
 
+/** What the body has of a plant. */
+const FIELDS = ['id', 'name', 'tag'] as const;
+
 /**
- * Turns a body into a NewPlant: keeps every digit of the id, validates by the rules of the DTO, and drops fields beyond
- * the schema.
+ * Turns the text of a body into a NewPlant: keeps every digit of the id, validates by the rules of the DTO, and drops
+ * fields beyond the schema.
  */
 @Injectable()
-export class NewPlantPipe implements PipeTransform<unknown, NewPlantDto> {
-  /** @throws Fault INVALID_PLANT with a message that names every invalid field; INVALID_JSON if nested too deeply */
-  transform(body: unknown): NewPlantDto {
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-      throw new Fault(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
-    }
-    const { id, name, tag } = body as Readonly<Record<string, unknown>>;
-    const plant = Object.assign(new NewPlantDto(), { id: readId(id, getSource(body)), name, tag });
+export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
+  /** @throws Fault INVALID_JSON; INVALID_PLANT with a message that names every invalid field */
+  transform(text: string): NewPlantDto {
+    const literals = parseMembers(text, FIELDS);
+    if (!literals) throw new Fault(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
+    const { id, name, tag } = literals;
+    const fields = { id: readId(id), name: readText(name), tag: readText(tag) };
+    const plant = Object.assign(new NewPlantDto(), fields);
     const errors = validateSync(plant);
     if (errors.length === 0) return plant;
     const messages = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
@@ -24,31 +27,15 @@ export class NewPlantPipe implements PipeTransform<unknown, NewPlantDto> {
   }
 }
 
-const FRACTION_OR_EXPONENT = /\d[.eE]/;
-
-/**
- * Reads the id from its digits. JSON.parse has read it as a double, which is exact for a safe integer that is written
- * without a fraction or an exponent. Otherwise the text is parsed again, with its source text for each id.
- *
- * @param id as JSON.parse has read it
- */
-function readId(id: unknown, text: string): unknown {
-  if (typeof id !== 'number') return id;
-  if (Number.isSafeInteger(id) && !FRACTION_OR_EXPONENT.test(text)) return BigInt(id);
-  try {
-    return (JSON.parse(text, reviveId) as { readonly id: unknown }).id;
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    // JSON.parse calls a reviver recursively, up to the end of the stack.
-    throw new Fault(ERRORS.INVALID_JSON, 'the body is nested too deeply');
-  }
+/** @returns null if the value is no int64, so that the message is not that the id is missing */
+function readId(literal: string | undefined): bigint | null | undefined {
+  return literal === undefined ? undefined : (parseInt64(literal) ?? null);
 }
 
-/** Ids of nested objects become exact too; they are dropped with their objects. */
-function reviveId(key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return key === 'id' && typeof value === 'number' && context?.source !== undefined
-    ? (parseInt64(context.source) ?? value)
-    : value;
+/** @returns null if the value is no string */
+function readText(literal: string | undefined): string | null | undefined {
+  if (literal === undefined) return undefined;
+  return literal.startsWith('"') ? (JSON.parse(literal) as string) : null;
 }
 
 const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { Authenticated } from '../auth/bearer.guard.js';
 import { Sender, type Principal } from '../auth/principal.js';
-import { JsonBody } from '../http/json-body.js';
+import { JsonText } from '../http/json-body.js';
 import { ApiCreatePlant } from './api-docs.js';
 import { GroupCommit } from './group-commit.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
@@ -22,7 +22,7 @@ export class PlantsController {
   @Authenticated()
   @ApiCreatePlant()
   async create(
-    @JsonBody(NewPlantPipe) plant: NewPlantDto,
+    @JsonText(NewPlantPipe) plant: NewPlantDto,
     @Sender() sender: Principal,
   ): Promise<PlantDto> {
     await this.groups.store(toEntity(plant, sender.id));

@@ -90,7 +90,7 @@ describe('a body that does not match the schema', () => {
 
 describe('a body that is not JSON', () => {
   const plant = '{"id":7,"name":"oak"}';
-  /** With the offset of the fault in bytes, unless the text is not UTF-8 or the fault is far in. */
+  /** With the offset of the fault in bytes, unless the text is not UTF-8. */
   const notJson: [name: string, body: string | Buffer, at?: number][] = [
     ['empty', '', 0],
     ['only blanks', ' \n', 2],
@@ -118,7 +118,7 @@ describe('a body that is not JSON', () => {
     ['a surrogate in UTF-8', Buffer.from('{"id":7,"name":"\xed\xa0\x80"}', 'latin1')],
     ['a wrong byte in another field', Buffer.from('{"id":7,"name":"a","x":"\xff"}', 'latin1')],
     ['UTF-16', Buffer.from(plant, 'utf16le'), 1],
-    ['60,000 brackets', '['.repeat(60_000)],
+    ['60,000 brackets', '['.repeat(60_000), 60_000],
   ];
   // Jest would take a third named parameter for its callback.
   it.each(notJson)('%s', async (_name, text, ...[at]) => {
