@@ -8,6 +8,11 @@ export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
 /** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
 const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
+/** Whether a migration is of this version or of an older one. */
+export function isOurMigration(name: string): boolean {
+  return MIGRATIONS.some((each) => each.name === name) || MERGED_MIGRATIONS.includes(name);
+}
+
 /** An older version made the store, and it was not migrated since. */
 export class OlderSchemaError extends Error {
   override message = 'its schema is of an older version';
@@ -50,9 +55,9 @@ export async function assertMigrated(runner: QueryRunner): Promise<'same' | 'new
   if (!(await runner.hasTable('migrations'))) throw new NoStoreError();
   const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
   const ran = rows.map(({ name }) => name);
-  const current = MIGRATIONS.map(({ name }) => name);
-  const unknown = ran.filter((name) => ![...current, ...MERGED_MIGRATIONS].includes(name));
+  const unknown = ran.filter((name) => !isOurMigration(name));
   if (unknown.length === ran.length) throw new NoStoreError();
+  const current = MIGRATIONS.map(({ name }) => name);
   if (!current.every((name) => ran.includes(name))) throw new OlderSchemaError();
   return unknown.length === 0 ? 'same' : 'newer';
 }

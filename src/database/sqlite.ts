@@ -4,7 +4,8 @@ import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/describe.js';
-import { Logger, NoStoreError, getStatementTimeoutMs, type Engine } from './engine.js';
+import { Logger, NoStoreError, getStatementTimeoutMs, type Access, type Engine } from './engine.js';
+import { isOurMigration } from './schema.js';
 import { sqliteReader } from './sqlite-reader.js';
 import type { OpenedFile } from './sqlite-thread.js';
 import { narrowIntegers, SqliteWritePath } from './sqlite-writer.js';
@@ -28,7 +29,9 @@ const CACHE = 'cache_size = -4000';
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
-const HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'";
+/** Finds what TypeORM's list of migrations and SQLite's own tables leave of a file that is not a store yet. */
+const FIND_OTHERS =
+  "SELECT name FROM sqlite_master WHERE name <> 'migrations' AND name NOT GLOB 'sqlite_*'";
 
 /** SQLite's driver with every int64 exact in the rows that TypeORM reads. */
 class ExactDatabase extends Database {
@@ -54,16 +57,16 @@ export const sqlite: Engine = {
   connect(config, access) {
     const exists = access === 'read' || access === 'change';
     const file = exists ? requireFile(parsePath(config)) : parsePath(config);
+    const timeout = getStatementTimeoutMs(config);
+    if (access !== 'read' && existsSync(file)) assertOurs(requireFile(file), access, timeout);
     return {
       type: 'better-sqlite3',
       driver: ExactDatabase,
       database: file,
-      timeout: getStatementTimeoutMs(config),
+      timeout,
       fileMustExist: exists,
-      // Where nothing is beside the file, a read-only connection would make a log and leave it there.
-      readonly: access === 'read' && ['-wal', '-journal'].some((end) => existsSync(file + end)),
+      readonly: access === 'read' && hasLog(file),
       prepareDatabase: (database: Database.Database) => {
-        if (access === 'change' && !database.prepare(HAS_SCHEMA).get()) throw new NoStoreError();
         const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
         for (const pragma of pragmas) database.pragma(pragma);
       },
@@ -90,6 +93,43 @@ function requireFile(file: string): string {
   if (!found) throw new NoStoreError(`there is no file ${path}`);
   if (!found.isFile()) throw new Error(`${path} is not a file`);
   return realpathSync(path);
+}
+
+/** Whether to open a file read-only in order to change nothing. Without a log, that would make one and leave it there. */
+function hasLog(file: string): boolean {
+  return ['-wal', '-journal'].some((end) => existsSync(file + end));
+}
+
+/**
+ * Looks at a file before it is claimed, or opened by a connection that may write: both would change it, or the files
+ * beside it.
+ *
+ * @throws NoStoreError; Error if other programs' tables are where a store is to be made
+ */
+function assertOurs(file: string, access: Access, timeout: number, readonly = hasLog(file)): void {
+  const database = new Database(file, { readonly, timeout });
+  try {
+    if (readMigrations(database).some(isOurMigration)) return;
+    if (access === 'change') throw new NoStoreError();
+    if (!database.prepare(FIND_OTHERS).get()) return;
+    throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
+  } catch (error) {
+    // A transaction that a crash has cut off: it must be rolled back before anything can be read.
+    if ((error as { code?: unknown }).code !== 'SQLITE_READONLY_ROLLBACK') throw error;
+    assertOurs(file, access, timeout, false);
+  } finally {
+    database.close();
+  }
+}
+
+/** Reads the names of the migrations that were run on a file; none if its list is missing, or not TypeORM's. */
+function readMigrations(database: Database.Database): string[] {
+  try {
+    return database.prepare<[], string>('SELECT name FROM migrations').pluck().all();
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'SQLITE_ERROR') return [];
+    throw error;
+  }
 }
 
 /**

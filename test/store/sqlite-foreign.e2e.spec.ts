@@ -1,0 +1,115 @@
+/** @engine sqlite */
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { runCli } from '../support/cli.js';
+import { runMain } from '../support/service-process.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+
+let store: SqliteStore;
+beforeEach(() => {
+  store = new SqliteStore();
+  mkdirSync(dirname(store.path));
+});
+afterEach(() => store.remove());
+
+const run = (...args: string[]) =>
+  runCli(args, { cwd: store.folder, env: { DATABASE_URL: store.url } });
+
+/** The digest of each file in the store's folder, but the index of a log: that is memory, which readers change. */
+function digestFiles(): Record<string, string> {
+  const folder = dirname(store.path);
+  const digest = (name: string) =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex');
+  const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
+  return Object.fromEntries(names.map((name) => [name, digest(name)]));
+}
+
+/** Copies a database and its log while it is open, as a crash of its program leaves them. */
+function crash(path: string, change: (database: Database.Database) => void): void {
+  const alive = join(store.folder, 'alive.sqlite');
+  if (existsSync(path)) copyFileSync(path, alive);
+  const database = new Database(alive);
+  change(database);
+  for (const end of ['', '-wal', '-shm', '-journal'])
+    if (existsSync(alive + end)) copyFileSync(alive + end, path + end);
+  database.close();
+}
+
+const TABLE = 'CREATE TABLE bookmarks (id integer PRIMARY KEY, url text)';
+const ROW = "INSERT INTO bookmarks (url) VALUES ('https://a.example')";
+
+const foreign: [what: string, create: () => unknown][] = [
+  ['has a table of its own', () => store.execute(`${TABLE}; ${ROW}`)],
+  ['has a write-ahead log', () => store.execute(`PRAGMA journal_mode = WAL; ${TABLE}; ${ROW}`)],
+  [
+    'crashed with a write-ahead log',
+    () =>
+      crash(store.path, (database) => database.exec(`PRAGMA journal_mode = WAL; ${TABLE}; ${ROW}`)),
+  ],
+  [
+    "lists migrations of its own, as TypeORM's",
+    () =>
+      store.execute(`${TABLE}; CREATE TABLE migrations (id integer, timestamp bigint, name text);
+        INSERT INTO migrations VALUES (1, 1, 'CreateBookmarks1')`),
+  ],
+  [
+    'lists migrations in another way',
+    () => store.execute(`${TABLE}; CREATE TABLE migrations (version text)`),
+  ],
+  ['has a view alone', () => store.execute('CREATE VIEW one AS SELECT 1')],
+];
+
+describe.each(foreign)("another program's database that %s", (_what, create) => {
+  it('is refused and stays as it is', async () => {
+    const backup = join(store.folder, 'backup.sqlite');
+    const own = { cwd: store.folder, env: { DATABASE_URL: `sqlite:${store.folder}/own.sqlite` } };
+    await runCli(['migrate'], own);
+    expect(await runCli(['backup', backup], own)).toMatchObject({ code: 0 });
+    await create();
+    const before = digestFiles();
+
+    const refusal = `${store.path} has tables of another program: set DATABASE_URL to another file\n`;
+    const failed = { code: 1, stderr: expect.stringContaining(refusal) };
+    expect(await run('migrate')).toMatchObject({ ...failed, stdout: '' });
+    expect(await runMain(store, {})).toMatchObject(failed);
+    expect(digestFiles()).toEqual(before);
+
+    for (const line of ['token create a', 'token list', 'check', `restore ${backup}`]) {
+      const { code, stderr } = await run(...line.split(' '));
+      expect({ line, code }).toEqual({ line, code: 1 });
+      expect(stderr).toContain('DATABASE_URL: the store cannot be opened: ');
+    }
+    expect(digestFiles()).toEqual(before);
+  });
+});
+
+describe('a store', () => {
+  beforeEach(async () => {
+    expect(await run('migrate')).toMatchObject({ code: 0 });
+    await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
+  });
+
+  it('that a crash left in the middle of a transaction is opened', async () => {
+    crash(store.path, (database) => {
+      database.exec(
+        'PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; DELETE FROM plants',
+      );
+      const insert = database.prepare('INSERT INTO plants (id, name) VALUES (?, ?)');
+      for (let id = 1; id < 1_000; id++) insert.run(id, 'a'.repeat(1_000));
+    });
+    expect(readdirSync(dirname(store.path))).toContain('store.sqlite-journal');
+    expect(await run('migrate')).toMatchObject({ code: 0, stdout: 'up to date\n' });
+    expect(await store.plants()).toMatchObject([{ id: 1n, name: 'oak' }]);
+  });
+
+  it('may have tables of others beside its own', async () => {
+    await store.execute(`${TABLE}; ${ROW}`);
+    expect(await run('migrate')).toMatchObject({ code: 0, stdout: 'up to date\n' });
+    expect(await run('token', 'create', 'a')).toMatchObject({ code: 0 });
+  });
+});
