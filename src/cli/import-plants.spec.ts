@@ -122,7 +122,7 @@ describe('PlantsImport', () => {
     expect(Math.max(...sums)).toBeLessThanOrEqual(2 ** 25);
   });
 
-  it('tries each plant again after a 503 and a broken connection', async () => {
+  it('tries each plant again after a 503, a 408 and a broken connection', async () => {
     const tries = new Map<string, number>();
     const lines = Array.from({ length: 20 }, (_, i) => `{"id":${i}}\n`);
     const source = Readable.from([Buffer.from(lines.join(''))]);
@@ -131,11 +131,12 @@ describe('PlantsImport', () => {
       const number = (tries.get(plant) ?? 0) + 1;
       tries.set(plant, number);
       if (number === 1) refuse(response, 503, { 'retry-after': '0' });
-      else if (number === 2) request.socket.destroy();
+      else if (number === 2) refuse(response, 408, { connection: 'close' });
+      else if (number === 3) request.socket.destroy();
       else store(response);
     });
     expect(tally).toMatchObject({ stored: 20, refused: 0 });
-    expect([...tries.values()]).toEqual(lines.map(() => 3));
+    expect([...tries.values()]).toEqual(lines.map(() => 4));
   });
 
   it('stops at the first line without an answer, even if its source says no more', async () => {
@@ -183,7 +184,7 @@ describe('formatProgress', () => {
     expect(formatProgress(tally, size, 2, lastError)).toBe(line);
   });
 
-  const retried = Object.values(ERRORS).filter(({ status }) => status >= 429);
+  const retried = Object.values(ERRORS).filter(({ status }) => status === 408 || status >= 429);
   it.each(retried)('has room for error $error in 80 columns', (kind) => {
     const many = { stored: 99_999_999, refused: 99_999_999, bytes: 1 };
     const line = formatProgress(many, 1, 1, `error ${kind.error}: ${kind.message}`);

@@ -31,7 +31,7 @@ export function addImportCommand(program: Command): void {
     .description(
       'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line. Each line is ' +
         'sent unchanged, many at a time. A plant is sent again, with growing delays, when the ' +
-        'connection breaks or the service answers 429 or 5xx; any other answer but 200 and 400 stops ' +
+        'connection breaks or the service answers 408, 429 or 5xx; any other answer but 200 and 400 stops ' +
         'the import, and so does Ctrl-C once what is in flight is answered. Importing again is safe: what ' +
         'is already stored is acknowledged, and counts as stored, but is not stored twice.',
     )

@@ -24,6 +24,11 @@ const TAKEN = {
   headers: { 'x-request-id': 'r-1' },
 };
 const UNAVAILABLE = { status: 503, body: '{"error":5001,"message":"unavailable"}' };
+const LATE = {
+  status: 408,
+  body: '{"error":3004,"message":"not in time"}',
+  headers: { connection: 'close' },
+};
 const LIMITED = { status: 429, body: '{"error":4000,"message":"over the limit"}' };
 
 /** Sent in turn; the last one is repeated. */
@@ -138,6 +143,7 @@ describe('what is sent', () => {
 describe('retries', () => {
   it.each<[string, Scripted]>([
     ['a 503', UNAVAILABLE],
+    ['a 408', LATE],
     ['a 429', LIMITED],
     ['a 502 of a proxy', { status: 502, body: '<html>' }],
     ['a broken connection', 'break'],

@@ -59,7 +59,7 @@ export function isCredential(text: string): boolean {
 
 /**
  * A client of the plant store that keeps every digit of an id, on nothing but fetch(). Creates can be repeated, so
- * after a 429, a 5xx, a broken connection or a timeout it sends the plant again, with growing delays.
+ * after a 408, a 429, a 5xx, a broken connection or a timeout it sends the plant again, with growing delays.
  */
 export class PlantStoreClient {
   private readonly url: string;
@@ -168,8 +168,8 @@ function parsePlant(status: number, body: string): Plant | undefined {
 }
 
 function isRetryable(error: AnswerError | ConnectionError): boolean {
-  if (error instanceof AnswerError) return error.status === 429 || error.status >= 500;
-  return !error.isTlsFailure;
+  if (!(error instanceof AnswerError)) return !error.isTlsFailure;
+  return error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
 /** Resolves after some milliseconds, or once the signal is aborted. */

@@ -50,6 +50,7 @@ export const ERRORS = {
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
   // RFC 9112, section 6.1.
   NO_SUCH_CODING: { error: 3003, status: 501, message: 'no such transfer coding' },
+  // RFC 9110, section 15.5.9: not 400, which clients take as final.
   REQUEST_TIMEOUT: { error: 3004, status: 408, message: 'the request did not arrive in time' },
   // Its Retry-After is that of the token's limit: src/auth/rate-limit.guard.ts.
   RATE_LIMITED: { error: 4000, status: 429, message: 'over the rate limit of the token' },

@@ -46,6 +46,7 @@ export function ApiCreatePlant(): MethodDecorator {
       },
     }),
     ApiError(400, 'unexpected error', { hasBody: true }),
+    ApiError(408, 'the request did not arrive in time: send it again'),
     ApiError(500, 'a fault of the service'),
     ApiError(
       503,

@@ -14,7 +14,7 @@ func create(client *ClientWithResponses, plant NewPlant) (*CreatePlantResponse, 
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		answer, err := client.CreatePlantWithResponse(ctx, plant)
 		cancel()
-		isFinal := err == nil && answer.StatusCode() != 429 && answer.StatusCode() < 500
+		isFinal := err == nil && answer.StatusCode() != 408 && answer.StatusCode() != 429 && answer.StatusCode() < 500
 		if isFinal || delay > 3*time.Second {
 			return answer, err
 		}

@@ -16,7 +16,7 @@ def create(plant: NewPlant) -> Response[Error | Plant]:
     for delay in (0.2, 0.4, 0.8, 1.6, None):
         try:
             answer = create_plant.sync_detailed(client=client, body=plant)
-            if delay is None or (answer.status_code != 429 and answer.status_code < 500):
+            if delay is None or (answer.status_code not in (408, 429) and answer.status_code < 500):
                 return answer
         except (httpx.TransportError, ValueError):
             if delay is None:
