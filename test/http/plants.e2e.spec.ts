@@ -166,14 +166,12 @@ describe('the same id again', () => {
   });
 });
 
-it('accepts deep nesting in an unknown field, but not with an id that is parsed twice', async () => {
-  const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
-  const { status } = await service.client.post(`{"x":${deep},"id":7,"name":"oak"}`);
-  expect(status).toBe(200);
-  const refused = await service.client.post(`{"x":${deep},"id":8.0,"name":"oak"}`);
-  expect({ status: refused.status, body: refused.body }).toEqual({
-    status: 400,
-    body: { error: 1000, message: 'the body is nested too deeply' },
-  });
-  expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
-});
+it.each(['7', '7.0', '7e0'])(
+  'accepts deep nesting in an unknown field beside the id %s',
+  async (id) => {
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+    const { status } = await service.client.post(`{"x":${deep},"id":${id},"name":"oak"}`);
+    expect(status).toBe(200);
+    expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
+  },
+);
