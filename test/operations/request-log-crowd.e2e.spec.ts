@@ -17,16 +17,22 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<Servic
 describe('a crowd', () => {
   const CROWD = 200;
   const range = Array.from({ length: CROWD }, (_, i) => i);
+  /** Has a crowd refused, ten requests on each connection. */
+  async function refuseCrowd(service: Pick<Service, 'connect'>): Promise<void> {
+    for (let sent = 0; sent < CROWD; sent += 10) {
+      const connection = await service.connect();
+      connection.write(requestText({}, PLANT).repeat(10));
+      for (let i = 0; i < 10; i++) expect((await connection.read()).status).toBe(401);
+      connection.close();
+    }
+  }
   /** The number of requests in the summary lines. */
   const summed = (found: readonly Record<string, unknown>[]) =>
     found.reduce((sum, { requests = 0 }) => sum + Number(requests), 0);
 
   it('of unauthenticated clients does not fill the log: a few have a line, the others are summed up', async () => {
     const service = await start({ LOG_REQUESTS: 'errors' });
-    const connection = await service.connect();
-    connection.write(requestText({}, PLANT).repeat(CROWD));
-    for (let i = 0; i < CROWD; i++) expect((await connection.read()).status).toBe(401);
-    connection.close();
+    await refuseCrowd(service);
     const own = () => service.log.lines('Request').filter(({ status }) => status === 401).length;
     const others = () => summed(service.log.lines('Request').filter(({ error }) => error === 2000));
     while (own() + others() < CROWD) await sleep(20);
@@ -48,10 +54,7 @@ describe('a crowd', () => {
 
   it('that comes just before the stop is summed up too', async () => {
     const ending = await ServiceProcess.start({ env: { SHUTDOWN_DELAY: '0s' } });
-    const connection = await ending.connect();
-    connection.write(requestText({}, PLANT).repeat(CROWD));
-    for (let i = 0; i < CROWD; i++) await connection.read();
-    connection.close();
+    await refuseCrowd(ending);
     ending.signal('SIGTERM');
     await ending.exited;
     const sums = [...ending.output.matchAll(/ error=2000 requests=(\d+)/g)];
