@@ -15,10 +15,13 @@ type Held = Socket & { [CONNECTION]: Connection };
 const COUNTED = Symbol('counted');
 type Counted = IncomingMessage & { [COUNTED]: number };
 
-/** A request without a complete answer. */
-interface Unanswered {
+interface Waiting {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+}
+
+/** A request that is being served. */
+interface Unanswered extends Waiting {
   /** Called when the client has left. */
   end(): void;
 }
@@ -53,7 +56,7 @@ export class Connection {
   readonly reading: Reading;
   // Not a Set: V8 then keeps dead requests alive, as each new table of the Set is referenced by the old one.
   private unanswered: Unanswered[] = [];
-  private waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
+  private waiting: Waiting[] = [];
   private hadTurn = false;
   /** A docs page is being sent, and takes the place of all other requests. */
   private isOccupied = false;
@@ -97,8 +100,8 @@ export class Connection {
       this.isEnding = true;
       response.shouldKeepAlive = false;
     }
-    if (this.hadTurn || this.isOccupied) this.waiting.push([request, response]);
-    else this.begin(request, response);
+    if (this.hadTurn || this.isOccupied) this.waiting.push({ request, response });
+    else this.begin({ request, response });
     if (this.isAtLimit) this.socket.pause();
   }
 
@@ -106,7 +109,7 @@ export class Connection {
   takeTurn(): void {
     this.hadTurn = false;
     const next = this.isOccupied ? undefined : this.waiting.shift();
-    if (next) this.begin(...next);
+    if (next) this.begin(next);
   }
 
   /** Called when a request has an active token. */
@@ -144,8 +147,8 @@ export class Connection {
 
   /** The whole request that waits for the next answer on the connection, if there is one. */
   get due(): ServerResponse | undefined {
-    const [{ request, response } = {}] = this.unanswered;
-    return request?.complete ? response : undefined;
+    const next = this.unanswered[0] ?? this.waiting[0];
+    return next?.request.complete ? next.response : undefined;
   }
 
   /** Whether an answer is the last: a drain has begun, or there were too many requests without an active token. */
@@ -171,14 +174,14 @@ export class Connection {
     return this.size === 0 && performance.now() - this.idleSince > milliseconds;
   }
 
-  destroy(): void {
-    this.socket.destroy();
-    this.discount();
-  }
-
   /** Counts its memory no longer. */
   discount(): void {
     this.hold(-this.held);
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+    this.discount();
   }
 
   /** Bytes of memory that its requests count as. */
@@ -186,7 +189,7 @@ export class Connection {
     return this.held - this.bytes;
   }
 
-  private begin(request: IncomingMessage, response: ServerResponse): void {
+  private begin({ request, response }: Waiting): void {
     this.hadTurn = true;
     this.limits.awaitTurn(this);
     this.serve(request, response);
@@ -203,7 +206,7 @@ export class Connection {
 
   /** Called before a request is read. @returns false to read no further */
   private admits(): boolean {
-    if (this.isOccupied || this.isAtLimit) this.isEnding = true;
+    if (this.isAtLimit) this.isEnding = true;
     if (this.isEnding && this.size === 0) this.socket.destroy();
     return !this.isEnding && !this.socket.destroyed;
   }
