@@ -45,6 +45,12 @@ export default {
       from: { path: '^src/', pathNot: '^src/(client|cli)/' },
       to: { path: '^src/client/' },
     },
+    {
+      name: 'limits-have-one-door',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/http/limits/' },
+      to: { path: '^src/http/limits/', pathNot: '/index.ts$' },
+    },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {
