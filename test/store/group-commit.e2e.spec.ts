@@ -84,3 +84,22 @@ describe('a commit that fails', () => {
     expect(broken.log.text).not.toContain('Quercus');
   });
 });
+
+describe('long plants that wait for the store', () => {
+  it('are refused beyond a limit: 503 with 5002; those that gave up count no longer', async () => {
+    const busy = await Service.start({ BODY_LIMIT: '1mb', DATABASE_TIMEOUT: '4s' });
+    const name = 'x'.repeat(1_000_000);
+    const errorsOf = async (count: number) => {
+      const sent = range(count).map((i) => busy.client.create({ id: BigInt(i), name }));
+      const errors = (await Promise.all(sent)).map(({ body }) => (body as { error: number }).error);
+      return [...new Set(errors)].sort();
+    };
+    const unlock = await busy.store.lock();
+    // The queue holds 16 MiB, and on PostgreSQL a few are in flight.
+    expect(await errorsOf(30)).toEqual([5001, 5002]);
+    expect(await errorsOf(14)).toEqual([5001]);
+    await unlock();
+    expect((await busy.client.create({ id: -1n, name: 'oak' })).status).toBe(200);
+    await busy.stop();
+  });
+});
