@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { StoreUnavailable } from '../../src/errors/errors.js';
+import { commits, GroupCommit } from '../../src/plants/group-commit.js';
+import { Plant } from '../../src/plants/plant.entity.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
 
@@ -67,6 +70,23 @@ describe('plants that share a commit', () => {
 });
 
 describe('a commit that fails', () => {
+  it('is not tried again in halves while the store is unavailable', async () => {
+    const busy = await Service.start({ DATABASE_TIMEOUT: '2s' });
+    const unlock = await busy.store.lock();
+    let count = 0;
+    const countCommit = () => (count += 1);
+    commits.start.subscribe(countCommit);
+    const plants = range(4).map((i) => Object.assign(new Plant(), { id: `${i}`, name: 'oak' }));
+    // All in one turn, so all in one group.
+    const stored = plants.map((plant) => busy.app.get(GroupCommit).store(plant));
+    const unavailable = { reason: expect.any(StoreUnavailable) };
+    expect(await Promise.allSettled(stored)).toMatchObject(plants.map(() => unavailable));
+    expect(count).toBe(1);
+    commits.start.unsubscribe(countCommit);
+    await unlock();
+    await busy.stop();
+  });
+
   it("is logged as an error, with its cause under the request's id, without data of the plant", async () => {
     // In production the log is JSON.
     const broken = await Service.start({ NODE_ENV: 'production' });
