@@ -1,7 +1,12 @@
 /** @engine sqlite */
-import { readFileSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
+import { COMMIT_A_PAGE } from '../../src/database/sqlite.js';
 import { runCli } from '../support/cli.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -111,4 +116,38 @@ describe('a failed sync ends the process without closing the store, and the next
     expect({ code, stdout }).toEqual({ code: EX_IOERR, stdout: '' });
     expect(stderr).toMatch(/^error: the sync of a commit failed \(SQLITE_IOERR_FSYNC\): .+\n$/m);
   });
+
+  it('of one of two commits, while the store closes: no other succeeds, and the store stays open', async () => {
+    const disk = new FaultyDisk(store.folder, store.path);
+    const { stdin, stdout, exited } = spawnWriter(disk.env);
+    expect(String(await once(stdout, 'data'))).toBe('open\n');
+    disk.arm(syncOf('log'));
+    stdin.end('\n');
+    expect(await text(stdout)).toBe('');
+    expect(await exited).toEqual([EX_IOERR, null]);
+    expect(statSync(`${store.path}-wal`).size).toBeGreaterThan(0);
+  });
 });
+
+/** A process that opens the store and, once it reads a line, commits twice at once and closes the store. */
+function spawnWriter(env: Readonly<Record<string, string>>) {
+  const program = `
+    import { once } from 'node:events';
+    import { readConfig } from '${resolve('dist/src/config/environment.js')}';
+    import { openStore } from '${resolve('dist/src/database/open-store.js')}';
+    const store = await openStore(readConfig());
+    const commit = () => store.writePath.manager.query('${COMMIT_A_PAGE}');
+    await commit();
+    console.log('open');
+    await once(process.stdin, 'data');
+    for (const committed of [commit(), commit()]) committed.then(() => console.log('committed'), () => undefined);
+    await store.destroy();
+    console.log('closed');`;
+  const path = join(store.folder, 'writer.mjs');
+  writeFileSync(path, program);
+  const child = spawn(process.execPath, [path], {
+    env: { PATH: process.env.PATH, DATABASE_URL: store.url, ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  return Object.assign(child, { exited: once(child, 'exit') });
+}
