@@ -116,7 +116,6 @@ export class SqliteWritePath extends WritePath {
   }
 
   private async run(sql: string, parameters: readonly unknown[]): Promise<SqliteThreadResult> {
-    await this.ending;
     try {
       const result = await this.writer.run(sql, parameters);
       await this.ending;
