@@ -1,4 +1,6 @@
 /** @engine sqlite */
+import { pbkdf2 } from 'node:crypto';
+import { promisify } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyServer } from '../../../test/support/key-server.js';
@@ -12,6 +14,7 @@ const key = await SigningKey.create('one');
 /** Not the provider's, under the id of the provider's key. */
 const stranger = await SigningKey.create('one');
 const OVERLOADED = 5002;
+const pbkdf2Async = promisify(pbkdf2);
 
 let server: KeyServer;
 let verifier: JwtVerifier;
@@ -109,4 +112,20 @@ describe('a new token that comes many times at once is checked once', () => {
     expect(new Set(answers)).toEqual(new Set([name]));
     expect(await verify(token)).toBe(name);
   });
+});
+
+it('a token whose key is withdrawn during its check is checked again', async () => {
+  await learnKeys();
+  const old = await sign(key, 'old');
+  const next = await SigningKey.create('two');
+  const successor = await sign(next, 'next', 'two');
+  server.answers = { '/jwks': { body: { keys: [next.publicJwk] } } };
+  // They keep the threads busy that check signatures, for longer than the provider needs.
+  const busy = Array.from({ length: 4 }, () => pbkdf2Async('', '', 1_000_000, 32, 'sha256'));
+  const checked = verify(old);
+  verifier.prepare();
+  expect(await checked).toBe('old');
+  while ((await verify(successor)) !== 'next');
+  expect(await verify(old)).toBeUndefined();
+  await Promise.all(busy);
 });
