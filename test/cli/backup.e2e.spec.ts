@@ -180,6 +180,24 @@ describe('a store that is not empty', () => {
   });
 });
 
+it('restore reports a store that did not keep what it was given', async () => {
+  put(source, PLANTS);
+  await cli(source, `backup ${file}`);
+  await target.execute(
+    ENGINE === 'sqlite'
+      ? `CREATE TRIGGER change AFTER INSERT ON plants
+         BEGIN UPDATE plants SET tag = 'other' WHERE id = NEW.id; END`
+      : `CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql
+         AS $$ BEGIN NEW.tag = 'other'; RETURN NEW; END $$;
+         CREATE TRIGGER change BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION change()`,
+  );
+  expect(await cli(target, `restore ${file}`)).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^error: plants differ: 11, sha256 \w+ instead of 11, sha256 /),
+  });
+});
+
 it('restore does not create a missing store', async () => {
   await cli(source, `backup ${file}`);
   const missing = join(source.folder, 'missing', 'store.sqlite');
