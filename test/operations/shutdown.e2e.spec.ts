@@ -1,6 +1,9 @@
 /** @engine sqlite */
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import { connect } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Monitor } from '../support/monitor.js';
@@ -71,6 +74,23 @@ describe('a signal to end', () => {
     expect(await Promise.race([service.exited, heldUp])).toEqual({ code: 0, signal: null });
     for (const connection of connections) connection.close();
   });
+});
+
+it('a stop does not wait for a client that negotiates TLS as long as for one that sends a request', async () => {
+  // Shorter than a handshake may take.
+  service = await ServiceProcess.start({ isTls: true, env: { SHUTDOWN_TIMEOUT: '8s' } });
+  const negotiating = await service.connect();
+  const socket = connect({ port: service.port, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const text = plant();
+  socket.write(text.slice(0, -5));
+  // By then the service reads the request.
+  await service.client().create({ id: 0n, name: 'oak' });
+  service.signal('SIGTERM');
+  await negotiating.closed();
+  socket.end(text.slice(-5));
+  expect(await readText(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  expect(await service.exited).toEqual({ code: 0, signal: null });
 });
 
 describe('the log of a stop', () => {
