@@ -3,11 +3,14 @@ import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { Client, Connection, DatabaseError, type ClientConfig, type QueryResult } from 'pg';
 import { StoreUnavailable } from '../errors/errors.js';
-import { findWeakness, hasLevel } from './postgres-commit-level.js';
+import { hasCommitted, isWeak } from './postgres-commit-level.js';
 import { TOO_LONG, toStoreUnavailable } from './store-errors.js';
 
 /** How long a server may take to accept a request to cancel a statement. */
 const CANCEL_TIMEOUT_MS = 1_000;
+
+/** Why a plant that may be stored is not acknowledged. */
+const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
 
 /** Milliseconds that a statement may take; forever if left out. */
 export interface StatementTimeout {
@@ -80,7 +83,7 @@ export class CheckedClient extends DriverClient {
   /**
    * A commit that no longer waits for the synchronous standby ends as if all were well, but for a
    * warning (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). If it does not
-   * wait for stable storage either, since the server was reconfigured, the last column of its rows says so.
+   * reach stable storage either, since the server was reconfigured, the last column of its rows says so.
    *
    * @param query SQL; whatever else the driver takes tells its outcome itself
    * @throws StoreUnavailable where the commit could be lost, or the connection failed; DatabaseError where the server
@@ -101,8 +104,8 @@ export class CheckedClient extends DriverClient {
       // With a callback it costs three promises less.
       super.query(query, values, (error, answer) => {
         clearTimeout(timer);
-        this.hasCommitted = !error && hasLevel(answer);
-        if (this.hasCommitted) this.warning ??= findWeakness(answer);
+        this.hasCommitted = !error && hasCommitted(answer);
+        if (this.hasCommitted && isWeak(answer)) this.warning ??= WEAK;
         if (!error && this.warning === undefined) {
           resolve(answer);
           return;

@@ -1,62 +1,66 @@
 import type { QueryResult } from 'pg';
 
-/**
- * Name of the last column of a statement that writes, by which each of its rows tells the level that it is
- * committed at. On Citus each row may come from another server.
- */
-const LEVEL_COLUMN = 'synchronous_commit';
+/** Name of the last column of a statement that writes plants. On Citus each row may come from another server. */
+const COMMITTED_COLUMN = 'committed';
 
 const get = (name: string) => `current_setting('${name}')`;
-const keep = (name: string) => `set_config('${name}', ${get(name)}, true)`;
 
-/** The settings by which a commit could be lost, what each may be, what to set it to, and how a commit reads it. */
-const SETTINGS = [
-  ['synchronous_commit', /^(on|remote_apply)$/, 'on or remote_apply', keep],
-  ['fsync', /^on$/, 'on', get],
-  ['full_page_writes', /^on$/, 'on', get],
+/**
+ * SQL of the last column of a statement that writes plants: 1, or NULL if its commit could be lost. Whatever the server,
+ * the database or the role has lowered, the commit waits for stable storage (`remote_apply` waits for more, and stays),
+ * and says if it did not wait for the standby. That counts for the transaction alone, so a pooler may stand between.
+ */
+export const COMMITTED = `(
+  SELECT 1 WHERE ${get('fsync')} = 'on' AND ${get('full_page_writes')} = 'on'
+    AND set_config('client_min_messages', 'warning', true) = 'warning'
+    AND set_config('synchronous_commit',
+      CASE ${get('synchronous_commit')} WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true) <> ''
+  ) AS ${COMMITTED_COLUMN}`;
+
+/** Settings that no statement can set, by which plants could be lost, and SQL that reads them. */
+export const FIXED_SETTINGS = `
+  ${get('fsync')} AS fsync, ${get('full_page_writes')} AS full_page_writes, ${get('server_encoding')} AS encoding,
+  EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
+
+/** Those, and the settings that {@link COMMITTED} sets: tokens and migrations are committed as the server has it. */
+export const ALL_SETTINGS = `
+  ${get('synchronous_commit')} AS synchronous_commit, ${get('client_min_messages')} AS client_min_messages,
+  ${FIXED_SETTINGS}`;
+
+/** What a server has of the settings that were read. */
+export type Settings = Readonly<Record<string, string | boolean>>;
+
+/** What each setting may be, and what to set it to (postgresql.org/docs/current/runtime-config-wal.html). */
+const SAFE = [
+  ['synchronous_commit', /^(on|remote_apply)$/, 'on or remote_apply'],
+  ['fsync', /^on$/, 'on'],
+  ['full_page_writes', /^on$/, 'on'],
   // It hides the warning that a commit did not wait for the standby.
-  ['client_min_messages', /^(?!error)/, 'warning', keep],
+  ['client_min_messages', /^(?!error)/, 'warning'],
 ] as const;
 
-/** SQL of that column: what the server has of the settings, in their order. */
-export const COMMIT_LEVEL = `concat_ws(' ', ${SETTINGS.map(([name]) => get(name)).join(', ')})`;
-
-/**
- * The same, and keeps a reload of the server from changing what counts at the commit between the statement and its
- * commit.
- */
-export const KEPT_COMMIT_LEVEL = `concat_ws(' ', ${SETTINGS.map(([name, , , read]) => read(name)).join(', ')})`;
-
-/** The level that was found safe last: they are mostly the same. */
-let lastSafe: unknown;
-
-/** Whether an answer's rows tell their level. For several statements at once, as in a migration, the driver gives an array. */
-export function hasLevel({ fields }: Partial<QueryResult>): boolean {
-  return fields?.at(-1)?.name === LEVEL_COLUMN;
-}
-
-/** Finds why rows that tell their level could be lost; undefined if they could not. */
-export function findWeakness({ rows }: Partial<QueryResult>): string | undefined {
-  for (const row of rows as Record<string, unknown>[]) {
-    const level = row[LEVEL_COLUMN];
-    if (level === lastSafe) continue;
-    const weakness = describeWeakness(String(level));
-    if (weakness !== undefined) return weakness;
-    lastSafe = level;
-  }
-  return undefined;
-}
-
-/**
- * Describes why a commit at a {@link COMMIT_LEVEL} could be lost; undefined if it could not
- * (postgresql.org/docs/current/runtime-config-wal.html).
- */
-export function describeWeakness(level: string): string | undefined {
-  const values = level.split(' ');
-  for (const [i, [name, isSafe, safe]] of SETTINGS.entries()) {
-    const value = values[i] ?? '';
-    if (isSafe.test(value)) continue;
+/** Describes why a plant could be lost, or not be stored as it is; undefined if all is well. */
+export function describeWeakness(settings: Settings): string | undefined {
+  for (const [name, isSafe, safe] of SAFE) {
+    const value = settings[name];
+    if (value === undefined || isSafe.test(String(value))) continue;
     return `${name} is ${value}, so that a plant could be lost: set it to ${safe}`;
   }
-  return undefined;
+  if (settings['unlogged'])
+    return 'a crash would empty its table: run `ALTER TABLE plants SET LOGGED`';
+  if (settings['encoding'] === 'UTF8') return undefined;
+  return (
+    `its encoding is ${settings['encoding']}, not UTF8: make one by ` +
+    '`createdb --encoding UTF8 --template template0 plants`'
+  );
+}
+
+/** Whether a result is of a statement that writes plants. For several statements at once the driver gives an array. */
+export function hasCommitted({ fields }: Partial<QueryResult>): boolean {
+  return fields?.at(-1)?.name === COMMITTED_COLUMN;
+}
+
+/** Whether the commit of a row of such a result could be lost. */
+export function isWeak({ rows }: QueryResult): boolean {
+  return (rows as Record<string, unknown>[]).some((row) => row[COMMITTED_COLUMN] === null);
 }

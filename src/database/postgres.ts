@@ -4,7 +4,7 @@ import { defaults, Pool, type Client, type PoolConfig } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { StoreUnavailable } from '../errors/errors.js';
 import { Logger, getStatementTimeoutMs, WritePath, type Engine } from './engine.js';
-import { COMMIT_LEVEL, describeWeakness } from './postgres-commit-level.js';
+import { ALL_SETTINGS, describeWeakness, type Settings } from './postgres-commit-level.js';
 import { CheckedClient, type StatementTimeout } from './postgres-client.js';
 import { postgresReader } from './postgres-reader.js';
 import { isUnavailable, toStoreError } from './store-errors.js';
@@ -23,11 +23,6 @@ const MAX_HELD_TIMEOUTS = 10;
 
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
-
-/** What {@link assertDurable} reads. */
-const READ_SETTINGS = `
-  SELECT ${COMMIT_LEVEL} AS level, current_setting('server_encoding') AS encoding,
-    EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
 
 /** Codes of a refused name, password or database: another try would be refused too. */
 const REFUSED = /^(28|3D)/;
@@ -157,17 +152,7 @@ function isUnavailableAtStart(error: unknown): boolean {
 
 /** Checks that the server keeps commits, and that the database can store every character. */
 async function assertDurable(store: DataSource): Promise<void> {
-  type Settings = Record<'level' | 'encoding', string> & { readonly unlogged: boolean };
-  const [row] = await store.query<Settings[]>(READ_SETTINGS);
-  const { level, encoding, unlogged } = row ?? {};
-  const weakness = describeWeakness(level ?? '');
+  const [settings = {}] = await store.query<Settings[]>(`SELECT ${ALL_SETTINGS}`);
+  const weakness = describeWeakness(settings);
   if (weakness !== undefined) throw new Error(weakness);
-  if (unlogged) {
-    throw new Error('a crash would empty its table: run `ALTER TABLE plants SET LOGGED`');
-  }
-  if (encoding === 'UTF8') return;
-  throw new Error(
-    `its encoding is ${encoding}, not UTF8: make one by ` +
-      '`createdb --encoding UTF8 --template template0 plants`',
-  );
 }

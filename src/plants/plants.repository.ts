@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Repository } from 'typeorm';
 import { WritePath } from '../database/engine.js';
 import { getEngine } from '../database/open-store.js';
-import { COMMIT_LEVEL, KEPT_COMMIT_LEVEL } from '../database/postgres-commit-level.js';
+import {
+  COMMITTED,
+  describeWeakness,
+  FIXED_SETTINGS,
+  type Settings,
+} from '../database/postgres-commit-level.js';
 import { COMMIT_A_PAGE } from '../database/sqlite.js';
 import { StoreUnavailable } from '../errors/errors.js';
 import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.entity.js';
@@ -19,6 +24,8 @@ interface Statements {
   readonly toFindParameters: (ids: readonly string[]) => unknown[];
   /** Does all that an insert does, with no row. */
   readonly probe: string;
+  /** Describes why plants could be lost, from the probe's row. */
+  readonly describeWeakness?: (probed: Settings) => string | undefined;
 }
 
 const columns = Object.values(COLUMNS);
@@ -49,7 +56,7 @@ const emitMessage = "pg_logical_emit_message(true, 'plant-store', '')";
 
 /**
  * Inserts in the order of the ids, so that two groups wait for each other one way round only. A group of 64 takes 120 µs
- * of this process and 512 of the server so, and 220 and 494 as an array for each column. The commit's level is kept
+ * of this process and 512 of the server so, and 220 and 494 as an array for each column. The commit's level is set
  * once, in a query of its own, not for each row.
  *
  * A lookup of what is stored writes a message to the log for each row, so it is a transaction that commits: it waits
@@ -61,16 +68,17 @@ const emitMessage = "pg_logical_emit_message(true, 'plant-store', '')";
 const postgres: Statements = {
   insert: `
     INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_array_elements($1::jsonb) ORDER BY id
-    ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, (SELECT ${KEPT_COMMIT_LEVEL}) AS synchronous_commit`,
+    ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${COMMITTED}`,
   find: `
-    SELECT ${content}, ${emitMessage}, ${KEPT_COMMIT_LEVEL} AS synchronous_commit
+    SELECT ${content}, ${emitMessage}, ${COMMITTED}
     FROM plants WHERE id = ANY($1::bigint[])`,
   toFindParameters: (ids) => [ids],
   probe: `
     WITH inserted AS (
       INSERT INTO plants (id) SELECT 0 FROM ${emitMessage} AS place WHERE place IS NULL RETURNING id
     )
-    SELECT count, ${COMMIT_LEVEL} AS synchronous_commit FROM (SELECT count(*) FROM inserted) AS none`,
+    SELECT ${COMMITTED}, (SELECT count(*) FROM inserted), ${FIXED_SETTINGS}`,
+  describeWeakness,
 };
 
 const STATEMENTS = { sqlite, postgresql: postgres };
@@ -130,6 +138,8 @@ export class PlantsRepository extends Repository<Plant> {
    * @throws the store's error
    */
   async probe(): Promise<void> {
-    await this.query(this.statements.probe);
+    const [settings] = await this.query<Settings[]>(this.statements.probe);
+    const weakness = this.statements.describeWeakness?.(settings ?? {});
+    if (weakness !== undefined) throw new StoreUnavailable(weakness);
   }
 }
