@@ -24,8 +24,8 @@ const MAX_HELD_TIMEOUTS = 10;
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
-/** Codes of a refused name, password or database: another try would be refused too. */
-const REFUSED = /^(28|3D)/;
+/** Codes of a refused name, password, database or table: another try would be refused too. */
+const REFUSED = /^(28|3D|42P01)/;
 
 /** What the driver's pool has, and its types lack. */
 interface DriverPool extends EventEmitter {

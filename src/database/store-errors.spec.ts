@@ -28,6 +28,7 @@ describe('toStoreError', () => {
     ['a server out of connections', failed('53300')],
     ['a server that stops a statement', failed('57014')],
     ['a server in recovery', failed('XX000')],
+    ['a table that is missing', failed('42P01')],
     ['a server that refuses', connecting('ECONNREFUSED')],
     ['a socket that is not there', connecting('ENOENT')],
     ['what the thread found', new QueryFailedError('', [], new StoreUnavailable('reason'))],
@@ -38,7 +39,7 @@ describe('toStoreError', () => {
   });
 
   it.each([
-    ['a table that is missing', failed('42P01')],
+    ['a column that is missing', failed('42703')],
     ['a file that is not there', withCode('ENOENT')],
     ['a wrong statement', failed('SQLITE_ERROR')],
     ['a broken constraint', failed('SQLITE_CONSTRAINT_NOTNULL')],

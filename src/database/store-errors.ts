@@ -12,10 +12,11 @@ const SQLITE_CODES =
 /**
  * PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), it is read-only
  * after a failover (25006), took too long for it (25P03, 25P04), no longer lets us in (28, 3D), its recovery took
- * precedence (40001), it has no room (53), a lock or a statement took too long (55P03, 57014), it starts or stops
+ * precedence (40001), a table was renamed or dropped (42P01), it has no room (53), a lock or a statement took too long (55P03, 57014), it starts or stops
  * (57P), its disk fails (58), or something within it (XX; a lookup at a server in recovery, too).
  */
-const POSTGRES_CODES = /^(08...|25006|25P0[34]|28...|3D...|40001|53...|55P03|57...|58...|XX...)$/;
+const POSTGRES_CODES =
+  /^(08...|25006|25P0[34]|28...|3D...|40001|42P01|53...|55P03|57...|58...|XX...)$/;
 
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
@@ -26,9 +27,9 @@ export const TOO_LONG = 'the store took too long';
 /** Codes of damage to what is stored. PostgreSQL: XX001 and the like, and a disk's (58). */
 const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
 
-/** Errors of PostgreSQL's driver that have no code. */
+/** Errors without a code of their own: of PostgreSQL's driver, and SQLite's of a table that was renamed or dropped. */
 const DRIVER_MESSAGES =
-  /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
+  /^(no such table|timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
 
 /** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
 export function isUnavailable(error: unknown): boolean {

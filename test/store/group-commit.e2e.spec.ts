@@ -90,7 +90,7 @@ describe('a commit that fails', () => {
   it("is logged as an error, with its cause under the request's id, without data of the plant", async () => {
     // In production the log is JSON.
     const broken = await Service.start({ NODE_ENV: 'production' });
-    await broken.store.execute('DROP TABLE plants');
+    await broken.store.execute('ALTER TABLE plants RENAME COLUMN name TO label');
     const { headers, status } = await broken.client.post('{"id":1,"name":"Quercus"}');
     const requestId = headers['x-request-id'];
     while (broken.log.lines('Request').length === 0) await new Promise(setImmediate);
@@ -104,6 +104,21 @@ describe('a commit that fails', () => {
     expect(broken.log.text).not.toContain('Quercus');
   });
 });
+
+it.each(['plants', 'tokens'])(
+  'while the table %s is renamed away: 503 with 5001',
+  async (table) => {
+    const renamed = await Service.start();
+    const plant = '{"id":1,"name":"oak"}';
+    await renamed.store.execute(`ALTER TABLE ${table} RENAME TO elsewhere`);
+    const { status, body } = await renamed.client.post(plant);
+    await renamed.store.execute(`ALTER TABLE elsewhere RENAME TO ${table}`);
+    const again = await renamed.client.post(plant);
+    await renamed.stop();
+    expect({ status, body }).toMatchObject({ status: 503, body: { error: 5001 } });
+    expect(again.status).toBe(200);
+  },
+);
 
 describe('long plants that wait for the store', () => {
   it('are refused beyond a limit: 503 with 5002; those that gave up count no longer', async () => {
