@@ -22,29 +22,41 @@ export const FIXED_SETTINGS = `
   ${get('fsync')} AS fsync, ${get('full_page_writes')} AS full_page_writes, ${get('server_encoding')} AS encoding,
   EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
 
-/** Those, and the settings that {@link COMMITTED} sets: tokens and migrations are committed as the server has it. */
+/**
+ * Those, the settings that {@link COMMITTED} sets (tokens and migrations are committed as the server has it), and those
+ * that would have statements fail.
+ */
 export const ALL_SETTINGS = `
+  ${get('default_transaction_isolation')} AS default_transaction_isolation,
+  (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout') AS idle_session_timeout,
   ${get('synchronous_commit')} AS synchronous_commit, ${get('client_min_messages')} AS client_min_messages,
   ${FIXED_SETTINGS}`;
 
 /** What a server has of the settings that were read. */
-export type Settings = Readonly<Record<string, string | boolean>>;
+export type Settings = Readonly<Record<string, string | boolean | null>>;
 
-/** What each setting may be, and what to set it to (postgresql.org/docs/current/runtime-config-wal.html). */
+const LOSS = 'a plant could be lost';
+const FAILURES = 'requests would fail';
+
+/** What each setting may be, why, and what to set it to (postgresql.org/docs/current/runtime-config.html). */
 const SAFE = [
-  ['synchronous_commit', /^(on|remote_apply)$/, 'on or remote_apply'],
-  ['fsync', /^on$/, 'on'],
-  ['full_page_writes', /^on$/, 'on'],
+  ['synchronous_commit', /^(on|remote_apply)$/, LOSS, 'on or remote_apply'],
+  ['fsync', /^on$/, LOSS, 'on'],
+  ['full_page_writes', /^on$/, LOSS, 'on'],
   // It hides the warning that a commit did not wait for the standby.
-  ['client_min_messages', /^(?!error)/, 'warning'],
+  ['client_min_messages', /^(?!error)/, LOSS, 'warning'],
+  // Of plants that share an id all but one would fail.
+  ['default_transaction_isolation', /^read/, FAILURES, 'read committed'],
+  // In milliseconds. The pool itself closes sessions that are idle for 10 s; older servers than 14 have none.
+  ['idle_session_timeout', /^(0|\d{6,}|[2-9]\d{4}|null)$/, FAILURES, '0, or 20 s or more'],
 ] as const;
 
 /** Describes why a plant could be lost, or not be stored as it is; undefined if all is well. */
 export function describeWeakness(settings: Settings): string | undefined {
-  for (const [name, isSafe, safe] of SAFE) {
+  for (const [name, isSafe, harm, safe] of SAFE) {
     const value = settings[name];
     if (value === undefined || isSafe.test(String(value))) continue;
-    return `${name} is ${value}, so that a plant could be lost: set it to ${safe}`;
+    return `${name} is ${value}, so that ${harm}: set it to ${safe}`;
   }
   if (settings['unlogged'])
     return 'a crash would empty its table: run `ALTER TABLE plants SET LOGGED`';

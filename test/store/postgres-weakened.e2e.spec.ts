@@ -55,20 +55,23 @@ async function abandonWait(): Promise<void> {
 
 /** Changes a setting of the server as an operator does; null resets it. */
 async function set(name: string, value: string | null): Promise<void> {
-  const change = value === null ? `RESET ${name}` : `SET ${name} = ${value}`;
+  const change = value === null ? `RESET ${name}` : `SET ${name} = '${value}'`;
   await operator.query(`ALTER SYSTEM ${change}`);
   await store.reload();
 }
 
 describe('a start', () => {
   it.each([
+    ['default_transaction_isolation', 'repeatable read', 'read committed', 'requests would fail'],
+    ['default_transaction_isolation', 'serializable', 'read committed', 'requests would fail'],
+    ['idle_session_timeout', '15000', '0, or 20 s or more', 'requests would fail'],
     ['synchronous_commit', 'off', 'on or remote_apply'],
     ['synchronous_commit', 'local', 'on or remote_apply'],
     ['synchronous_commit', 'remote_write', 'on or remote_apply'],
     ['fsync', 'off', 'on'],
     ['full_page_writes', 'off', 'on'],
     ['client_min_messages', 'error', 'warning'],
-  ])('is refused with %s = %s', async (name, value, instead) => {
+  ])('is refused with %s = %s', async (name, value, instead, harm = 'a plant could be lost') => {
     await set(name, value);
     const { code, stderr } = await runMain(store, {});
     await set(name, null);
@@ -76,7 +79,7 @@ describe('a start', () => {
       code: 1,
       stderr:
         `DATABASE_URL: the store cannot be opened: ${name} is ${value}, ` +
-        `so that a plant could be lost: set it to ${instead}\n`,
+        `so that ${harm}: set it to ${instead}\n`,
     });
   });
 
@@ -145,7 +148,7 @@ describe('a server that is weakened while the service runs', () => {
       await set('synchronous_commit', value);
       await set('client_min_messages', 'error');
       for (const settle of [() => set('synchronous_standby_names', null), abandonWait]) {
-        await set('synchronous_standby_names', "'nobody'");
+        await set('synchronous_standby_names', 'nobody');
         const plant = { id: next++, name: 'oak' };
         const response = service.client().create(plant);
         while ((await store.rows(WAITING_FOR_STANDBY)).length === 0) await sleep(20);
