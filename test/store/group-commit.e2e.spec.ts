@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { StoreUnavailable } from '../../src/errors/errors.js';
-import { commits, GroupCommit } from '../../src/plants/group-commit.js';
+import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
@@ -69,6 +70,14 @@ describe('plants that share a commit', () => {
   });
 });
 
+it('a commit that succeeds in time does not make the store unavailable later', async () => {
+  const quick = await Service.start({ DATABASE_TIMEOUT: '1s' });
+  expect((await quick.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+  await sleep(600);
+  await quick.stop();
+  expect(quick.log.text).not.toContain('the store is unavailable');
+});
+
 describe('a commit that fails', () => {
   it('is not tried again in halves while the store is unavailable', async () => {
     const busy = await Service.start({ DATABASE_TIMEOUT: '2s' });
@@ -120,9 +129,12 @@ it.each(['plants', 'tokens'])(
   },
 );
 
-describe('long plants that wait for the store', () => {
-  it('are refused beyond a limit: 503 with 5002; those that gave up count no longer', async () => {
+describe('long plants', () => {
+  it('are refused while too many wait: 503 with 5002; they share no commit', async () => {
     const busy = await Service.start({ BODY_LIMIT: '1mb', DATABASE_TIMEOUT: '4s' });
+    const sizes = new Set<number>();
+    const addSize = (commit: unknown) => sizes.add((commit as Commit).plants.length);
+    commits.start.subscribe(addSize);
     const name = 'x'.repeat(1_000_000);
     const errorsOf = async (count: number) => {
       const sent = range(count).map((i) => busy.client.create({ id: BigInt(i), name }));
@@ -132,9 +144,14 @@ describe('long plants that wait for the store', () => {
     const unlock = await busy.store.lock();
     // The queue holds 16 MiB, and on PostgreSQL a few are in flight.
     expect(await errorsOf(30)).toEqual([5001, 5002]);
+    // Those that gave up count no longer.
     expect(await errorsOf(14)).toEqual([5001]);
     await unlock();
-    expect((await busy.client.create({ id: -1n, name: 'oak' })).status).toBe(200);
+    // Nor do those that are stored.
+    for (const i of range(17))
+      expect((await busy.client.create({ id: BigInt(-1 - i), name })).status).toBe(200);
+    expect(sizes).toEqual(new Set([1]));
+    commits.start.unsubscribe(addSize);
     await busy.stop();
   });
 });
