@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { StoreUnavailable } from '../../src/errors/errors.js';
 import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit.js';
 import { Plant } from '../../src/plants/plant.entity.js';
+import { ENGINE } from '../support/engine.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
 
@@ -128,6 +129,20 @@ it.each(['plants', 'tokens'])(
     expect(again.status).toBe(200);
   },
 );
+
+it('a plant that was neither inserted nor found: 503 with 5001', async () => {
+  const behind = await Service.start();
+  // Like a server that does not have yet what another one has.
+  await behind.store.execute(
+    ENGINE === 'sqlite'
+      ? `CREATE TRIGGER skip BEFORE INSERT ON plants BEGIN SELECT RAISE(IGNORE); END`
+      : `CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+         CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION skip()`,
+  );
+  const { status, body } = await behind.client.create({ id: 1n, name: 'oak' });
+  expect([status, body]).toMatchObject([503, { error: 5001 }]);
+  await behind.stop();
+});
 
 describe('long plants', () => {
   it('are refused while too many wait: 503 with 5002; they share no commit', async () => {
