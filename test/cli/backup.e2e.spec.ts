@@ -127,6 +127,7 @@ describe('backup and restore', () => {
     const ids = (await backup.plants()).map(({ id }) => id);
     expect(ids.length).toBeGreaterThanOrEqual(Number(before));
     expect(ids).toEqual(ids.map((_, i) => BigInt(i)));
+    expect(await backup.rows('PRAGMA journal_mode')).toEqual([{ journal_mode: 'delete' }]);
     await backup.remove();
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
     expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);

@@ -46,6 +46,10 @@ async function backUpOne(): Promise<void> {
 /** Backs up a plant and a token, and flips a bit of the backup at these bytes. */
 async function flipBit(of: string): Promise<void> {
   await backUpOne();
+  flipLast(of);
+}
+
+function flipLast(of: string): void {
   const bytes = readFileSync(file);
   // The last occurrence: the schema contains names too.
   const at = bytes.lastIndexOf(of);
@@ -109,6 +113,16 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   ['damaged in a name', () => flipBit('oak'), 'plants differ: 1, sha256 '],
   ['damaged in a tag', () => flipBit('Quercus'), 'plants differ: 1, sha256 '],
   ['damaged in a token', () => flipBit('nursery'), 'tokens differ: 1, sha256 '],
+  [
+    'damaged in an index',
+    async () => {
+      await backUpOne();
+      // The index of the hashes is behind its table.
+      const [token] = await source.rows<{ hash: string }>('SELECT hash FROM tokens');
+      flipLast(token?.hash ?? '');
+    },
+    'missing from index',
+  ],
   ['damaged in a digest', () => flipBit('plants1, sha256'), 'the digest of plants is missing'],
   ['damaged in a count', () => flipBit('1, sha256'), ' instead of 0, sha256 '],
   ['damaged in the name of the digests', () => flipBit('digests ('), 'malformed'],
