@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { env } from 'node:process';
 
 /** Nest 12 is ESM, so the tests run as ESM too (`node --experimental-vm-modules`). */
 const project = {
@@ -54,7 +55,8 @@ export default {
       globalTeardown: '<rootDir>/test/support/stop-postgres.js',
     },
   ],
-  testTimeout: 240_000,
+  // A failing test ends soon; the long ones take their time.
+  testTimeout: env.TEST_LONG ? 240_000 : 60_000,
   // Tests mostly wait for processes, each for its own.
   maxWorkers: 2,
   // Modules are loaded anew for each file, and some outlive it.

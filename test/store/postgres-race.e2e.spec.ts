@@ -1,4 +1,5 @@
 /** @engine postgres */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createStore } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -62,4 +63,25 @@ it('processes race for ids with the same content: all get 200', async () => {
   );
   expect(tally(answers)).toEqual({ '200 {"name":"oak"}': IDS * PROCESSES * 2 });
   expect(await store.count()).toBe(2 * IDS);
+});
+
+it('groups with the same ids in opposite orders do not wait for each other in a circle', async () => {
+  // Each row takes so long that the groups of all processes overlap.
+  await store.execute(`
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END $$;
+    CREATE TRIGGER slow BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION slow()`);
+  const ids = range(IDS);
+  const answers = await Promise.all(
+    services.flatMap((service, i) => {
+      const client = service.client(IDS);
+      const sent = i % 2 === 0 ? ids : ids.toReversed();
+      return sent.map((id) => client.create({ id: BigInt(2_000 + id), name: 'oak' }));
+    }),
+  );
+  await store.execute('DROP TRIGGER slow ON plants');
+  // The server publishes a session's statistics once a second.
+  await sleep(1_500);
+  const deadlocks = 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()';
+  expect(await store.rows(deadlocks)).toEqual([{ deadlocks: 0n }]);
+  expect(tally(answers)).toEqual({ '200 {"name":"oak"}': IDS * PROCESSES });
 });

@@ -1,7 +1,7 @@
 /** @engine postgres */
 import { chmodSync, chownSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
 import { createSecret } from '../../src/auth/token.entity.js';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
@@ -54,6 +54,13 @@ afterAll(async () => {
   await operator.end();
   await service.remove();
   await server.remove();
+});
+
+/** Releases what a test that failed may still hold. */
+afterEach(async () => {
+  await operate('ROLLBACK', 'SELECT pg_advisory_unlock_all()');
+  await operate('ALTER SYSTEM RESET synchronous_standby_names');
+  await store.reload();
 });
 
 async function operate(...statements: string[]): Promise<void> {
