@@ -161,6 +161,20 @@ describe('a server that is weakened while the service runs', () => {
     },
   );
 
+  it('and a node of Citus, which passes a warning on without its routine: no 200', async () => {
+    await store.execute(`
+      CREATE FUNCTION pass_on() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE WARNING 'canceling wait for synchronous replication due to user request';
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER pass_on BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION pass_on()`);
+    const { status } = await service.client().create({ id: next++, name: 'oak' });
+    await store.execute('DROP TRIGGER pass_on ON plants');
+    expect(status).toBe(503);
+    await ready();
+  });
+
   it('for the role only, which takes effect at login: a plant is not lost', async () => {
     const plant = { id: 50n, name: 'oak' };
     const relogin =
