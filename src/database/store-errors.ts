@@ -33,11 +33,11 @@ const DRIVER_MESSAGES =
 
 /** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
 export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  // Not by instanceof: SQLite's driver makes its errors in the context that has loaded it first.
+  const { code = '', syscall, message = '' } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   if ([SQLITE_CODES, POSTGRES_CODES, NETWORK_CODES].some((codes) => codes.test(code))) return true;
   // A socket that is a file may not be there: ENOENT.
-  return syscall === 'connect' || DRIVER_MESSAGES.test(error.message);
+  return syscall === 'connect' || DRIVER_MESSAGES.test(message);
 }
 
 /** The store's content is damaged. */

@@ -207,7 +207,6 @@ describe('an endless body in chunks of one byte is cut off', () => {
     ['without a token', 'POST /plants', () => ({})],
     ['with one', 'POST /plants', () => client.headers],
     ['to the docs page', 'GET /docs', () => ({})],
-    ['after answers that are not read', `${GET(BUNDLE).repeat(40)}POST /plants`, () => ({})],
   ])('%s', async (_name, start, headers) => {
     const { socket } = await service.connect();
     socket.pause();
@@ -223,6 +222,20 @@ describe('an endless body in chunks of one byte is cut off', () => {
     await closed;
     await expectServing();
   });
+});
+
+it('nothing is read behind 16 responses that are not read', async () => {
+  const { socket } = await service.connect();
+  socket.pause();
+  socket.write(GET(BUNDLE).repeat(16));
+  // Either the connection is closed, or what is sent stays with the client.
+  while (!socket.destroyed && socket.writableLength < 1_000_000) {
+    socket.write('1\r\n \r\n'.repeat(10_000));
+    await sleep(5);
+  }
+  expect(socket.bytesWritten).toBeLessThan(20_000_000);
+  await expectServing();
+  socket.destroy();
 });
 
 it('a body in many chunks of a fair size is accepted', async () => {

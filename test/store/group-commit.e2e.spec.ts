@@ -115,21 +115,6 @@ describe('a commit that fails', () => {
   });
 });
 
-it.each(['plants', 'tokens'])(
-  'while the table %s is renamed away: 503 with 5001',
-  async (table) => {
-    const renamed = await Service.start();
-    const plant = '{"id":1,"name":"oak"}';
-    await renamed.store.execute(`ALTER TABLE ${table} RENAME TO elsewhere`);
-    const { status, body } = await renamed.client.post(plant);
-    await renamed.store.execute(`ALTER TABLE elsewhere RENAME TO ${table}`);
-    const again = await renamed.client.post(plant);
-    await renamed.stop();
-    expect({ status, body }).toMatchObject({ status: 503, body: { error: 5001 } });
-    expect(again.status).toBe(200);
-  },
-);
-
 it('a plant that was neither inserted nor found: 503 with 5001', async () => {
   const behind = await Service.start();
   // Like a server that does not have yet what another one has.
