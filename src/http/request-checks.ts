@@ -6,7 +6,7 @@ export const MAX_FIELDS = 100;
 
 /**
  * Headers that a request has once at most. Of several Node takes the first, and a proxy perhaps the last: the two
- * would not agree on what is asked, and by whom (RFC 9112, section 3.2; RFC 9110, section 5.3). The check takes 0.1 µs.
+ * would not agree on what is asked, and by whom (RFC 9112, section 3.2; RFC 9110, section 5.3).
  */
 const SINGLE = ['Host', 'Authorization', 'Content-Type'];
 

@@ -104,8 +104,8 @@ export const MAX_WAITING_CHARACTERS = 1024 * 1024;
 
 /**
  * Writes lines to a stream that takes each at once where it can, as process.stdout does, so that no line
- * is lost when the process ends or crashes. (A line to a pipe takes 2 µs; pino's own destination would
- * stop the process at a pipe that nobody reads.)
+ * is lost when the process ends or crashes. (pino's own destination would stop the process
+ * at a pipe that nobody reads.)
  *
  * The reader cannot stop the service: while a pipe is full, lines wait up to a bound, and are then
  * dropped and counted. If the reader has gone, or a disk is full, they are lost.
