@@ -12,8 +12,9 @@ const SQLITE_CODES =
 /**
  * PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), it is read-only
  * after a failover (25006), took too long for it (25P03, 25P04), no longer lets us in (28, 3D), its recovery took
- * precedence (40001), a table was renamed or dropped (42P01), it has no room (53), a lock or a statement took too long (55P03, 57014), it starts or stops
- * (57P), its disk fails (58), or something within it (XX; a lookup at a server in recovery, too).
+ * precedence (40001), a table was renamed or dropped (42P01), it has no room (53), a lock or a statement took too long
+ * (55P03, 57014), it starts or stops (57P), its disk fails (58), or something within it (XX; a lookup at a server in
+ * recovery, too).
  */
 const POSTGRES_CODES =
   /^(08...|25006|25P0[34]|28...|3D...|40001|42P01|53...|55P03|57...|58...|XX...)$/;
@@ -27,17 +28,18 @@ export const TOO_LONG = 'the store took too long';
 /** Codes of damage to what is stored. PostgreSQL: XX001 and the like, and a disk's (58). */
 const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
 
-/** Errors without a code of their own: of PostgreSQL's driver, and SQLite's of a table that was renamed or dropped. */
+/** Errors of the drivers without a code of their own, such as SQLite's of a table that was renamed or dropped. */
 const DRIVER_MESSAGES =
   /^(no such table|timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
 
 /** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
 export function isUnavailable(error: unknown): boolean {
   // Not by instanceof: SQLite's driver makes its errors in the context that has loaded it first.
-  const { code = '', syscall, message = '' } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  if (!Error.isError(error)) return false;
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
   if ([SQLITE_CODES, POSTGRES_CODES, NETWORK_CODES].some((codes) => codes.test(code))) return true;
   // A socket that is a file may not be there: ENOENT.
-  return syscall === 'connect' || DRIVER_MESSAGES.test(message);
+  return syscall === 'connect' || DRIVER_MESSAGES.test(error.message);
 }
 
 /** The store's content is damaged. */
@@ -47,7 +49,7 @@ export class DamageError extends Error {
 
 /** Whether an error, what caused it, or what closing covered up, says that the store is damaged. */
 export function isDamage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!Error.isError(error)) return false;
   const { code = '', cause } = error as NodeJS.ErrnoException;
   const inner: unknown = error instanceof SuppressedError ? error.suppressed : cause;
   return DAMAGE_CODES.test(code) || isDamage(inner);

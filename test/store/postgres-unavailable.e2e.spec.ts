@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
+import { createSecret } from '../../src/auth/token.entity.js';
 import { runCli } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
@@ -90,6 +91,17 @@ describe('a server that', () => {
       'ALTER SYSTEM RESET default_transaction_read_only',
       'SELECT pg_reload_conf()',
     );
+  });
+
+  it.each(['plants', 'tokens'])('lacks the table %s: 503', async (table) => {
+    const { headers } = service.client();
+    // An unknown token has to be looked up.
+    const unknown = { ...headers, authorization: `Bearer ${createSecret()}` };
+    const sent = table === 'tokens' ? unknown : headers;
+    await operate(`ALTER TABLE ${table} RENAME TO elsewhere`);
+    const answer = await service.client().post('{"id":1,"name":"oak"}', sent);
+    await operate(`ALTER TABLE elsewhere RENAME TO ${table}`);
+    expect(answer).toMatchObject(UNAVAILABLE);
   });
 
   it('has no connections left (53300): 503', async () => {

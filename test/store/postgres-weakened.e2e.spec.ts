@@ -127,9 +127,12 @@ describe('a server that is weakened while the service runs', () => {
     const fresh = { id: next++, name: 'oak' };
     expect((await client.create(known)).status).toBe(200);
     await set(name, value);
+    const lines = () => service.output.split('fsync or full_page_writes is off').length;
+    const before = lines();
     for (const plant of [known, fresh])
       expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
     await notReady(`${name} is ${value}, so that a plant could be lost: set it to on`);
+    expect(lines()).toBe(before + 1);
     await set(name, null);
     await ready();
     for (const plant of [known, fresh]) expect((await client.create(plant)).status).toBe(200);

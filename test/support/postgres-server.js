@@ -74,9 +74,18 @@ export class PostgresServer {
     await this.end('SIGINT');
   }
 
-  /** Kills the server's first process. The others end when they notice. */
+  /** Kills all its processes at once: else a session could serve one more statement before it notices. */
   async kill() {
-    await this.end('SIGKILL');
+    const [, ...children] = this.pids();
+    const ended = this.end('SIGKILL');
+    for (const pid of children) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has noticed already.
+      }
+    }
+    await ended;
   }
 
   /** Freezes all its processes: connections stay open, and nothing answers. */

@@ -101,7 +101,7 @@ export class Connection {
       response.shouldKeepAlive = false;
     }
     if (this.hadTurn || this.isOccupied) this.waiting.push({ request, response });
-    else this.begin({ request, response });
+    else this.begin(request, response);
     if (this.isAtLimit) this.socket.pause();
   }
 
@@ -109,7 +109,7 @@ export class Connection {
   takeTurn(): void {
     this.hadTurn = false;
     const next = this.isOccupied ? undefined : this.waiting.shift();
-    if (next) this.begin(next);
+    if (next) this.begin(next.request, next.response);
   }
 
   /** Called when a request has an active token. */
@@ -174,14 +174,14 @@ export class Connection {
     return this.size === 0 && performance.now() - this.idleSince > milliseconds;
   }
 
-  /** Counts its memory no longer. */
-  discount(): void {
-    this.hold(-this.held);
-  }
-
   destroy(): void {
     this.socket.destroy();
     this.discount();
+  }
+
+  /** Counts its memory no longer. */
+  discount(): void {
+    this.hold(-this.held);
   }
 
   /** Bytes of memory that its requests count as. */
@@ -189,7 +189,7 @@ export class Connection {
     return this.held - this.bytes;
   }
 
-  private begin({ request, response }: Waiting): void {
+  private begin(request: IncomingMessage, response: ServerResponse): void {
     this.hadTurn = true;
     this.limits.awaitTurn(this);
     this.serve(request, response);
