@@ -1,6 +1,6 @@
-import { Token } from './src/auth/token.entity.js';
+import { Token } from './src/auth/tokens/token.entity.js';
 import { loadEnvironment, readConfig } from './src/config/environment.js';
-import { Store } from './src/database/open-store.js';
+import { Store } from './src/database/store.js';
 import { Plant } from './src/plants/plant.entity.js';
 
 loadEnvironment();

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { ERRORS } from '../src/errors/errors.js';
+import { ERRORS } from '../src/errors/error-codes.js';
 import type { Client } from '../test/support/client.js';
 import { LONG, plantOf, type Answer, type Ledger } from './ledger.js';
 

@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { createCorsOptions } from './http/cors.js';
-import { readKeyPair } from './http/key-pair.js';
+import { readKeyPair } from './http/tls.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/document.js';
 import { GroupCommit } from './plants/group-commit.js';

@@ -5,7 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
-import { exchangeEnd, type Exchange } from './http/exchange.js';
+import { requestEnd, type RequestContext } from './http/request-context.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { GroupCommit } from './plants/group-commit.js';
 
@@ -22,8 +22,8 @@ export async function shutDown(
   const logger = new Logger('Shutdown');
   const beganAt = performance.now();
   let answered = 0;
-  exchangeEnd.subscribe((exchange) => {
-    if ((exchange as Exchange).status !== undefined) answered += 1;
+  requestEnd.subscribe((context) => {
+    if ((context as RequestContext).status !== undefined) answered += 1;
   });
   const describeProgress = (): string => {
     const seconds = (performance.now() - beganAt) / 1_000;

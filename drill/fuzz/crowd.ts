@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { createSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { Random } from '../random.js';
 
 /** As `npm start`, with the heap that V8 takes in 512 MiB (compose.yaml, deploy/kubernetes). */

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { ERRORS } from '../../src/errors/errors.js';
+import { ERRORS } from '../../src/errors/error-codes.js';
 import { parseHead } from '../../test/support/raw-connection.js';
 import { conforms } from '../../test/support/received.js';
 import type { Script } from './script.js';

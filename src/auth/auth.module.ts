@@ -4,10 +4,10 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from '../config/config.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
-import { LastUsed } from './last-used.js';
+import { LastUsed } from './tokens/last-used.js';
 import { rateLimiter } from './rate-limit.guard.js';
-import { Token } from './token.entity.js';
-import { TokenVerifier } from './token-verifier.js';
+import { Token } from './tokens/token.entity.js';
+import { TokenVerifier } from './tokens/token-verifier.js';
 
 const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   provide: JWT_VERIFIER,

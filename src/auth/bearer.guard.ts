@@ -4,7 +4,7 @@ import { AuthGuard } from '@nestjs/passport';
 import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ApiError, documentHeader, RETRY_AFTER } from '../errors/error.dto.js';
-import { ERRORS, Fault } from '../errors/errors.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { getConnection } from '../http/limits/index.js';
 import { documentRateLimit, RateLimitGuard } from './rate-limit.guard.js';
 
@@ -34,7 +34,7 @@ export class BearerGuard extends AuthGuard('bearer') {
     return true;
   }
 
-  /** @throws Fault NO_TOKEN, INVALID_TOKEN; what the strategy has thrown */
+  /** @throws ApiException NO_TOKEN, INVALID_TOKEN; what the strategy has thrown */
   override handleRequest<Holder>(
     error: Error | null,
     principal: Holder | false,
@@ -44,7 +44,9 @@ export class BearerGuard extends AuthGuard('bearer') {
     if (error) throw error;
     if (principal) return principal;
     const { authorization = '' } = context.switchToHttp().getRequest<Attempt>().headers;
-    throw new Fault(CREDENTIALS.test(authorization) ? ERRORS.INVALID_TOKEN : ERRORS.NO_TOKEN);
+    throw new ApiException(
+      CREDENTIALS.test(authorization) ? ERRORS.INVALID_TOKEN : ERRORS.NO_TOKEN,
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
-import { TokenVerifier } from './token-verifier.js';
+import { TokenVerifier } from './tokens/token-verifier.js';
 
 /** Injects the {@link JwtVerifier}, or undefined without an identity provider. */
 export const JWT_VERIFIER = Symbol('JwtVerifier');
@@ -38,7 +38,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   /**
    * Finds the holder of a token; undefined if the token is invalid or expired.
    *
-   * @throws Fault INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE; StoreUnavailable, or the store's error
+   * @throws ApiException INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE; StoreUnavailableException, or the store's error
    */
   validate(token: string): Promise<Principal | undefined> {
     return (this.jwt && JWS.test(token) ? this.jwt : this.own).verify(token);

@@ -9,7 +9,7 @@ import type { Request, Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
 import { documentHeader, type Headers } from '../errors/error.dto.js';
-import { ERRORS, Fault } from '../errors/errors.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 
 /** The policy's name in the headers: each token has its own limit. */
 const POLICY_NAME = '"token"';
@@ -27,7 +27,7 @@ export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
 export class RateLimitGuard implements CanActivate {
   constructor(@Inject(RateLimiterMemory) private readonly limiter: RateLimiterMemory | undefined) {}
 
-  /** @throws Fault RATE_LIMITED */
+  /** @throws ApiException RATE_LIMITED */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     return this.limiter === undefined || this.count(this.limiter, context);
   }
@@ -48,7 +48,7 @@ export class RateLimitGuard implements CanActivate {
     response.setHeader('ratelimit', `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`);
     if (state.consumedPoints <= points) return true;
     response.setHeader('retry-after', Math.max(1, seconds));
-    throw new Fault(ERRORS.RATE_LIMITED);
+    throw new ApiException(ERRORS.RATE_LIMITED);
   }
 }
 

@@ -1,19 +1,19 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';
-import { toExitCode, toOperatorMessage } from '../errors/describe.js';
+import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import type { GlobalOptions } from './terminal.js';
 
 /** Each command is loaded only if it is named: the store's code takes 0.2 s, which import does not need. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
-  token: async () => (await import('./tokens.js')).addTokenCommands,
-  migrate: async () => (await import('./setup.js')).addMigrateCommand,
-  check: async () => (await import('./setup.js')).addCheckCommand,
-  config: async () => (await import('./setup.js')).addConfigCommand,
-  import: async () => (await import('./import.js')).addImportCommand,
-  export: async () => (await import('./export.js')).addExportCommand,
-  backup: async () => (await import('./backup.js')).addBackupCommand,
-  restore: async () => (await import('./backup.js')).addRestoreCommand,
+  token: async () => (await import('./token.command.js')).addTokenCommands,
+  migrate: async () => (await import('./setup.command.js')).addMigrateCommand,
+  check: async () => (await import('./setup.command.js')).addCheckCommand,
+  config: async () => (await import('./setup.command.js')).addConfigCommand,
+  import: async () => (await import('./import.command.js')).addImportCommand,
+  export: async () => (await import('./export.command.js')).addExportCommand,
+  backup: async () => (await import('./backup.command.js')).addBackupCommand,
+  restore: async () => (await import('./backup.command.js')).addRestoreCommand,
 };
 
 const USAGE_EXIT_CODE = 2;

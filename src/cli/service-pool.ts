@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { Pool, type Dispatcher } from 'undici';
 import { AnswerError, ConnectionError, type Fetch } from '../client/plant-store-client.js';
-import { describeError } from '../errors/describe.js';
+import { describeError } from '../errors/operator-message.js';
 import { toPrintable } from './terminal.js';
 
 /** A connection that receives nothing for this long is broken. */

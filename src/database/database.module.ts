@@ -3,8 +3,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { WritePath } from './engine.js';
-import { awaitStore, type Store } from './open-store.js';
-import { StoreHealth } from './store-health.js';
+import { awaitStore, type Store } from './store.js';
+import { StoreHealth } from './health.js';
 
 /** Opens the store, its schema up to date, and provides its connection, its write path and its health. */
 @Global()

@@ -96,7 +96,7 @@ export abstract class WritePath {
   abstract readonly concurrency: number;
   /**
    * For the repositories that write. Each of their statements is a transaction of its own: what it wrote is on
-   * stable storage once it resolves. It rejects with the store's error: by toStoreError() StoreUnavailable if it is
+   * stable storage once it resolves. It rejects with the store's error: by toStoreError() StoreUnavailableException if it is
    * not known what was written.
    */
   abstract readonly manager: EntityManager;

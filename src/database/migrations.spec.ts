@@ -4,10 +4,10 @@ import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
-import { Token } from '../auth/token.entity.js';
+import { Token } from '../auth/tokens/token.entity.js';
 import { Plant } from '../plants/plant.entity.js';
 import { Snapshot } from './snapshot.js';
-import { migrateStore, openStore, selectEngine, Store, StoreUnusableError } from './open-store.js';
+import { migrateStore, openStore, selectEngine, Store, StoreUnusableError } from './store.js';
 import { MIGRATIONS } from './schema.js';
 
 let temporary: TemporaryStore;

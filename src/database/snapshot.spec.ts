@@ -4,7 +4,7 @@ import { createStore } from '../../test/support/engine.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import type { Config } from '../config/config.js';
 import { readConfig } from '../config/environment.js';
-import { migrateStore } from './open-store.js';
+import { migrateStore } from './store.js';
 import { Snapshot } from './snapshot.js';
 
 const COUNT = 100_000;

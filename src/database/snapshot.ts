@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { LinesQuery } from './engine.js';
-import { open, type Store } from './open-store.js';
+import { open, type Store } from './store.js';
 import { assertMigrated } from './schema.js';
 import { DamageError } from './store-errors.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
-import { describeError } from '../errors/describe.js';
-import { StoreUnavailable } from '../errors/errors.js';
+import { describeError } from '../errors/operator-message.js';
+import { StoreUnavailableException } from '../errors/error-codes.js';
 import { DamageError, isDamage, toStoreError } from './store-errors.js';
 
 /** What TypeORM throws where the engine gives this code. */
@@ -31,10 +31,13 @@ describe('toStoreError', () => {
     ['a table that is missing', failed('42P01')],
     ['a server that refuses', connecting('ECONNREFUSED')],
     ['a socket that is not there', connecting('ENOENT')],
-    ['what the thread found', new QueryFailedError('', [], new StoreUnavailable('reason'))],
+    [
+      'what the thread found',
+      new QueryFailedError('', [], new StoreUnavailableException('reason')),
+    ],
   ])('%s is unavailable, for the reason that the driver gave', (_name, error) => {
     const unavailable = toStoreError(error);
-    expect(unavailable).toBeInstanceOf(StoreUnavailable);
+    expect(unavailable).toBeInstanceOf(StoreUnavailableException);
     expect(describeError(unavailable)).toBe('reason');
   });
 

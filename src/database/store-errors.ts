@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
-import { describeError } from '../errors/describe.js';
-import { StoreUnavailable } from '../errors/errors.js';
+import { describeError } from '../errors/operator-message.js';
+import { StoreUnavailableException } from '../errors/error-codes.js';
 
 /**
  * Codes that say something of the store, not of the statement. SQLite (sqlite.org/rescode.html): it
@@ -55,15 +55,15 @@ export function isDamage(error: unknown): boolean {
   return DAMAGE_CODES.test(code) || isDamage(inner);
 }
 
-/** Decides what failed in the store: StoreUnavailable if a later try may succeed, else the error as it is. */
+/** Decides what failed in the store: StoreUnavailableException if a later try may succeed, else the error as it is. */
 export function toStoreError(error: unknown): unknown {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  if (cause instanceof StoreUnavailable) return cause;
+  if (cause instanceof StoreUnavailableException) return cause;
   return isUnavailable(cause) ? toStoreUnavailable(cause) : error;
 }
 
 /** Makes an error say that the store is unavailable. */
-export function toStoreUnavailable(error: unknown): StoreUnavailable {
-  if (error instanceof StoreUnavailable) return error;
-  return new StoreUnavailable(describeError(error), { cause: error });
+export function toStoreUnavailable(error: unknown): StoreUnavailableException {
+  if (error instanceof StoreUnavailableException) return error;
+  return new StoreUnavailableException(describeError(error), { cause: error });
 }

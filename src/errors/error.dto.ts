@@ -1,5 +1,5 @@
 import { ApiProperty, ApiResponse, ApiSchema, type ApiResponseOptions } from '@nestjs/swagger';
-import { ERRORS } from './errors.js';
+import { ERRORS } from './error-codes.js';
 
 /** The body of every answer other than 200 (interface, "Error"). */
 @ApiSchema({ name: 'Error', description: 'What is wrong with a request, or with the service' })

@@ -1,25 +1,25 @@
 /** @engine sqlite */
 import { BadRequestException, HttpException, NotFoundException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
-import { toAnswer } from './error.filter.js';
-import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
+import { toErrorResponse } from './error.filter.js';
+import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 
 const retry = ['retry-after', '1'];
 
-describe('toAnswer', () => {
+describe('toErrorResponse', () => {
   it.each([
     [
       'a fault in its own words',
-      new Fault(ERRORS.INVALID_PLANT, 'id must be good'),
+      new ApiException(ERRORS.INVALID_PLANT, 'id must be good'),
       { status: 400, body: { error: 1003, message: 'id must be good' }, headers: [] },
     ],
     [
       "a fault in its kind's words, with headers",
-      new Fault(ERRORS.OVERLOADED),
+      new ApiException(ERRORS.OVERLOADED),
       { status: 503, body: { error: 5002, message: 'overloaded' }, headers: retry },
     ],
   ])('%s', (_name, fault, answer) => {
-    expect(toAnswer(fault)).toEqual(answer);
+    expect(toErrorResponse(fault)).toEqual(answer);
   });
 
   it.each([
@@ -34,7 +34,7 @@ describe('toAnswer', () => {
     [new HttpException('gone', 410), 410, 'gone'],
   ])('%p keeps its status and its message', (exception, status, message) => {
     const answer = { status, body: { error: 3005, message }, headers: [] };
-    expect(toAnswer(exception)).toEqual(answer);
+    expect(toErrorResponse(exception)).toEqual(answer);
   });
 
   it.each([
@@ -43,7 +43,7 @@ describe('toAnswer', () => {
       new HttpException('secret', 502),
       { ...ERRORS.INTERNAL, status: 502, error: 3005 },
     ],
-    ['an unavailable store', new StoreUnavailable('secret'), ERRORS.STORE_UNAVAILABLE],
+    ['an unavailable store', new StoreUnavailableException('secret'), ERRORS.STORE_UNAVAILABLE],
     ['an Error', new Error('secret'), ERRORS.INTERNAL],
     ['a text', 'secret', ERRORS.INTERNAL],
     ['nothing', undefined, ERRORS.INTERNAL],
@@ -53,7 +53,7 @@ describe('toAnswer', () => {
       ERRORS.INTERNAL,
     ],
   ])('%s says nothing of its insides', (_name, fault, { status, error, message }) => {
-    const answer = toAnswer(fault);
+    const answer = toErrorResponse(fault);
     expect(answer).toMatchObject({ status, body: { error, message } });
     expect(JSON.stringify(answer)).not.toContain('secret');
   });

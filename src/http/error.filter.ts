@@ -8,13 +8,13 @@ import {
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { formatStack } from '../errors/describe.js';
+import { formatStack } from '../errors/operator-message.js';
 import type { ErrorDto } from '../errors/error.dto.js';
-import { ERRORS, Fault, HTTP_EXCEPTION, type ErrorKind } from '../errors/errors.js';
-import { describePath } from './exchange.js';
+import { ERRORS, ApiException, HTTP_EXCEPTION, type ErrorCode } from '../errors/error-codes.js';
+import { describePath } from './request-context.js';
 
 /** An answer with an Error body. */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly body: ErrorDto;
   /** Headers besides those of every answer, names and values in turn. */
@@ -22,18 +22,18 @@ export interface ErrorAnswer {
 }
 
 /**
- * Maps what was thrown to an answer. A {@link Fault} and Nest's exceptions show their own message to the client, unless
+ * Maps what was thrown to an answer. A {@link ApiException} and Nest's exceptions show their own message to the client, unless
  * it is about the insides of the service: an exception of 5xx keeps its status, anything else is an internal error.
  */
-export function toAnswer(error: unknown): ErrorAnswer {
-  if (error instanceof Fault) return createAnswer(error.kind, error.message);
-  if (!(error instanceof HttpException)) return createAnswer(ERRORS.INTERNAL);
+export function toErrorResponse(error: unknown): ErrorResponse {
+  if (error instanceof ApiException) return createErrorResponse(error.kind, error.message);
+  if (!(error instanceof HttpException)) return createErrorResponse(ERRORS.INTERNAL);
   const status = error.getStatus();
   const message = status < 500 ? getMessage(error) : ERRORS.INTERNAL.message;
-  return createAnswer({ error: HTTP_EXCEPTION, status, message });
+  return createErrorResponse({ error: HTTP_EXCEPTION, status, message });
 }
 
-function createAnswer(kind: ErrorKind, message = kind.message): ErrorAnswer {
+function createErrorResponse(kind: ErrorCode, message = kind.message): ErrorResponse {
   const headers = Object.entries(kind.headers ?? {}).flat();
   return { status: kind.status, body: { error: kind.error, message }, headers };
 }
@@ -50,12 +50,12 @@ function getMessage(error: HttpException): string {
 }
 
 /** Sends an Error. */
-export function sendError(response: Response, { status, body, headers }: ErrorAnswer): void {
-  response.exchange.error = body.error;
+export function sendError(response: Response, { status, body, headers }: ErrorResponse): void {
+  response.context.error = body.error;
   response.sendJson(status, body, headers);
 }
 
-/** Answers with what was thrown, and logs it if it is no {@link Fault} and has no answer that says what it is. */
+/** Answers with what was thrown, and logs it if it is no {@link ApiException} and has no answer that says what it is. */
 @Catch()
 export class ErrorFilter extends BaseExceptionFilter {
   private readonly log = new Logger('Errors');
@@ -64,7 +64,7 @@ export class ErrorFilter extends BaseExceptionFilter {
   override catch(error: unknown, context: ArgumentsHost): void {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
-    const answer = toAnswer(this.toException(error, request));
+    const answer = toErrorResponse(this.toException(error, request));
     if (answer.status >= 500 || response.headersSent) this.logOnce(request, response, error);
     if (!response.headersSent) sendError(response, answer);
     // A body that breaks off tells the client that it is not whole.
@@ -74,17 +74,17 @@ export class ErrorFilter extends BaseExceptionFilter {
   /** Recognises what Nest's own filter does: errors of http-errors' form, and that no route matches. */
   private toException(error: unknown, { method, originalUrl }: Request): unknown {
     if (error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`)
-      return new Fault(ERRORS.NO_SUCH_PATH);
-    if (error instanceof Fault || error instanceof HttpException || !this.isHttpError(error))
+      return new ApiException(ERRORS.NO_SUCH_PATH);
+    if (error instanceof ApiException || error instanceof HttpException || !this.isHttpError(error))
       return error;
     return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
   }
 
   /** Logs an error once that a whole group of plants shares. */
-  private logOnce(request: Request, { exchange }: Response, error: unknown): void {
-    if (error instanceof Fault || (error instanceof Error && this.logged.has(error))) return;
+  private logOnce(request: Request, { context }: Response, error: unknown): void {
+    if (error instanceof ApiException || (error instanceof Error && this.logged.has(error))) return;
     if (error instanceof Error) this.logged.add(error);
-    const { requestId } = exchange;
+    const { requestId } = context;
     this.log.error(`${request.method} ${describePath(request)} failed`, formatStack(error), {
       requestId,
     });

@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { ERRORS, Fault } from '../errors/errors.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { parseJson, parseMembers } from './json-body.js';
 
 const parsers: [string, (text: string) => unknown][] = [
@@ -27,6 +27,6 @@ describe.each(parsers)('%s throws INVALID_JSON', (_name, parse) => {
     [`["${'\\n'.repeat(2 ** 19)}`, '1 of 1048578'],
   ])('with the offset of the error in bytes: %#', (text, place) => {
     const message = `the body is not valid JSON at byte ${place}`;
-    expect(() => parse(text)).toThrow(new Fault(ERRORS.INVALID_JSON, message));
+    expect(() => parse(text)).toThrow(new ApiException(ERRORS.INVALID_JSON, message));
   });
 });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import readBody from 'raw-body';
-import { ERRORS, Fault } from '../errors/errors.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { JsonScan, type JsonLiterals } from './json-scanner.js';
 import { getConnection } from './limits/index.js';
 
@@ -11,7 +11,7 @@ import { getConnection } from './limits/index.js';
  * The request's body as text. It is read once the guards have let the request pass, unlike that of Nest's `@Body()`:
  * Express's body parsers run before them, and nothing of a body is read or kept without a token.
  *
- * @throws Fault MEDIA_TYPE, TOO_LARGE, INVALID_JSON if it is not UTF-8, BAD_REQUEST
+ * @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON if it is not UTF-8, BAD_REQUEST
  */
 export const JsonText = createParamDecorator((_data: unknown, context: ExecutionContext) =>
   readText(context.switchToHttp().getRequest<Request>()),
@@ -21,14 +21,14 @@ export const JsonText = createParamDecorator((_data: unknown, context: Execution
  * The request's body as JSON.parse() reads it, otherwise as {@link JsonText}. A ValidationPipe looks at it with
  * `validateCustomDecorators`.
  *
- * @throws Fault as {@link JsonText}, and INVALID_JSON with the offset of the error
+ * @throws ApiException as {@link JsonText}, and INVALID_JSON with the offset of the error
  */
 export const JsonBody = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const text = readText(context.switchToHttp().getRequest<Request>());
   return typeof text === 'string' ? parseJson(text) : text.then(parseJson);
 });
 
-/** @throws Fault INVALID_JSON with the offset of the error */
+/** @throws ApiException INVALID_JSON with the offset of the error */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -43,7 +43,7 @@ export function parseJson(text: string): unknown {
  *
  * @param names of the members: letters alone
  * @returns undefined if the text is JSON, but no object
- * @throws Fault INVALID_JSON with the offset of the error
+ * @throws ApiException INVALID_JSON with the offset of the error
  */
 export function parseMembers<Name extends string>(
   text: string,
@@ -55,9 +55,9 @@ export function parseMembers<Name extends string>(
 }
 
 /** @param offset in UTF-16 code units; the client counts bytes */
-function createInvalidJson(text: string, offset = text.length): Fault {
+function createInvalidJson(text: string, offset = text.length): ApiException {
   const place = `at byte ${Buffer.byteLength(text.slice(0, offset))} of ${Buffer.byteLength(text)}`;
-  return new Fault(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message} ${place}`);
+  return new ApiException(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message} ${place}`);
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -66,11 +66,11 @@ const EMPTY = Buffer.alloc(0);
 function readText(request: Request): string | Promise<string> {
   const { bodyLimit: limit } = getConnection(request).limits;
   const { headers } = request;
-  if (!isJson(headers['content-type'])) throw new Fault(ERRORS.MEDIA_TYPE);
+  if (!isJson(headers['content-type'])) throw new ApiException(ERRORS.MEDIA_TYPE);
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
-    throw new Fault(ERRORS.BAD_REQUEST, 'the body must not be compressed');
+    throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
   }
-  if (Number(headers['content-length'] ?? 0) > limit) throw new Fault(ERRORS.TOO_LARGE);
+  if (Number(headers['content-length'] ?? 0) > limit) throw new ApiException(ERRORS.TOO_LARGE);
   if (expectsContinue(request)) request.res?.writeContinue();
   const arrived = readArrived(request);
   if (arrived) return decode(request, arrived);
@@ -84,7 +84,7 @@ function decode(request: IncomingMessage, body: Buffer): string {
   // A request that took too long was answered 408, and its rest may still come: it must not be stored.
   if (!request.socket.writable) return rejectBody(request);
   // RFC 8259, section 8.1: JSON is UTF-8. toString() would replace invalid bytes.
-  if (!isUtf8(body)) throw new Fault(ERRORS.INVALID_JSON);
+  if (!isUtf8(body)) throw new ApiException(ERRORS.INVALID_JSON);
   return body.toString();
 }
 
@@ -111,6 +111,6 @@ function rejectBody(request: IncomingMessage, error?: unknown): never {
   const { type } = (error ?? {}) as { type?: string };
   if (type === 'stream.not.readable')
     throw new Error('a body parser has read the body before @JsonBody()', { cause: error });
-  if (type === 'entity.too.large') throw new Fault(ERRORS.TOO_LARGE);
-  throw new Fault(ERRORS.BAD_REQUEST, 'the body ended early');
+  if (type === 'entity.too.large') throw new ApiException(ERRORS.TOO_LARGE);
+  throw new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 }

@@ -10,20 +10,20 @@ import express, {
   type Response,
 } from 'express';
 import type { Config } from '../config/config.js';
-import { ERRORS, Fault } from '../errors/errors.js';
-import { sendError, toAnswer, type ErrorAnswer } from './error.filter.js';
-import { Exchange, exchangeStart } from './exchange.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
+import { sendError, toErrorResponse, type ErrorResponse } from './error.filter.js';
+import { RequestContext, requestStart } from './request-context.js';
 import { Connections, getConnection } from './limits/index.js';
-import { createMessageClasses } from './messages.js';
+import { createMessageClasses } from './response.js';
 import { findRequestError, isTarget } from './request-checks.js';
 import { Routes } from './routes.js';
 import { createServer } from './server.js';
 
 /** Made once: refusals must cost least when there is most to do. */
-const SHUTTING_DOWN = toAnswer(new Fault(ERRORS.SHUTTING_DOWN));
-const OVERLOADED = toAnswer(new Fault(ERRORS.OVERLOADED));
+const SHUTTING_DOWN = toErrorResponse(new ApiException(ERRORS.SHUTTING_DOWN));
+const OVERLOADED = toErrorResponse(new ApiException(ERRORS.OVERLOADED));
 /** For a target without a path, such as `http://`: Express would answer it in HTML. */
-const NO_PATH = toAnswer(new Fault(ERRORS.NO_SUCH_PATH));
+const NO_PATH = toErrorResponse(new ApiException(ERRORS.NO_SUCH_PATH));
 
 /** Milliseconds at most, when the service stops, in which requests on open connections are still served. */
 const MAX_DRAIN_MS = 1_000;
@@ -42,7 +42,7 @@ const WITHOUT_CONTENT = [204, 205, 304];
  * - Invalid HTTP is refused before the first middleware, and so is everything while the service is overloaded or stops:
  *   then a refusal must cost least.
  * - Requests and responses have Express's prototypes from the start, and every response has an id and safe headers, in
- *   one write if it is JSON (`messages.ts`). Express's settings for JSON and its ETags are not used.
+ *   one write if it is JSON (`response.ts`). Express's settings for JSON and its ETags are not used.
  * - A path with other methods only is 405, with `Allow` (RFC 9110, section 15.5.6), and a path is exact.
  * - A stop serves what is in transit on open connections before it ends them.
  */
@@ -108,7 +108,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
       const methods = this.routes.listMethods(path);
       // A route may not match for another reason, such as its version.
       if (methods.length === 0 || methods.includes(method)) next();
-      else throw new Fault({ ...ERRORS.NO_SUCH_METHOD, headers: { allow: methods.join(', ') } });
+      else
+        throw new ApiException({
+          ...ERRORS.NO_SUCH_METHOD,
+          headers: { allow: methods.join(', ') },
+        });
     });
     super.setNotFoundHandler(...handler);
   }
@@ -144,9 +148,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Each request begins here, once its connection has room for it. */
   private readonly begin = (request: Request, response: Response): void => {
     this.inFlight += 1;
-    const exchange = new Exchange(request, response, this.onEnd);
-    if (!exchangeStart.hasSubscribers) this.serve(request, response);
-    else exchangeStart.runStores(exchange, () => this.serve(request, response));
+    const context = new RequestContext(request, response, this.onEnd);
+    if (!requestStart.hasSubscribers) this.serve(request, response);
+    else requestStart.runStores(context, () => this.serve(request, response));
   };
 
   private readonly onEnd = (): void => {
@@ -164,7 +168,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
       });
   }
 
-  private refuse(request: Request, response: Response, refusal: ErrorAnswer): void {
+  private refuse(request: Request, response: Response, refusal: ErrorResponse): void {
     const send = () => sendError(response, refusal);
     if (!this.handleCors) {
       send();
@@ -179,11 +183,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   /** The answer to a request that is refused before any route has seen it, and before its body is read. */
-  private findRefusal(request: Request): ErrorAnswer | undefined {
+  private findRefusal(request: Request): ErrorResponse | undefined {
     if (this.refusing) return SHUTTING_DOWN;
     if (this.isOverloaded()) return OVERLOADED;
     const fault = findRequestError(request);
-    if (fault) return toAnswer(fault);
+    if (fault) return toErrorResponse(fault);
     return isTarget(request.url) ? undefined : NO_PATH;
   }
 }

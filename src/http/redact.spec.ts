@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createSecret } from '../auth/token.entity.js';
+import { createSecret } from '../auth/tokens/token.entity.js';
 import { redact, redactChosen } from './redact.js';
 
 const SECRET = createSecret();

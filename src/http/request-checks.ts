@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ERRORS, Fault } from '../errors/errors.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 
 /** Header fields of a request at most. */
 export const MAX_FIELDS = 100;
@@ -16,28 +16,28 @@ export function findRequestError({
   httpVersion,
   rawHeaders,
   url = '',
-}: IncomingMessage): Fault | undefined {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new Fault(ERRORS.BAD_REQUEST);
+}: IncomingMessage): ApiException | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new ApiException(ERRORS.BAD_REQUEST);
   if (rawHeaders.length > 2 * MAX_FIELDS) {
-    return new Fault(ERRORS.BAD_REQUEST, `there are more than ${MAX_FIELDS} header fields`);
+    return new ApiException(ERRORS.BAD_REQUEST, `there are more than ${MAX_FIELDS} header fields`);
   }
   // RFC 9112, section 3.2.
   if (headers.host === undefined && httpVersion === '1.1') {
-    return new Fault(ERRORS.BAD_REQUEST, 'the Host header is missing');
+    return new ApiException(ERRORS.BAD_REQUEST, 'the Host header is missing');
   }
   for (const name of SINGLE) {
     if (countHeader(name, rawHeaders) <= 1) continue;
-    return new Fault(ERRORS.BAD_REQUEST, `there is more than one ${name} header`);
+    return new ApiException(ERRORS.BAD_REQUEST, `there is more than one ${name} header`);
   }
   // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
   if (headers['transfer-encoding'] !== undefined && httpVersion === '1.0') {
-    return new Fault(ERRORS.BAD_REQUEST, 'HTTP/1.0 has no Transfer-Encoding');
+    return new ApiException(ERRORS.BAD_REQUEST, 'HTTP/1.0 has no Transfer-Encoding');
   }
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
-    return new Fault(ERRORS.NO_SUCH_CODING);
+    return new ApiException(ERRORS.NO_SUCH_CODING);
   }
   if (isDecodable(url) && !url.includes('#')) return undefined;
-  return new Fault(ERRORS.BAD_REQUEST, 'the path is malformed');
+  return new ApiException(ERRORS.BAD_REQUEST, 'the path is malformed');
 }
 
 /** @param rawHeaders names and values in turn */

@@ -4,10 +4,10 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { ERRORS, Fault, type ErrorKind } from '../errors/errors.js';
-import { toAnswer } from './error.filter.js';
+import { ERRORS, ApiException, type ErrorCode } from '../errors/error-codes.js';
+import { toErrorResponse } from './error.filter.js';
 import { findConnection } from './limits/index.js';
-import { formatJson, listHeaders, type MessageClasses } from './messages.js';
+import { formatJson, listHeaders, type MessageClasses } from './response.js';
 import { MAX_FIELDS } from './request-checks.js';
 
 const SECOND = 1_000;
@@ -56,7 +56,7 @@ export function createServer(
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
   const rejected = new WeakSet<Duplex>();
   // Node reports every further chunk of an invalid request, too.
-  const rejectOnce = (socket: Duplex, why = 'unknown', kind: ErrorKind = ERRORS.BAD_REQUEST) => {
+  const rejectOnce = (socket: Duplex, why = 'unknown', kind: ErrorCode = ERRORS.BAD_REQUEST) => {
     if (rejected.has(socket)) return;
     rejected.add(socket);
     ignoreErrors(socket);
@@ -116,7 +116,7 @@ function destroyIfIdle(socket: Socket): void {
  *
  * @param why Node's code for it; the bytes themselves are not for the log
  */
-function reject(socket: Duplex, kind: ErrorKind, why: string): void {
+function reject(socket: Duplex, kind: ErrorCode, why: string): void {
   const { due, isAnswered = false } = findConnection(socket) ?? {};
   if (due) {
     if (!due.headersSent) due.setHeader('connection', 'close');
@@ -125,9 +125,9 @@ function reject(socket: Duplex, kind: ErrorKind, why: string): void {
   else endWithError(socket, kind, why);
 }
 
-function endWithError(socket: Duplex, kind: ErrorKind, why: string): void {
+function endWithError(socket: Duplex, kind: ErrorCode, why: string): void {
   const requestId = randomUUID();
-  const { status, body } = toAnswer(new Fault(kind));
+  const { status, body } = toErrorResponse(new ApiException(kind));
   const { text, headers } = formatJson(body);
   const all = [...listHeaders(socket, requestId), ...headers, 'connection', 'close'];
   const lines = all.map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));

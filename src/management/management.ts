@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { StoreHealth } from '../database/store-health.js';
-import { describeError } from '../errors/describe.js';
-import { ERRORS, type ErrorKind } from '../errors/errors.js';
+import { StoreHealth } from '../database/health.js';
+import { describeError } from '../errors/operator-message.js';
+import { ERRORS, type ErrorCode } from '../errors/error-codes.js';
 import { surviveAcceptErrors } from '../http/server.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
@@ -112,7 +112,7 @@ function sendHealth(response: ServerResponse, checks: Record<string, Check>): vo
   sendBody(response, code, { status, info, error, details: { ...info, ...error } });
 }
 
-function sendError(response: ServerResponse, { status, error, message }: ErrorKind): void {
+function sendError(response: ServerResponse, { status, error, message }: ErrorCode): void {
   if (status === 405) response.setHeader('Allow', 'GET, HEAD');
   sendBody(response, status, { error, message });
 }

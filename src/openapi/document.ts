@@ -7,10 +7,10 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
-import { ERRORS, Fault } from '../errors/errors.js';
-import { HSTS_MAX_AGE_SECONDS } from '../http/messages.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
+import { HSTS_MAX_AGE_SECONDS } from '../http/response.js';
 import { getConnection } from '../http/limits/index.js';
-import { speaksTls } from '../http/key-pair.js';
+import { speaksTls } from '../http/tls.js';
 import { SWAGGER_UI, type Page } from './swagger-ui.js';
 
 const SERVICE_DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
@@ -117,7 +117,7 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
   // A person who opens the bare address in a browser looks for these pages.
   express.get('/', () => {
     const docs = `${config.publicUrl ?? ''}/docs`;
-    throw new Fault(ERRORS.NO_SUCH_PATH, `no such path; the documentation is at ${docs}`);
+    throw new ApiException(ERRORS.NO_SUCH_PATH, `no such path; the documentation is at ${docs}`);
   });
 }
 
@@ -125,12 +125,12 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
  * Answers with a page from memory, or with 304 if the client has it (RFC 9110, section 13.1.2). The first request makes
  * the page; after a failure, the next request tries again.
  *
- * @throws Fault OVERLOADED
+ * @throws ApiException OVERLOADED
  */
 function makeHandler(page: Page, security: object) {
   let made: ReturnType<typeof prepare> | undefined;
   return async (request: Request, response: Response): Promise<void> => {
-    if (sending >= MAX_SENDING) throw new Fault(ERRORS.OVERLOADED);
+    if (sending >= MAX_SENDING) throw new ApiException(ERRORS.OVERLOADED);
     sending += 1;
     response.once('close', () => (sending -= 1));
     getConnection(request).occupy();

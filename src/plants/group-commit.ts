@@ -4,8 +4,8 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { getLookupTimeoutMs, WritePath } from '../database/engine.js';
 import { TOO_LONG } from '../database/store-errors.js';
-import { StoreHealth } from '../database/store-health.js';
-import { ERRORS, Fault, StoreUnavailable } from '../errors/errors.js';
+import { StoreHealth } from '../database/health.js';
+import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 import { countCharacters, hasSameContent, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -91,11 +91,11 @@ export class GroupCommit implements OnApplicationShutdown {
   /**
    * Queues a plant. Resolves once it is durable: written now, or earlier with the same content.
    *
-   * @throws Fault OVERLOADED if the queue is full; rejects with Fault ID_TAKEN, with StoreUnavailable if the plant may
+   * @throws ApiException OVERLOADED if the queue is full; rejects with ApiException ID_TAKEN, with StoreUnavailableException if the plant may
    *   not be stored, or with the store's error
    */
   store(plant: Plant): Promise<void> {
-    if (this.isFull) throw new Fault(ERRORS.OVERLOADED);
+    if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
     const stored: PromiseWithResolvers<void> = Promise.withResolvers();
     const timer = setTimeout(() => this.giveUp(queued), getLookupTimeoutMs(this.config));
     const queued: QueuedPlant = { plant, length: countCharacters(plant), stored, timer };
@@ -119,7 +119,7 @@ export class GroupCommit implements OnApplicationShutdown {
       this.queue.splice(at, 1);
       this.queuedLength -= queued.length;
     }
-    queued.stored.reject(this.health.recordFailure(new StoreUnavailable(TOO_LONG)));
+    queued.stored.reject(this.health.recordFailure(new StoreUnavailableException(TOO_LONG)));
   }
 
   /** Commits one group after the other, until none gathers. */
@@ -184,11 +184,11 @@ export class GroupCommit implements OnApplicationShutdown {
       this.health.markAvailable();
       for (const [i, queued] of group.entries()) {
         const isSame = hasSameContent(contents[i], queued.plant);
-        settle(queued, isSame ? undefined : new Fault(ERRORS.ID_TAKEN));
+        settle(queued, isSame ? undefined : new ApiException(ERRORS.ID_TAKEN));
       }
     } catch (cause) {
       const error = this.health.recordFailure(cause);
-      if (group.length === 1 || error instanceof StoreUnavailable) {
+      if (group.length === 1 || error instanceof StoreUnavailableException) {
         for (const queued of group) settle(queued, error);
         return;
       }

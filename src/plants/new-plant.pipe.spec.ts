@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ERRORS, Fault } from '../errors/errors.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 
 const parseNewPlant = (text: string) => new NewPlantPipe().transform(text);
@@ -50,7 +50,7 @@ describe('NewPlantPipe', () => {
   });
 
   it.each(['null', 'true', '"7"', '[7]', '{"id":7}'])('refuses an id and a name of %s', (value) => {
-    const fault = faultOf(`{"id":${value},"name":${value.replace('"7"', '7')}}`) as Fault;
+    const fault = faultOf(`{"id":${value},"name":${value.replace('"7"', '7')}}`) as ApiException;
     expect(fault.message.split('; ').sort()).toEqual([
       'id must be an integer from -2^63 to 2^63-1',
       'name must be a string',
@@ -58,7 +58,7 @@ describe('NewPlantPipe', () => {
   });
 
   it('throws INVALID_PLANT with every reason', () => {
-    const fault = faultOf('{"id":1.5,"tag":"\\u0000"}') as Fault;
+    const fault = faultOf('{"id":1.5,"tag":"\\u0000"}') as ApiException;
     expect(fault.kind).toBe(ERRORS.INVALID_PLANT);
     expect(fault.message.split('; ').sort()).toEqual([
       'id must be an integer from -2^63 to 2^63-1',
@@ -72,8 +72,8 @@ describe('NewPlantPipe', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const fault = faultOf(text);
-        expect(fault).toBeInstanceOf(Fault);
-        expect([ERRORS.INVALID_JSON, ERRORS.INVALID_PLANT]).toContain((fault as Fault).kind);
+        expect(fault).toBeInstanceOf(ApiException);
+        expect([ERRORS.INVALID_JSON, ERRORS.INVALID_PLANT]).toContain((fault as ApiException).kind);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
-import { ERRORS, Fault } from '../errors/errors.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { parseMembers } from '../http/json-body.js';
 import { isInt64, NewPlantDto } from './plant.dto.js';
 
@@ -13,17 +13,17 @@ const FIELDS = ['id', 'name', 'tag'] as const;
  */
 @Injectable()
 export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
-  /** @throws Fault INVALID_JSON; INVALID_PLANT with a message that names every invalid field */
+  /** @throws ApiException INVALID_JSON; INVALID_PLANT with a message that names every invalid field */
   transform(text: string): NewPlantDto {
     const literals = parseMembers(text, FIELDS);
-    if (!literals) throw new Fault(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
+    if (!literals) throw new ApiException(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
     const { id, name, tag } = literals;
     const fields = { id: readId(id), name: readText(name), tag: readText(tag) };
     const plant = Object.assign(new NewPlantDto(), fields);
     const errors = validateSync(plant);
     if (errors.length === 0) return plant;
     const messages = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
-    throw new Fault(ERRORS.INVALID_PLANT, messages.join('; '));
+    throw new ApiException(ERRORS.INVALID_PLANT, messages.join('; '));
   }
 }
 

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Repository } from 'typeorm';
 import { WritePath } from '../database/engine.js';
-import { getEngine } from '../database/open-store.js';
+import { getEngine } from '../database/store.js';
 import {
   COMMITTED,
   describeWeakness,
   PROBED,
   type Settings,
-} from '../database/postgres-commit-level.js';
-import { COMMIT_A_PAGE } from '../database/sqlite.js';
-import { StoreUnavailable } from '../errors/errors.js';
+} from '../database/postgres/commit-level.js';
+import { COMMIT_A_PAGE } from '../database/sqlite/engine.js';
+import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.entity.js';
 
 /** A row's values in the order of its table's columns. Integers are decimal digits: a double cannot hold them all. */
@@ -97,7 +97,7 @@ export class PlantsRepository extends Repository<Plant> {
    * Inserts the plants whose id is free, one of those that share an id, in one statement and one commit. Resolves to
    * how many it inserted, and to what is stored under the id of each plant then, once all of it is durable.
    *
-   * @throws the store's error; if toStoreError() finds it StoreUnavailable, it is not known what was inserted
+   * @throws the store's error; if toStoreError() finds it StoreUnavailableException, it is not known what was inserted
    */
   async insertOrFind(plants: readonly Plant[]) {
     const createdAt = String(Date.now());
@@ -121,13 +121,14 @@ export class PlantsRepository extends Repository<Plant> {
     return inserted.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** @throws StoreUnavailable if the id of a plant is not taken; the store's error */
+  /** @throws StoreUnavailableException if the id of a plant is not taken; the store's error */
   private async findContents(plants: readonly Plant[]): Promise<(PlantContent | undefined)[]> {
     const { find, toFindParameters } = this.statements;
     const ids = new Set(plants.map(({ id }) => id));
     const found = await this.query<PlantContent[]>(find, toFindParameters([...ids]));
     // The service deletes no plants: another server answers, which does not have them yet.
-    if (found.length < ids.size) throw new StoreUnavailable('conflicting id not found by lookup');
+    if (found.length < ids.size)
+      throw new StoreUnavailableException('conflicting id not found by lookup');
     const byId = new Map(found.map((plant) => [plant.id, plant]));
     return plants.map(({ id }) => byId.get(id));
   }
@@ -140,6 +141,6 @@ export class PlantsRepository extends Repository<Plant> {
   async probe(): Promise<void> {
     const [settings] = await this.query<Settings[]>(this.statements.probe);
     const weakness = this.statements.describeWeakness?.(settings ?? {});
-    if (weakness !== undefined) throw new StoreUnavailable(weakness);
+    if (weakness !== undefined) throw new StoreUnavailableException(weakness);
   }
 }

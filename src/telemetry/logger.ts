@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { formatStack } from '../errors/describe.js';
+import { formatStack } from '../errors/operator-message.js';
 import { redact } from '../http/redact.js';
 
 /** Parts of Nest that log each module and route at the start, which only developers need. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { parseMetrics, valueOf } from '../../test/support/monitor.js';
 import { read } from '../../test/support/published.js';
-import { tokenLookups } from '../auth/token-verifier.js';
+import { tokenLookups } from '../auth/tokens/token-verifier.js';
 import { Config } from '../config/config.js';
 import { createMetrics } from './metrics.js';
 

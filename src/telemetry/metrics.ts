@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { tokenLookups } from '../auth/token-verifier.js';
+import { tokenLookups } from '../auth/tokens/token-verifier.js';
 import { VERSION, type Config } from '../config/config.js';
-import { selectEngine } from '../database/open-store.js';
-import { ERRORS } from '../errors/errors.js';
-import { exchangeEnd, type Exchange } from '../http/exchange.js';
+import { selectEngine } from '../database/store.js';
+import { ERRORS } from '../errors/error-codes.js';
+import { requestEnd, type RequestContext } from '../http/request-context.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 
 /** Buckets in plants; a group has at most 512. */
@@ -52,8 +52,8 @@ function countRequests(registers: Registry[]): void {
     buckets: DURATIONS,
     registers,
   });
-  exchangeEnd.subscribe((exchange) => {
-    const { status, error, startedAt } = exchange as Exchange;
+  requestEnd.subscribe((context) => {
+    const { status, error, startedAt } = context as RequestContext;
     const labels = toLabels(status, error);
     requests.inc(labels);
     durations.observe({ status: labels.status }, measureSeconds(startedAt));

@@ -1,9 +1,9 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { ERRORS, HTTP_EXCEPTION } from '../errors/errors.js';
+import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
 import { getConnection } from '../http/limits/index.js';
-import { exchangeEnd, describePath, type Exchange } from '../http/exchange.js';
+import { requestEnd, describePath, type RequestContext } from '../http/request-context.js';
 import { redactChosen } from '../http/redact.js';
 
 /** Logs requests: each, or only those that failed. */
@@ -16,16 +16,16 @@ export class RequestLog implements OnApplicationShutdown {
     private readonly config: Config,
   ) {
     this.failures = new FailureLimit(logger);
-    if (config.logRequests !== 'none') exchangeEnd.subscribe(this.onEnd);
+    if (config.logRequests !== 'none') requestEnd.subscribe(this.onEnd);
   }
 
   onApplicationShutdown(): void {
-    exchangeEnd.unsubscribe(this.onEnd);
+    requestEnd.unsubscribe(this.onEnd);
   }
 
   private readonly onEnd = (message: unknown): void => {
-    const exchange = message as Exchange;
-    const { status, error } = exchange;
+    const context = message as RequestContext;
+    const { status, error } = context;
     const hasFailed = status === undefined || status >= 400;
     if (!hasFailed && this.config.logRequests !== 'all') return;
     // Not by the status: a client can cause 501.
@@ -34,7 +34,7 @@ export class RequestLog implements OnApplicationShutdown {
     // A fault of the service itself always has its line.
     const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
     if (isBounded && !this.failures.admits(level, error)) return;
-    const line = describeRequest(exchange);
+    const line = describeRequest(context);
     this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
   };
 }
@@ -44,8 +44,8 @@ function isOurFault(error = 0, status = 0): boolean {
 }
 
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
-function describeRequest(exchange: Exchange) {
-  const { request, requestId, status, error, startedAt } = exchange;
+function describeRequest(context: RequestContext) {
+  const { request, requestId, status, error, startedAt } = context;
   // Node does not know the address of a client that has left, unless its connection asked before.
   const ip = request.ip ?? getConnection(request).remoteAddress;
   return {

@@ -33,9 +33,14 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import type { Request } from 'express';
 import { VERSION, type Config } from '../config/config.js';
-import { selectEngine } from '../database/open-store.js';
-import { Outage } from '../errors/outage.js';
-import { describePath, exchangeEnd, exchangeStart, type Exchange } from '../http/exchange.js';
+import { selectEngine } from '../database/store.js';
+import { AvailabilityLog } from '../errors/availability-log.js';
+import {
+  describePath,
+  requestEnd,
+  requestStart,
+  type RequestContext,
+} from '../http/request-context.js';
 import { commits, MAX_GROUP_SIZE, plantQueued, type Commit } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
 
@@ -55,7 +60,7 @@ export class Tracing implements OnApplicationShutdown {
   private readonly database: Readonly<Record<string, string>>;
   /** The recorded span of the current request. */
   private readonly current = new AsyncLocalStorage<Span | undefined>();
-  private readonly byExchange = new WeakMap<Exchange, Span>();
+  private readonly spans = new WeakMap<RequestContext, Span>();
   private readonly byPlant = new WeakMap<Plant, Span>();
   private readonly byCommit = new WeakMap<Commit, Span>();
 
@@ -76,8 +81,8 @@ export class Tracing implements OnApplicationShutdown {
       'db.operation.name': 'INSERT',
       'db.collection.name': 'plants',
     };
-    exchangeStart.bindStore(this.current, this.onStart);
-    exchangeEnd.subscribe(this.onEnd);
+    requestStart.bindStore(this.current, this.onStart);
+    requestEnd.subscribe(this.onEnd);
     plantQueued.subscribe(this.onQueued);
     commits.start.subscribe(this.onCommitStart);
     commits.asyncEnd.subscribe(this.onCommitEnd);
@@ -91,23 +96,23 @@ export class Tracing implements OnApplicationShutdown {
     if (isLate) logger.warn('The last traces are lost: the collector does not take them.');
   }
 
-  private readonly onStart = (exchange: Exchange): Span | undefined => {
-    const { request } = exchange;
+  private readonly onStart = (context: RequestContext): Span | undefined => {
+    const { request } = context;
     const parent = this.propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
     const method = nameMethod(request);
     const scheme = (request.socket as Partial<TLSSocket>).encrypted ? 'https' : 'http';
     const attributes = { 'http.request.method': method, 'url.scheme': scheme };
     const span = this.requests.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
     if (!span.isRecording()) return undefined;
-    this.byExchange.set(exchange, span);
+    this.spans.set(context, span);
     return span;
   };
 
   /** Only the path of a known route is recorded: others may hold a token. */
   private readonly onEnd = (message: unknown): void => {
-    const exchange = message as Exchange;
-    const { request, status, error, requestId } = exchange;
-    const span = this.byExchange.get(exchange);
+    const context = message as RequestContext;
+    const { request, status, error, requestId } = context;
+    const span = this.spans.get(context);
     if (!span) return;
     const { path: route } = (request.route ?? {}) as { path?: string };
     const method = nameMethod(request).replace('_OTHER', 'HTTP');
@@ -158,12 +163,12 @@ export class Tracing implements OnApplicationShutdown {
 
 /** Logs once that the collector is unavailable, and once that it is back. */
 class Exporter extends OTLPTraceExporter {
-  private readonly outage = new Outage(logger, 'the collector of traces');
+  private readonly availability = new AvailabilityLog(logger, 'the collector of traces');
 
   override export(...[spans, done]: Parameters<OTLPTraceExporter['export']>): void {
     super.export(spans, (result) => {
-      if (result.code === ExportResultCode.SUCCESS) this.outage.end();
-      else this.outage.begin(result.error);
+      if (result.code === ExportResultCode.SUCCESS) this.availability.markAvailable();
+      else this.availability.markUnavailable(result.error);
       done(result);
     });
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { Service } from '../support/service.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

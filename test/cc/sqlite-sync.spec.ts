@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
-import { COMMIT_A_PAGE } from '../../src/database/sqlite.js';
+import { COMMIT_A_PAGE } from '../../src/database/sqlite/engine.js';
 import { runCli } from '../support/cli.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -134,7 +134,7 @@ function spawnWriter(env: Readonly<Record<string, string>>) {
   const program = `
     import { once } from 'node:events';
     import { readConfig } from '${resolve('dist/src/config/environment.js')}';
-    import { openStore } from '${resolve('dist/src/database/open-store.js')}';
+    import { openStore } from '${resolve('dist/src/database/store.js')}';
     const store = await openStore(readConfig());
     const commit = () => store.writePath.manager.query('${COMMIT_A_PAGE}');
     await commit();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
-import { migrateStore } from '../../src/database/open-store.js';
+import { migrateStore } from '../../src/database/store.js';
 import { runHere, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { SqliteStore } from '../support/sqlite-store.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { hasSecretForm, createSecret } from '../../src/auth/token.entity.js';
+import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeStore } from '../../src/config/environment.js';
 import { MIGRATIONS } from '../../src/database/schema.js';

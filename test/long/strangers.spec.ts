@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 

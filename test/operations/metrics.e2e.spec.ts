@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/token.entity.js';
-import { ERRORS } from '../../src/errors/errors.js';
+import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { ERRORS } from '../../src/errors/error-codes.js';
 import { Monitor, parseMetrics, valueOf, type Metrics } from '../support/monitor.js';
 import { ENGINE } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';

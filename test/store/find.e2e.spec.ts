@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import fc from 'fast-check';
 import { LessThan, type Repository } from 'typeorm';
-import { Token } from '../../src/auth/token.entity.js';
+import { Token } from '../../src/auth/tokens/token.entity.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
 import { Service } from '../support/service.js';

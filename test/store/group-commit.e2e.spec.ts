@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { StoreUnavailable } from '../../src/errors/errors.js';
+import { StoreUnavailableException } from '../../src/errors/error-codes.js';
 import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { ENGINE } from '../support/engine.js';
@@ -89,7 +89,7 @@ describe('a commit that fails', () => {
     const plants = range(4).map((i) => Object.assign(new Plant(), { id: `${i}`, name: 'oak' }));
     // All in one turn, so all in one group.
     const stored = plants.map((plant) => busy.app.get(GroupCommit).store(plant));
-    const unavailable = { reason: expect.any(StoreUnavailable) };
+    const unavailable = { reason: expect.any(StoreUnavailableException) };
     expect(await Promise.allSettled(stored)).toMatchObject(plants.map(() => unavailable));
     expect(count).toBe(1);
     commits.start.unsubscribe(countCommit);

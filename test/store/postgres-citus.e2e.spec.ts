@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
-import { migrateStore } from '../../src/database/open-store.js';
+import { migrateStore } from '../../src/database/store.js';
 import { Snapshot } from '../../src/database/snapshot.js';
 import { runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
-import { createSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { ERRORS } from '../../src/errors/errors.js';
+import { ERRORS } from '../../src/errors/error-codes.js';
 import { isObject, pointerTo, published, valueAt, type JsonObject } from './published.js';
 
 /** A request; by default a POST to `/plants`. */

@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
 /** The finding of the check in a log with these pieces. The log is emptied, as every test is checked too. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
 import { readConfig } from '../../config/environment.js';
-import { Fault } from '../../errors/errors.js';
+import { ApiException } from '../../errors/error-codes.js';
 import { JwtVerifier, MAX_CHECKS } from './jwt-verifier.js';
 
 const AUDIENCE = 'https://plants.example';
@@ -51,7 +51,7 @@ async function verify(token: string): Promise<string | number | undefined> {
   try {
     return (await verifier.verify(token))?.name;
   } catch (error) {
-    if (error instanceof Fault) return error.kind.error;
+    if (error instanceof ApiException) return error.kind.error;
     throw error;
   }
 }

@@ -2,8 +2,8 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
-import { ERRORS, type ErrorKind, Fault } from '../../errors/errors.js';
-import { hashToken } from '../token.entity.js';
+import { ERRORS, type ErrorCode, ApiException } from '../../errors/error-codes.js';
+import { hashToken } from '../tokens/token.entity.js';
 import type { Principal } from '../principal.js';
 import { ProviderKeys } from './provider-keys.js';
 
@@ -45,7 +45,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   /** Checks in flight. In the cache, by its fetch(), each forged token would push out a valid one. */
   private readonly pending = new Map<string, Promise<Verified | undefined>>();
   private readonly keys: ProviderKeys;
-  private readonly lacksScope: ErrorKind;
+  private readonly lacksScope: ErrorCode;
   private checks = 0;
 
   constructor(private readonly config: Config) {
@@ -65,13 +65,13 @@ export class JwtVerifier implements OnApplicationShutdown {
   /**
    * The holder of a token, or undefined if the token is invalid or expired.
    *
-   * @throws Fault INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
+   * @throws ApiException INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
    */
   async verify(token: string): Promise<Principal | undefined> {
     const hash = hashToken(token);
     let verified = this.cache.get(hash);
     if (!verified || Date.now() >= verified.endsAt) verified = await this.checkOnce(token, hash);
-    if (verified && !verified.hasScope) throw new Fault(this.lacksScope);
+    if (verified && !verified.hasScope) throw new ApiException(this.lacksScope);
     return verified?.principal;
   }
 
@@ -94,7 +94,7 @@ export class JwtVerifier implements OnApplicationShutdown {
     // A check is counted once its key is found: a token that waits for the provider takes no CPU time.
     const find: JWTVerifyGetKey = async (header, jws) => {
       const key = await this.keys.find(header, jws);
-      if (this.checks >= MAX_CHECKS) throw new Fault(ERRORS.OVERLOADED);
+      if (this.checks >= MAX_CHECKS) throw new ApiException(ERRORS.OVERLOADED);
       counted = 1;
       this.checks += 1;
       return key;
@@ -107,7 +107,7 @@ export class JwtVerifier implements OnApplicationShutdown {
       cache.set(hash, verified);
       return verified;
     } catch (error) {
-      if (error instanceof Fault) throw error;
+      if (error instanceof ApiException) throw error;
       this.logger.debug(`a JSON Web Token is invalid: ${describeFlaw(error)}`);
       return undefined;
     } finally {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { errors } from 'jose';
 import { KeyServer } from '../../../test/support/key-server.js';
 import { SigningKey } from '../../../test/support/signing-key.js';
-import { Fault } from '../../errors/errors.js';
+import { ApiException } from '../../errors/error-codes.js';
 import { ProviderKeys } from './provider-keys.js';
 
 const NEVER = 3_600_000;
@@ -52,7 +52,7 @@ async function find(kid: string): Promise<string> {
     await keys?.find({ alg: 'ES256', kid }, { payload: '', signature: '' });
     return kid;
   } catch (error) {
-    if (error instanceof Fault) return error.message;
+    if (error instanceof ApiException) return error.message;
     return error instanceof errors.JOSEError ? error.code : String(error);
   }
 }

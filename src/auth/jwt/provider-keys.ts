@@ -2,8 +2,8 @@ import { Logger } from '@nestjs/common';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { isSecure } from '../../config/parsers.js';
 import type { Config } from '../../config/config.js';
-import { ERRORS, Fault } from '../../errors/errors.js';
-import { Outage } from '../../errors/outage.js';
+import { ERRORS, ApiException } from '../../errors/error-codes.js';
+import { AvailabilityLog } from '../../errors/availability-log.js';
 
 /** The times between requests for the keys, and the timeout of a request. */
 const TIMES_MS = {
@@ -34,7 +34,10 @@ export class ProviderKeys {
   private answeredAt = -Infinity;
   private loading: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private readonly outage = new Outage(new Logger('Tokens'), 'the identity provider');
+  private readonly availability = new AvailabilityLog(
+    new Logger('Tokens'),
+    'the identity provider',
+  );
   private readonly stopping = new AbortController();
 
   /** @param onChange called when other keys become known than before */
@@ -47,17 +50,17 @@ export class ProviderKeys {
   /**
    * The key of a token. An unknown key may be new, so the provider is asked.
    *
-   * @throws Fault IDENTITY_PROVIDER_UNAVAILABLE if no key at all is known; jose's errors
+   * @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE if no key at all is known; jose's errors
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
-    if (!this.known && !this.outage.isOn) await this.reload();
-    if (!this.known) throw new Fault(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
+    if (!this.known && !this.availability.isUnavailable) await this.reload();
+    if (!this.known) throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
     try {
       return await this.known(header, token);
     } catch (error) {
       const isCooling = performance.now() - this.answeredAt < this.times.cooldown;
       const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-      if (!isUnknown || isCooling || this.outage.isOn) throw error;
+      if (!isUnknown || isCooling || this.availability.isUnavailable) throw error;
       await this.reload();
       return this.known(header, token);
     }
@@ -79,13 +82,13 @@ export class ProviderKeys {
     try {
       const signal = AbortSignal.any([AbortSignal.timeout(timeout), this.stopping.signal]);
       this.learn(await fetchKeys(this.source, signal));
-      this.outage.end();
+      this.availability.markAvailable();
     } catch (error) {
       if (this.stopping.signal.aborted) return;
-      this.outage.begin(error);
+      this.availability.markUnavailable(error);
     }
     const pause = this.known ? cooldown : retry;
-    const wait = this.outage.isOn ? pause : refresh;
+    const wait = this.availability.isUnavailable ? pause : refresh;
     this.timer = setTimeout(() => void this.reload(), wait).unref();
   }
 

@@ -120,8 +120,8 @@ export class Connection {
   }
 
   /** Registers a request that is being served. */
-  register(exchange: Unanswered): void {
-    this.unanswered.push(exchange);
+  register(context: Unanswered): void {
+    this.unanswered.push(context);
   }
 
   /** Serves no request beside the current one: an unread page then takes one buffer, not sixteen. */
@@ -130,10 +130,10 @@ export class Connection {
   }
 
   /** Removes a request whose answer is complete, or whose client has left. */
-  unregister(exchange: Unanswered): void {
-    this.unanswered.splice(this.unanswered.indexOf(exchange), 1);
+  unregister(context: Unanswered): void {
+    this.unanswered.splice(this.unanswered.indexOf(context), 1);
     if (this.unanswered.length === 0) this.isOccupied = false;
-    const { request } = exchange;
+    const { request } = context;
     const bytes = (request as Counted)[COUNTED];
     // Node keeps the request until its body is complete.
     if (request.complete) this.hold(-bytes);
@@ -222,7 +222,7 @@ export class Connection {
   private onClose(): void {
     this.discount();
     this.waiting = [];
-    for (const exchange of [...this.unanswered]) exchange.end();
+    for (const context of [...this.unanswered]) context.end();
   }
 }
 

@@ -1,0 +1,163 @@
+import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
+import { getEngine } from '../../database/store.js';
+import {
+  createSecret,
+  hashToken,
+  hasSecretForm,
+  isActive,
+  isBefore,
+  Token,
+} from './token.entity.js';
+
+/** Ids of tokens fit a 32-bit integer. */
+const ID = /^\d{1,9}$/;
+
+/** Locks other changes of tokens out, until the end of the transaction. */
+const LOCK_TOKENS = {
+  // A write of no row takes SQLite's lock.
+  sqlite: 'UPDATE tokens SET id = id WHERE false',
+  // The number is "token" in ASCII.
+  postgresql: `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`,
+};
+
+type Tokens = Repository<Token>;
+
+/** A command on tokens is refused. The message is for the operator. */
+export class TokenError extends Error {}
+
+/**
+ * Issues, rotates, lists and revokes tokens, for the operator. A secret cannot be retrieved later. The class has no
+ * decorator: commands use it, and must not wait for Nest to load.
+ */
+export class TokensService {
+  constructor(private readonly tokens: Tokens) {}
+
+  /**
+   * Creates a token and returns its secret.
+   *
+   * @param lifetime milliseconds from now after which it expires; never if left out
+   * @throws TokenError if a token of that name is active
+   */
+  create(name: string, lifetime?: number): Promise<string> {
+    return this.change((tokens) => create(tokens, name, lifetime));
+  }
+
+  /**
+   * Creates a token named `first` in a store that never had one, and returns its secret; undefined in any other store.
+   * Skips stores that have plants: an interrupted restore inserts tokens last and needs the table empty.
+   */
+  createFirst(): Promise<string | undefined> {
+    return this.change(async (tokens) => {
+      const plants = await tokens.query<unknown[]>('SELECT 1 FROM plants LIMIT 1');
+      const isNew = plants.length === 0 && (await tokens.count()) === 0;
+      return isNew ? create(tokens, 'first') : undefined;
+    });
+  }
+
+  /** All tokens, including expired and revoked, in the order of creation. */
+  list(): Promise<Token[]> {
+    return this.tokens.find({ order: { id: 'ASC' } });
+  }
+
+  /** The token of a secret, active or not; undefined if the secret is malformed or not of this store. */
+  async find(secret: string): Promise<Token | undefined> {
+    if (!hasSecretForm(secret)) return undefined;
+    return (await this.tokens.findOneBy({ hash: hashToken(secret) })) ?? undefined;
+  }
+
+  /**
+   * Creates another token of a name, and returns its secret. The name's active tokens expire after
+   * `overlap`, or earlier if they would have.
+   *
+   * @param overlap milliseconds
+   * @param lifetime of the new token, in milliseconds; that of the newest active one if left out
+   * @throws TokenError if no token of that name is active
+   */
+  rotate(name: string, overlap: number, lifetime?: number): Promise<string> {
+    return this.change(async (tokens) => {
+      const active = await findActive(tokens, { name });
+      const newest = active.at(-1);
+      if (!newest) throw new TokenError(`no token named ${name} is active: create one`);
+
+      const { secret, createdAt } = await insert(tokens, name, lifetime ?? getLifetime(newest));
+      const end = new Date(createdAt.getTime() + overlap);
+      for (const { id, expiresAt } of active) {
+        if (isBefore(end, expiresAt)) await tokens.update(id, { expiresAt: end });
+      }
+      return secret;
+    });
+  }
+
+  /**
+   * Revokes the token of an id, or all of a name. They stop working within 5 seconds.
+   *
+   * @returns the revoked tokens, in the order of creation
+   * @throws TokenError if there is no such token, or all were revoked before
+   */
+  async revoke(nameOrId: string): Promise<Token[]> {
+    const which = ID.test(nameOrId) ? { id: Number(nameOrId) } : { name: nameOrId };
+    const revoked = await this.revokeAll((tokens) => findNotRevoked(tokens, which));
+    if (revoked.length === 0) throw new TokenError(`no token ${nameOrId} that could be revoked`);
+    return revoked;
+  }
+
+  /**
+   * Revokes every active token that was created before an instant. They stop working within 5 seconds.
+   *
+   * @returns the revoked tokens, in the order of creation
+   */
+  revokeCreatedBefore(instant: Date): Promise<Token[]> {
+    return this.revokeAll((tokens) => findActive(tokens, { createdAt: LessThan(instant) }));
+  }
+
+  private revokeAll(find: (tokens: Tokens) => Promise<Token[]>): Promise<Token[]> {
+    return this.change(async (tokens) => {
+      const found = await find(tokens);
+      const revokedAt = new Date();
+      for (const token of found) {
+        await tokens.update(token.id, { revokedAt });
+        token.revokedAt = revokedAt;
+      }
+      return found;
+    });
+  }
+
+  /** Changes tokens in a transaction. Changes take turns: each sees what the previous one has made. */
+  private change<Result>(work: (tokens: Tokens) => Promise<Result>): Promise<Result> {
+    return this.tokens.manager.transaction(async (manager) => {
+      await manager.query(LOCK_TOKENS[getEngine(manager).system]);
+      return work(manager.getRepository(Token));
+    });
+  }
+}
+
+/** @throws TokenError if a token of that name is active */
+async function create(tokens: Tokens, name: string, lifetime?: number): Promise<string> {
+  if ((await findActive(tokens, { name })).length > 0) {
+    throw new TokenError(
+      `a token named ${name} exists: rotate or revoke it, or choose another name`,
+    );
+  }
+  return (await insert(tokens, name, lifetime)).secret;
+}
+
+async function insert(tokens: Tokens, name: string, lifetime?: number) {
+  const secret = createSecret();
+  const createdAt = new Date();
+  const expiresAt = lifetime === undefined ? null : new Date(createdAt.getTime() + lifetime);
+  await tokens.insert({ name, hash: hashToken(secret), createdAt, expiresAt });
+  return { secret, createdAt };
+}
+
+async function findActive(tokens: Tokens, which: FindOptionsWhere<Token>): Promise<Token[]> {
+  return (await findNotRevoked(tokens, which)).filter((token) => isActive(token));
+}
+
+function findNotRevoked(tokens: Tokens, which: FindOptionsWhere<Token>): Promise<Token[]> {
+  return tokens.find({ where: { ...which, revokedAt: IsNull() }, order: { id: 'ASC' } });
+}
+
+/** In milliseconds; undefined if it never expires. */
+function getLifetime({ createdAt, expiresAt }: Token): number | undefined {
+  return expiresAt === null ? undefined : expiresAt.getTime() - createdAt.getTime();
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import type { LinesQuery } from '../database/engine.js';
+import type { Store } from '../database/store.js';
+import type { Snapshot } from '../database/snapshot.js';
+import { COLUMNS } from '../plants/plant.entity.js';
+import { PlantsRepository, type Row } from '../plants/plants.repository.js';
+import { showCount } from './terminal.js';
+
+/** A table of a store that a backup holds, with all of its columns; the first is its key. */
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Stores rows, in the order of their keys; a plant whose id exists stays as it is. */
+  insert(store: Store, rows: readonly Row[]): Promise<unknown>;
+}
+
+const TOKEN_COLUMNS = 'id name hash created_at expires_at revoked_at last_used_at'.split(' ');
+
+/** Plants first: nobody can write to a store that has no tokens yet. */
+export const TABLES: readonly Table[] = [
+  {
+    name: 'plants',
+    columns: Object.values(COLUMNS).map(({ name }) => name),
+    insert: ({ writePath }, rows) => new PlantsRepository(writePath).insertRows(rows),
+  },
+  { name: 'tokens', columns: TOKEN_COLUMNS, insert: insertTokens },
+];
+
+export const TABLE_NAMES = TABLES.map(({ name }) => name);
+
+/** Inserts tokens with their ids: an insert of entities would leave those to PostgreSQL. */
+async function insertTokens(store: DataSource, rows: readonly Row[]): Promise<void> {
+  const values = rows.map((row) =>
+    Object.fromEntries(TOKEN_COLUMNS.map((name, i) => [name, row[i]])),
+  );
+  // SQLite takes 32,766 parameters, which are 4,680 tokens. A chunk has 256 KiB, and each token over 100 bytes.
+  await store.createQueryBuilder().insert().into('tokens', TOKEN_COLUMNS).values(values).execute();
+}
+
+/** Makes PostgreSQL number the next token after the inserted ones, as SQLite does by itself. */
+export async function finishTokens(store: Store): Promise<void> {
+  if (store.engine.system !== 'postgresql') return;
+  await store.query(
+    "SELECT setval(pg_get_serial_sequence('tokens', 'id'), (SELECT MAX(id) FROM tokens))",
+  );
+}
+
+/** The rows of a chunk of lines. */
+function parseRows(chunk: Buffer): Row[] {
+  return JSON.parse(`[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`) as Row[];
+}
+
+/** Passes chunks of lines on, counts the lines and shows progress. */
+export async function* countLines(
+  what: string,
+  chunks: AsyncIterable<Buffer>,
+  done: { count: number },
+): AsyncGenerator<Buffer> {
+  using _progress = showCount(what, done);
+  for await (const chunk of chunks) {
+    yield chunk;
+    for (let at = -1; (at = chunk.indexOf('\n', at + 1)) !== -1;) done.count += 1;
+  }
+}
+
+/** The count of a table's rows, and the SHA-256 of their lines. */
+interface Digest {
+  readonly count: number;
+  readonly sha256: string;
+}
+
+/** By the names of the tables. */
+export type Digests = Readonly<Record<string, Digest>>;
+
+/** Digests as text, by the names of the tables. */
+export function formatDigests(digests: Digests): ReadonlyMap<string, string> {
+  const entries = Object.entries(digests);
+  return new Map(entries.map(([name, { count, sha256 }]) => [name, `${count}, sha256 ${sha256}`]));
+}
+
+/** Reads all of a store. */
+export async function digestTables(store: Snapshot): Promise<Digests> {
+  const digests: Record<string, Digest> = {};
+  for (const table of TABLES) digests[table.name] = await digestTable('checking', store, table);
+  return digests;
+}
+
+/**
+ * Copies the rows whose keys come after the last stored key of their table.
+ *
+ * @returns the digests of what was copied
+ */
+export async function copyTables(
+  source: Snapshot,
+  target: Store,
+  lastKeys: ReadonlyMap<string, bigint> = new Map(),
+): Promise<Digests> {
+  const digests: Record<string, Digest> = {};
+  for (const table of TABLES) {
+    const insert = (chunk: Buffer) => table.insert(target, parseRows(chunk));
+    const range = { after: lastKeys.get(table.name) };
+    digests[table.name] = await digestTable('copying', source, table, range, insert);
+  }
+  return digests;
+}
+
+/**
+ * Digests rows of a table: a JSON array of strings on each line, the same on every engine.
+ *
+ * @param range the keys of the rows; all by default
+ * @param handle is given each chunk of lines
+ */
+export async function digestTable(
+  stage: string,
+  store: Snapshot,
+  { name, columns }: Table,
+  range: Pick<LinesQuery, 'after' | 'to'> = {},
+  handle?: (chunk: Buffer) => Promise<unknown>,
+): Promise<Digest> {
+  const hash = createHash('sha256');
+  const rows = { count: 0 };
+  const lines = store.readLines({ table: name, columns, form: 'array', ...range });
+  for await (const chunk of countLines(`${stage} ${name}:`, lines, rows)) {
+    await handle?.(chunk);
+    hash.update(chunk);
+  }
+  return { ...rows, sha256: hash.digest('hex') };
+}

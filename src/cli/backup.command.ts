@@ -1,0 +1,193 @@
+import type { Command } from 'commander';
+import type { Config } from '../config/config.js';
+import { openStore, selectEngine, StoreUnusableError } from '../database/store.js';
+import { Snapshot } from '../database/snapshot.js';
+import { dropLog } from '../database/sqlite/engine.js';
+import { describeError } from '../errors/operator-message.js';
+import { Plant } from '../plants/plant.entity.js';
+import { makeFile } from './new-file.js';
+import { assertNotStore, configureFile, readJobConfig } from './store-config.js';
+import {
+  copyTables,
+  digestTable,
+  digestTables,
+  finishTokens,
+  formatDigests,
+  TABLE_NAMES,
+  TABLES,
+  type Digests,
+} from './backup-tables.js';
+import { onEndingSignal, printResult } from './terminal.js';
+
+/** `backup`: copies all of the store, as of one moment, to a SQLite store with digests. `restore` below reads it. */
+export function addBackupCommand(program: Command): void {
+  program
+    .command('backup')
+    .summary('back up the store into a file')
+    .description(
+      'Make a file of all that the store, SQLite or PostgreSQL, holds at one moment, while the service ' +
+        "runs: plants and who created them, tokens' hashes. The file is read again, compared, and put in " +
+        'its place once it is whole. It has counts and digests of its content, by which --verify and ' +
+        'restore notice damage. It is a SQLite store: the service can run on a copy of it.',
+    )
+    .argument('<file>', 'the file; replaced, unless --verify is given')
+    .option('--verify', 'make nothing: read a backup, and exit with 1 if it is damaged')
+    .addHelpText(
+      'after',
+      `
+It is as secret as the store, and only its owner can read it.
+
+Examples:
+  $ npx plant-store backup /var/backups/plants-$(date +%F).sqlite
+  $ npx plant-store backup --verify /var/backups/plants-2026-11-22.sqlite`,
+    )
+    .action(async (file: string, { verify }: { verify?: true }) => {
+      if (file === '-') program.error('error: a backup is a file, not the standard output');
+      const make = () => makeBackup(readJobConfig(program), file);
+      printDigests(program, await (verify ? verifyBackup(file) : make()));
+    });
+}
+
+/** `restore`: after the loss of a store, or for moving to another engine or server. */
+export function addRestoreCommand(program: Command): void {
+  program
+    .command('restore')
+    .summary('fill an empty store from a backup')
+    .description(
+      'Fill the store, SQLite or PostgreSQL, with what a backup holds. The store must exist and be ' +
+        'empty; what an interrupted restore of the same backup has left is continued. All of the ' +
+        'backup is read and compared with its digests first, and all of the store at the end.',
+    )
+    .argument('<file>', 'the backup')
+    .addHelpText(
+      'after',
+      `
+A file that is no backup, or is damaged, or of a newer version is refused, and so
+is a store with other plants or tokens; nothing is written then.
+
+Example, with the new store in DATABASE_URL:
+  $ npx plant-store migrate && npx plant-store restore plants-2026-11-22.sqlite`,
+    )
+    .action(async (file: string) => {
+      const config = readJobConfig(program);
+      await using backup = await openBackup(file);
+      const digests = await checkDigests(backup, file);
+      const lastKeys = await findLastKeys(config, backup);
+      await fillStore(config, backup, lastKeys, digests);
+      printDigests(program, digests);
+    });
+}
+
+async function makeBackup(config: Config, file: string): Promise<Digests> {
+  assertNotStore(file, config);
+  await using source = await Snapshot.open(config);
+  return await makeFile(file, async (path) => {
+    await copyStore(source, path);
+    dropLog(path);
+    return verifyBackup(path, file);
+  });
+}
+
+async function copyStore(source: Snapshot, path: string): Promise<void> {
+  await using target = await openStore(configureFile(path), [Plant]);
+  const digests = formatDigests(await copyTables(source, target));
+  await target.query('CREATE TABLE digests (name text, digest text)');
+  for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
+}
+
+/** @param name what an error calls the file */
+async function verifyBackup(path: string, name = path): Promise<Digests> {
+  await using backup = await openBackup(path, name);
+  return await checkDigests(backup, name);
+}
+
+/** @throws StoreUnusableError if the file is no store */
+function openBackup(path: string, name = path): Promise<Snapshot> {
+  return Snapshot.open(configureFile(path), `${name}: the backup`);
+}
+
+/** @throws Error if the backup is damaged, or has no digests: it is a store, or a backup of version 1.0.0 */
+async function checkDigests(backup: Snapshot, name: string): Promise<Digests> {
+  const found = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
+  if (found.length === 0) {
+    const command = `DATABASE_URL=sqlite:${name} plant-store backup NEW`;
+    throw new Error(`${name} has no digests, as a store has none: first run \`${command}\``);
+  }
+  try {
+    await backup.check(TABLE_NAMES);
+    const digests = await digestTables(backup);
+    const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
+    assertSame(formatDigests(digests), new Map(rows.map(({ name, digest }) => [name, digest])));
+    return digests;
+  } catch (cause) {
+    throw new Error(`${name}: the backup is damaged: ${describeError(cause)}`, { cause });
+  }
+}
+
+/**
+ * Finds what an interrupted restore has stored: the store must have the first rows of the backup, and no others.
+ *
+ * @returns the last key of each table that has rows
+ */
+async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<string, bigint>> {
+  await using store = await Snapshot.open(config);
+  const lastKeys = new Map<string, bigint>();
+  for (const table of TABLES) {
+    const stored = await digestTable('comparing', store, table);
+    const sql = `SELECT CAST(MAX(id) AS TEXT) AS last FROM ${table.name}`;
+    const [row] = await store.query<{ last: string | null }>(sql);
+    if (row?.last == null) continue;
+    const to = BigInt(row.last);
+    const same = await digestTable('comparing', backup, table, { to });
+    if (same.sha256 !== stored.sha256) {
+      throw new Error(
+        `the store has ${table.name} that the backup has not: restore fills an empty store; nothing was written`,
+      );
+    }
+    lastKeys.set(table.name, to);
+  }
+  return lastKeys;
+}
+
+const CONTINUES = 'run it again, and it continues';
+
+/** Copies what the store lacks, while no service can claim it, and compares the store with the digests. */
+async function fillStore(
+  config: Config,
+  backup: Snapshot,
+  lastKeys: ReadonlyMap<string, bigint>,
+  digests: Digests,
+): Promise<void> {
+  using _claim = selectEngine(config.databaseUrl).claim?.(config);
+  using _listening = onEndingSignal((signal) => {
+    process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
+    process.kill(process.pid, signal);
+  });
+  try {
+    await using store = await openStore(config, [Plant]);
+    await copyTables(backup, store, lastKeys);
+    await finishTokens(store);
+  } catch (cause) {
+    // Nothing was written yet.
+    if (cause instanceof StoreUnusableError) throw cause;
+    throw new Error(`stopped: ${describeError(cause)}; ${CONTINUES}`, { cause });
+  }
+  await using filled = await Snapshot.open(config);
+  assertSame(formatDigests(await digestTables(filled)), formatDigests(digests));
+}
+
+type DigestTexts = ReturnType<typeof formatDigests>;
+
+/** @throws Error naming the first table whose digest is missing or different */
+function assertSame(digests: DigestTexts, expected: DigestTexts): void {
+  for (const [name, is] of digests) {
+    const was = expected.get(name);
+    if (was === undefined) throw new Error(`the digest of ${name} is missing`);
+    if (is !== was) throw new Error(`${name} differ: ${is} instead of ${was}`);
+  }
+}
+
+function printDigests(program: Command, digests: Digests): void {
+  const lines = Array.from(formatDigests(digests), ([name, text]) => `${name}: ${text}`);
+  printResult(program, lines.join('\n'), digests);
+}

@@ -1,0 +1,50 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { Snapshot } from '../database/snapshot.js';
+import { COLUMNS } from '../plants/plant.entity.js';
+import { makeFile } from './new-file.js';
+import { assertNotStore, readJobConfig } from './store-config.js';
+import { countLines } from './backup-tables.js';
+import { printResult } from './terminal.js';
+
+const PLANT_COLUMNS = Object.values(COLUMNS);
+
+/** `export`: writes the plants for any program that reads NDJSON. */
+export function addExportCommand(program: Command): void {
+  program
+    .command('export')
+    .summary('write all plants as NDJSON')
+    .description(
+      'Write every plant of the store as NDJSON in the form that import takes, ordered by id, as of one ' +
+        'moment; the service may run. A file is written beside its place and renamed once it is whole.',
+    )
+    .argument('[file]', 'the file; - or none is the standard output')
+    .option('--audit', 'add created_by, and created_at in milliseconds since 1970, if known')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npx plant-store export plants.ndjson
+  $ npx plant-store export | gzip > plants.ndjson.gz`,
+    )
+    .action(async (to: string | undefined, { audit }: { audit?: true }) => {
+      const file = to ?? '-';
+      const config = readJobConfig(program);
+      if (file !== '-') assertNotStore(file, config);
+      await using store = await Snapshot.open(config);
+      const columns = PLANT_COLUMNS.filter(({ isAudit }) => audit || !isAudit);
+      const names = columns.map(({ name }) => name);
+      const plants = { count: 0 };
+      const rows = store.readLines({ table: 'plants', columns: names, form: 'object' });
+      const lines = countLines('exporting', rows, plants);
+      if (file === '-') {
+        await pipeline(lines, process.stdout, { end: false });
+      } else {
+        // The file exists: a stream that opens it late must not create it again after a failure.
+        const flags = 'r+';
+        await makeFile(file, (path) => pipeline(lines, createWriteStream(path, { flags })));
+        printResult(program, `plants: ${plants.count}`, { plants });
+      }
+    });
+}

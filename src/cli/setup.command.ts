@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import { inspectConfig, type Setting } from '../config/environment.js';
+import { migrateStore } from '../database/store.js';
+import { Snapshot } from '../database/snapshot.js';
+import { isDamage } from '../database/store-errors.js';
+import { describeError } from '../errors/operator-message.js';
+import { readKeyPair } from '../http/tls.js';
+import { readJobConfig, readStoreConfig } from './store-config.js';
+import { digestTables, TABLE_NAMES } from './backup-tables.js';
+import { alignColumns, printResult } from './terminal.js';
+
+/** `config`: prints and checks the configuration. */
+export function addConfigCommand(program: Command): void {
+  program
+    .command('config')
+    .summary('print and check the configuration')
+    .description(
+      "Print every variable of the service's configuration, its value and its source: the environment, " +
+        'the file .env or --env-file, the file that NAME_FILE names, or the default. Secrets are masked. ' +
+        'An invalid configuration exits with 78.',
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ npx plant-store config --env-file /etc/plant-store/plant-store.env',
+    )
+    .action(() => {
+      const { settings: variables, problems } = inspectConfig();
+      printResult(program, formatSettings(variables), { variables, problems });
+      readKeyPair(readStoreConfig(program));
+    });
+}
+
+function formatSettings(settings: readonly Setting[]): string {
+  const rows = settings.map(({ name, value = '(invalid)', from }) => [name, value || '-', from]);
+  return alignColumns([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
+}
+
+/** `migrate`: for a deployment that changes the schema before it starts the service. */
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .summary("bring the store's schema up to date")
+    .description(
+      'Create the store if there is none, or bring its schema up to date, and list the migrations ' +
+        'that were run. The service does the same when it starts, unless MIGRATE is off.',
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite npx plant-store migrate',
+    )
+    .action(async () => {
+      const ran = await migrateStore(readStoreConfig(program));
+      const lines = ran.length > 0 ? ran.map((name) => `ran ${name}`) : ['up to date'];
+      printResult(program, lines.join('\n'), { ran });
+    });
+}
+
+/** `check`: finds what a disk has damaged before it is needed. */
+export function addCheckCommand(program: Command): void {
+  program
+    .command('check')
+    .summary('look for damage in the store')
+    .description(
+      'Read all of the store once, and tell whether it is damaged: the structure of its files, and every ' +
+        "value's type and text. PostgreSQL's indexes need the extension amcheck, and the right to run it. " +
+        'Nothing is written, and the service may run. The exit code is 1 if something is damaged.',
+    )
+    .addHelpText('after', '\nExample:\n  $ npx plant-store check --json')
+    .action(async () => {
+      try {
+        await using store = await Snapshot.open(readJobConfig(program));
+        const indexes = await store.check(TABLE_NAMES);
+        const digests = await digestTables(store);
+        const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
+        const unchecked = indexes ? '' : '; indexes not checked (amcheck)';
+        const text = `${counts.join(', ')}; no damage found${unchecked}`;
+        printResult(program, text, { ...digests, indexes });
+      } catch (cause) {
+        if (!isDamage(cause)) throw cause;
+        const advice =
+          'the store is damaged: docs/operating.md, "A damaged store", says what to do';
+        throw new Error(`${describeError(cause)}; ${advice}`, { cause });
+      }
+    });
+}

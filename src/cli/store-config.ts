@@ -1,0 +1,55 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LoggerService } from '@nestjs/common';
+import type { Command } from 'commander';
+import type { Config } from '../config/config.js';
+import { describeProcess, readConfig } from '../config/environment.js';
+import { Logger } from '../database/engine.js';
+import { selectEngine } from '../database/store.js';
+import { isSameFile, STORE_SUFFIXES } from './new-file.js';
+import type { GlobalOptions } from './terminal.js';
+
+/** Longer than the service's timeout, as no request waits for the answer. */
+const JOB_TIMEOUT_MS = 60_000;
+
+/** Keeps the store's log off stdout, but for the message of a failed sync, which ends the process. */
+const FATAL_TO_STDERR: LoggerService = {
+  log: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  fatal: (message) => process.stderr.write(`error: ${message}\n`),
+};
+
+/**
+ * Reads the configuration, and says on stderr which store it names.
+ *
+ * @throws ConfigError
+ */
+export function readStoreConfig(command: Command): Config {
+  const config = readConfig();
+  const { quiet } = command.optsWithGlobals<GlobalOptions>();
+  if (!quiet) process.stderr.write(`${describeProcess(config)}\n`);
+  return config;
+}
+
+/** Reads the configuration for long work on the store; as {@link readStoreConfig} otherwise. */
+export function readJobConfig(command: Command): Config {
+  Logger.overrideLogger(FATAL_TO_STDERR);
+  return Object.assign(readStoreConfig(command), { databaseTimeout: JOB_TIMEOUT_MS });
+}
+
+/** The configuration for long work on the store in a file. */
+export function configureFile(path: string): Config {
+  const config = readConfig({ DATABASE_URL: `sqlite:${resolve(path)}` });
+  return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
+}
+
+/** @throws Error if a new file would replace the store, or its log: a crash would lose the plants in that */
+export function assertNotStore(file: string, config: Config): void {
+  const store = selectEngine(config.databaseUrl).findFile?.(config);
+  if (store === undefined || !existsSync(store)) return;
+  const path = realpathSync(store);
+  if ([...STORE_SUFFIXES, '-lock'].some((suffix) => isSameFile(path + suffix, file))) {
+    throw new Error(`${file} is a file of the store`);
+  }
+}

@@ -1,0 +1,220 @@
+import { createInterface } from 'node:readline/promises';
+import { Option, type Command } from 'commander';
+import { isActive, isBefore, Token } from '../auth/tokens/token.entity.js';
+import { TokensService } from '../auth/tokens/tokens.service.js';
+import { openStore } from '../database/store.js';
+import {
+  EXPIRES_OPTION,
+  toDuration,
+  toDurationOrZero,
+  toInstant,
+  toTokenName,
+} from './arguments.js';
+import { readStoreConfig } from './store-config.js';
+import { alignColumns, printResult } from './terminal.js';
+
+const EXPIRES_SOON_MS = toDuration('14d');
+
+/** `token`: the bearer tokens that the service accepts. */
+export function addTokenCommands(program: Command): void {
+  const token = program
+    .command('token')
+    .summary('create, list, verify, rotate and revoke tokens')
+    .description(
+      'Create, list, verify, rotate and revoke the bearer tokens that the service accepts',
+    );
+  addCreateCommand(token);
+  addListCommand(token);
+  addVerifyCommand(token);
+  addRotateCommand(token);
+  addRevokeCommand(token);
+}
+
+function addCreateCommand(token: Command): void {
+  token
+    .command('create')
+    .summary('create a token and print it')
+    .description(
+      'Create a token and print it, alone, on stdout. It cannot be shown again: the store ' +
+        'keeps only its hash.',
+    )
+    .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-', toTokenName)
+    .option(...EXPIRES_OPTION)
+    .addHelpText('after', '\nExample:\n  $ npx plant-store token create nursery --expires 90d')
+    .action((name: string, { expires }: { expires?: number }) =>
+      printNewToken(token, (tokens) => tokens.create(name, expires)),
+    );
+}
+
+function addListCommand(token: Command): void {
+  token
+    .command('list')
+    .summary('list the tokens')
+    .description(
+      'List all tokens, including expired and revoked ones, without secrets; times are UTC. Warns on ' +
+        'stderr about each token that expires within 14 days and was not rotated yet',
+    )
+    .addHelpText('after', '\nExample:\n  $ npx plant-store token list --json')
+    .action(async () => {
+      const all = await withTokens(token, (tokens) => tokens.list());
+      const now = Date.now();
+      const rows = all.map((each) => toJsonToken(each, now));
+      printResult(token, formatTokens(all, now), rows);
+      for (const warning of listExpiryWarnings(all, now)) process.stderr.write(`${warning}\n`);
+    });
+}
+
+function addVerifyCommand(token: Command): void {
+  token
+    .command('verify')
+    .summary('tell which token a secret is, and whether it is active')
+    .description(
+      'Read a token from the standard input, and tell which one it is and whether it is active. The ' +
+        'exit code is 0 if it is, else 1.',
+    )
+    .addHelpText('after', '\nExample:\n  $ echo "$TOKEN" | npx plant-store token verify')
+    .action(async () => {
+      const secret = await readSecretLine();
+      if (secret === '') token.error('error: the standard input has no token');
+      const found = await withTokens(token, (tokens) => tokens.find(secret));
+      const now = Date.now();
+      const unknown = 'unknown: mistyped, of another store, or a JSON Web Token';
+      if (found) printResult(token, formatToken(found, now), toJsonToken(found, now));
+      else printResult(token, unknown, { state: 'unknown' });
+      if (!found || !isActive(found, now)) process.exitCode = 1;
+    });
+}
+
+function addRotateCommand(token: Command): void {
+  token
+    .command('rotate')
+    .summary('replace a token and print the new one')
+    .description(
+      'Create another token of a name and print it, alone, on stdout; it cannot be shown again. The ' +
+        'old one stays valid for the overlap, so that its holder can change over, but no longer than ' +
+        'it would have. The new one is valid for as long as the old one was when it was created.',
+    )
+    .argument('<name>', 'its name, as list shows it', toTokenName)
+    .addOption(
+      new Option('--overlap <duration>', 'how long the old one stays valid; 0s ends it at once')
+        .default(toDuration('24h'), '24h')
+        .argParser(toDurationOrZero),
+    )
+    .option(...EXPIRES_OPTION)
+    .addHelpText('after', '\nExample:\n  $ npx plant-store token rotate nursery --overlap 2d')
+    .action((name: string, { overlap, expires }: { overlap: number; expires?: number }) =>
+      printNewToken(token, (tokens) => tokens.rotate(name, overlap, expires)),
+    );
+}
+
+function addRevokeCommand(token: Command): void {
+  token
+    .command('revoke')
+    .summary('revoke a token, or all that are old')
+    .description(
+      'Revoke a token, or all of a name, or all that are old: they stop working within 5 seconds',
+    )
+    .argument('[name-or-id]', 'its name or its number, as list shows them')
+    .option('--all-created-before <date>', 'all active ones that were created before', toInstant)
+    .addHelpText(
+      'after',
+      `
+A date is its midnight in UTC; a time says its zone.
+
+Examples:
+  $ npx plant-store token revoke nursery
+  $ npx plant-store token revoke --all-created-before 2026-11-21
+  $ npx plant-store token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
+    )
+    .action(async (which: string | undefined, options: { allCreatedBefore?: Date }) => {
+      const before = options.allCreatedBefore;
+      if ((which === undefined) === (before === undefined)) {
+        token.error('error: give either a name or id or --all-created-before');
+      }
+      const revoked = await withTokens(token, (tokens) =>
+        before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
+      );
+      const names = revoked.length > 0 ? `: ${revoked.map(({ name }) => name).join(', ')}` : '';
+      const rows = revoked.map((each) => toJsonToken(each, Date.now()));
+      printResult(token, `revoked ${which ?? `${revoked.length}${names}`}`, rows);
+    });
+}
+
+type Work<Result> = (tokens: TokensService) => Promise<Result>;
+
+/** Prints the secret of a new token, or with `--json` the token too. */
+async function printNewToken(command: Command, issue: Work<string>): Promise<void> {
+  await withTokens(command, async (tokens) => {
+    const secret = await issue(tokens);
+    const found = await tokens.find(secret);
+    printResult(command, secret, { ...(found && toJsonToken(found, Date.now())), token: secret });
+  });
+}
+
+/** Works on the tokens of an existing store. @throws StoreUnusableError, TokenError */
+async function withTokens<Result>(command: Command, work: Work<Result>): Promise<Result> {
+  await using store = await openStore(readStoreConfig(command), [Token], 'change');
+  return await work(new TokensService(store.getRepository(Token)));
+}
+
+/** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */
+async function readSecretLine(): Promise<string> {
+  if (process.stdin.isTTY) process.stderr.write('token: ');
+  const lines = createInterface({ input: process.stdin });
+  for await (const line of lines) {
+    // An open interface would keep the process until the input ends.
+    lines.close();
+    return line.replace(/^\s*Bearer\s/i, '').trim();
+  }
+  return '';
+}
+
+/** A token for JSON: times in ISO 8601, null if there is none; never a hash. */
+export function toJsonToken(token: Token, now: number) {
+  const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
+  const state = describeState(token, now);
+  return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
+}
+
+/** Formats tokens as a table with a header; times in UTC to the minute. */
+export function formatTokens(tokens: readonly Token[], now: number): string {
+  const rows = tokens.map((token) => {
+    const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
+    return [String(token.id), token.name, describeState(token, now), ...times];
+  });
+  return alignColumns([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
+}
+
+/** Formats which token it is and its state: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
+export function formatToken(token: Token, now: number): string {
+  const end = token.revokedAt ?? token.expiresAt;
+  const until = isActive(token, now) ? ', until' : '';
+  const when = end === null ? '' : `${until} ${formatMinute(end)} UTC`;
+  return `${token.name} (${token.id}): ${describeState(token, now)}${when}`;
+}
+
+/**
+ * A warning for each token that expires soon, with the command to run. Leaves out tokens with a successor: an
+ * active token of the same name that lasts longer.
+ */
+export function listExpiryWarnings(tokens: readonly Token[], now: number): string[] {
+  const active = tokens.filter((token) => isActive(token, now));
+  const hasSuccessor = ({ name, expiresAt }: Token) =>
+    active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
+  return active
+    .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
+    .map(
+      ({ id, name, expiresAt }) =>
+        `warning: ${name} (${id}) expires ${formatMinute(expiresAt)} UTC: run npx plant-store token rotate ${name}`,
+    );
+}
+
+/** A token that expires soon is active. */
+function describeState(token: Token, now: number) {
+  if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
+  return isBefore(token.expiresAt, new Date(now + EXPIRES_SOON_MS)) ? 'expires soon' : 'active';
+}
+
+function formatMinute(time: Date | null): string {
+  return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+}

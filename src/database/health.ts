@@ -1,0 +1,115 @@
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { StoreUnavailableException } from '../errors/error-codes.js';
+import { AvailabilityLog } from '../errors/availability-log.js';
+import { getLookupTimeoutMs, Logger } from './engine.js';
+import { TOO_LONG, toStoreError } from './store-errors.js';
+
+/** How long the outcome of a request or a probe counts. */
+const PROBE_TTL_MS = 1_000;
+/** How long a probe is awaited at most: health checks have short timeouts themselves. */
+const MAX_PROBE_MS = 2_000;
+/** The longest time without a failure that ends an outage. */
+const MAX_STEADY_MS = 5_000;
+
+/**
+ * Tells whether the store is available, from the outcomes of requests and probes. An outage may affect only some plants,
+ * for example if one server of a cluster is down. So it is over once nothing has failed for as long as a request waits.
+ */
+@Injectable()
+export class StoreHealth implements BeforeApplicationShutdown {
+  private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store', 'error');
+  private readonly timeoutMs: number;
+  private readonly steadyMs: number;
+  /** The newest sign that the store is unavailable, and when it came, by performance.now(). */
+  private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
+  private check: Promise<void> | undefined;
+  /** The only probe in flight, perhaps for longer than anyone waits. */
+  private probing: Promise<void> | undefined;
+  private isStopping = false;
+
+  constructor(config: Config) {
+    this.timeoutMs = getLookupTimeoutMs(config);
+    this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
+  }
+
+  /**
+   * Waits for the store's answer, no longer than one lookup may take.
+   *
+   * @throws StoreUnavailableException, which is recorded; else the error of a statement that is at fault itself
+   */
+  async answer<Value>(promise: Promise<Value>): Promise<Value> {
+    try {
+      return await withTimeout(promise, this.timeoutMs);
+    } catch (error) {
+      throw this.recordFailure(error);
+    }
+  }
+
+  /** Converts an error by {@link toStoreError}, and returns it. Records it if the store is unavailable. */
+  recordFailure(error: unknown): unknown {
+    const reason = toStoreError(error);
+    if (reason instanceof StoreUnavailableException) this.markUnavailable(reason);
+    return reason;
+  }
+
+  private markUnavailable(error: unknown): void {
+    this.lastFailure = { error, at: performance.now() };
+    this.availability.markUnavailable(error);
+  }
+
+  /** The store has just taken plants, or a probe. */
+  markAvailable(): void {
+    if (this.hasFailedWithin(this.steadyMs)) return;
+    this.lastFailure = undefined;
+    this.availability.markAvailable();
+  }
+
+  /**
+   * Resolves if the store takes writes, and no outage is on. Calls within a second share one probe. No probe is made if
+   * a request found the store unavailable in that time.
+   *
+   * @param probe does all that an insert does, with no plant
+   * @throws the reason why the store takes no writes
+   */
+  async assertAvailable(probe: () => Promise<void>): Promise<void> {
+    if (this.isStopping) throw new StoreUnavailableException('not checked: the service stops');
+    if (!this.hasFailedWithin(PROBE_TTL_MS)) await (this.check ??= this.run(probe));
+    if (this.lastFailure) throw this.lastFailure.error;
+  }
+
+  private hasFailedWithin(ms: number): boolean {
+    return this.lastFailure !== undefined && performance.now() - this.lastFailure.at < ms;
+  }
+
+  /** Ends the probes. At the next hook the store is closed already, and a probe would log that as an outage. */
+  beforeApplicationShutdown(): void {
+    this.isStopping = true;
+  }
+
+  private async run(probe: () => Promise<void>): Promise<void> {
+    try {
+      this.probing ??= probe().finally(() => (this.probing = undefined));
+      await withTimeout(this.probing, Math.min(this.timeoutMs, MAX_PROBE_MS));
+      this.markAvailable();
+    } catch (error) {
+      // Even a statement at fault: a store whose rights are gone takes no plant either.
+      this.markUnavailable(toStoreError(error));
+    } finally {
+      setTimeout(() => (this.check = undefined), PROBE_TTL_MS).unref();
+    }
+  }
+}
+
+/** @throws StoreUnavailableException if the promise is not settled in time */
+async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailableException(TOO_LONG)), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import type { QueryRunner } from 'typeorm';
+import type { SnapshotReader } from '../engine.js';
+
+/** The function of Citus that runs a command on every node; null on other servers. */
+const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
+/** What is prepared on each node of Citus, as a JSON array of names. */
+const PREPARED = `
+  SELECT success, result FROM run_command_on_all_nodes($$
+    SELECT coalesce(json_agg(gid), '[]') FROM pg_prepared_xacts
+    WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
+/** Milliseconds from one look at what is prepared to the next. */
+const PREPARED_POLL_MS = 200;
+
+/** For this transaction alone, so that a pooler may stand between. Older servers than 17 have no limit of the last kind. */
+const BEGIN = `
+  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL statement_timeout = 0;
+  SET LOCAL idle_in_transaction_session_timeout = 0;
+  SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
+
+export const postgresReader: SnapshotReader = {
+  async begin(runner, timeoutMs) {
+    await awaitPrepared(runner, timeoutMs);
+    await runner.query(BEGIN);
+  },
+
+  /** Checks the indexes by the extension amcheck, unless this role cannot use it or Citus's workers have them. */
+  async check(runner, tables) {
+    const [amcheck] = await runner.manager.query<{ name: string }[]>(
+      `SELECT oid::regproc AS name FROM pg_proc
+      WHERE proname = 'bt_index_check' AND pronargs = 2 AND has_function_privilege(oid, 'EXECUTE')
+        AND ${RUN_ON_NODES} IS NULL`,
+    );
+    if (!amcheck) return false;
+    // With its second argument it looks for each row in the index, too.
+    const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
+    await runner.query(sql, [tables]);
+    return true;
+  },
+
+  /**
+   * By COPY, in a format that changes nothing: JSON has no control characters. After an early end the driver destroys
+   * the connection when it is closed, as the server still sends the rest.
+   */
+  async *read(runner, { table, columns, form, after, to }) {
+    const line =
+      form === 'array'
+        ? `array_to_json(ARRAY[${columns.map((column) => `${column}::text`).join()}])`
+        : `json_strip_nulls(json_build_object(${columns.map((column) => `'${column}', ${column}`).join()}))`;
+    let where = 'true';
+    if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
+    if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
+    const client = (await runner.connect()) as Client;
+    yield* client.query(
+      copyTo(`COPY (SELECT ${line} FROM ${table} WHERE ${where} ORDER BY id) TO STDOUT
+        (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
+    ) as AsyncIterable<Buffer>;
+  },
+};
+
+/**
+ * On Citus a plant may be acknowledged and not visible: where its worker crashed, its transaction is prepared there
+ * until the coordinator finds it (`citus.recover_2pc_interval`). Waits for those that are prepared now; what a later
+ * one holds was not acknowledged before.
+ */
+async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
+  const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);
+  if (citus.length === 0) return;
+  const until = performance.now() + timeoutMs;
+  let prepared = await readPrepared(runner);
+  while (prepared.length > 0) {
+    if (performance.now() > until) {
+      const what = `its prepared transactions (${prepared.length}), which may hold acknowledged plants`;
+      throw new Error(`Citus has not finished ${what}: see docs/clusters.md#citus`);
+    }
+    await sleep(PREPARED_POLL_MS);
+    const left = new Set(await readPrepared(runner));
+    prepared = prepared.filter((gid) => left.has(gid));
+  }
+}
+
+async function readPrepared(runner: QueryRunner): Promise<string[]> {
+  const nodes = await runner.manager.query<{ success: boolean; result: string }[]>(PREPARED);
+  const failed = nodes.find(({ success }) => !success);
+  if (failed) throw new Error(`a node of Citus cannot be read: ${failed.result}`);
+  return nodes.flatMap(({ result }) => JSON.parse(result) as string[]);
+}

@@ -1,0 +1,57 @@
+/** @engine sqlite */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type Database from 'better-sqlite3';
+import type { DataSource } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { SqliteStore } from '../../../test/support/sqlite-store.js';
+import { readConfig } from '../../config/environment.js';
+import { Logger } from '../engine.js';
+import { open, openStore } from '../store.js';
+
+let file: SqliteStore;
+let store: DataSource;
+beforeAll(async () => {
+  file = new SqliteStore();
+  store = await openStore(readConfig({ DATABASE_URL: file.url }));
+});
+afterAll(async () => {
+  await store.destroy();
+  await file.remove();
+});
+
+describe('a connection', () => {
+  it.each([
+    ['journal_mode', 'wal'],
+    ['synchronous', 2],
+    ['busy_timeout', 2000],
+  ])('has %s = %s', async (pragma, value) => {
+    const [row = {}] = await store.query<Record<string, unknown>[]>(`PRAGMA ${pragma}`);
+    expect(Object.values(row)).toEqual([value]);
+  });
+});
+
+it('plants are kept in the order of the ids, without a second key', async () => {
+  const [table] = await file.rows<{ sql: string }>(
+    "SELECT sql FROM sqlite_master WHERE name = 'plants'",
+  );
+  expect(table?.sql).toMatch(/WITHOUT ROWID$/);
+});
+
+it('an error of the work on a store is kept if the store cannot be closed either', async () => {
+  const logged: string[] = [];
+  const log = (line: string) => void logged.push(line);
+  Logger.overrideLogger({ log, error: log, warn: log });
+  let rows: Iterator<unknown> | undefined;
+  const config = readConfig({ DATABASE_URL: file.url });
+  const cause = new Error('the work failed');
+  const opened = open(config, 'change', [], (store) => {
+    const driver = store.driver as BetterSqlite3Driver;
+    // SQLite closes no connection that still reads.
+    rows = (driver.databaseConnection as Database.Database).prepare('SELECT 1').iterate();
+    rows.next();
+    return Promise.reject(cause);
+  });
+  await expect(opened).rejects.toMatchObject({ cause });
+  expect(logged).toEqual([expect.stringMatching(/^the store could not be closed: .*busy/)]);
+  rows?.return?.();
+});

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { describeError } from '../../errors/operator-message.js';
+import { StoreUnavailableException } from '../../errors/error-codes.js';
+
+/** A file that the service has open, by its device and its number there. */
+export interface OpenedFile {
+  readonly path: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
+/** What the thread needs to open the store. */
+export interface SqliteThreadOptions {
+  /** Path of the database file. */
+  readonly file: string;
+  /** The database file, its log and the log's index: no others will do. */
+  readonly opened: readonly OpenedFile[];
+  /** For waiting until another connection releases the lock. */
+  readonly timeoutMs: number;
+  readonly pragmas: readonly string[];
+}
+
+/** The integer becomes 1 if the thread is to wait no more. */
+export type SqliteThreadData = SqliteThreadOptions & { readonly abandoned: Int32Array };
+
+/** A statement and its parameters; null asks the thread to end. */
+export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
+
+/** The outcome of a statement. */
+export interface SqliteThreadResult {
+  /** Undefined if the statement returns none. */
+  readonly rows: readonly unknown[] | undefined;
+  readonly changes: number;
+}
+
+/** The thread's answer to a task: its outcome, or SQLite's error and its code. */
+export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
+
+/** Runs statements on a thread with a connection of its own, in their order, each its own commit. */
+export class SqliteThread {
+  private worker: Worker | undefined;
+  private isClosed = false;
+  /** Tasks in flight, the oldest first: the thread answers in order. */
+  private pending: PromiseWithResolvers<SqliteThreadResult>[] = [];
+  private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
+
+  constructor(private readonly options: SqliteThreadOptions) {}
+
+  /**
+   * Runs a statement.
+   *
+   * @throws Error with SQLite's code, which toStoreError() tells apart; StoreUnavailableException if the thread has ended
+   */
+  run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteThreadResult> {
+    if (this.isClosed) return Promise.reject(new StoreUnavailableException('the store is closed'));
+    this.worker ??= this.start();
+    const task: SqliteThreadTask = [sql, ...parameters];
+    this.worker.postMessage(task);
+    const outcome: PromiseWithResolvers<SqliteThreadResult> = Promise.withResolvers();
+    this.pending.push(outcome);
+    return outcome.promise;
+  }
+
+  /** Ends the thread, once it has done what it was given. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    if (!this.worker) return;
+    this.worker.postMessage(null satisfies SqliteThreadTask);
+    await once(this.worker, 'exit');
+  }
+
+  /** Waits for no lock any more; resolves once every task in flight has ended. */
+  async abort(): Promise<void> {
+    Atomics.store(this.abandoned, 0, 1);
+    await this.close();
+  }
+
+  private start(): Worker {
+    const worker = new Worker(new URL('./writer.worker.js', import.meta.url), {
+      workerData: { ...this.options, abandoned: this.abandoned } satisfies SqliteThreadData,
+      // It holds a task at a time, so little is young there; the default would take 48 MB.
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    });
+    let cause: unknown;
+    worker.on('message', (answer: SqliteThreadResponse) => {
+      const task = this.pending.shift();
+      if ('changes' in answer) task?.resolve(answer);
+      else task?.reject(Object.assign(new Error(answer.message), { code: answer.code }));
+    });
+    worker.on('error', (error) => (cause = error));
+    worker.on('exit', () => {
+      // What was in flight may be stored or not; the next task starts another thread.
+      this.worker = undefined;
+      const reason = cause === undefined ? '' : `: ${describeError(cause)}`;
+      const message = `the thread that writes to the store ended${reason}`;
+      const error = new StoreUnavailableException(message, { cause });
+      for (const { reject } of this.pending.splice(0)) reject(error);
+    });
+    return worker;
+  }
+}

@@ -1,0 +1,175 @@
+import { QueryFailedError, QueryResult, type DataSource, type EntityManager } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
+import { describeError } from '../../errors/operator-message.js';
+import { Logger, WritePath } from '../engine.js';
+import {
+  SqliteThread,
+  type SqliteThreadOptions,
+  type SqliteThreadResult,
+} from './writer-thread.js';
+
+/** Writes back as much of the log as readers and writers allow, and waits for none of them. */
+const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
+
+/** Pages in the log after which it is written back: 32 MB. */
+const CHECKPOINT_AFTER_PAGES = 8_000;
+const PAGE_BYTES = 4_096;
+
+/** The exit code of an I/O error (sysexits.h). */
+const EX_IOERR = 74;
+
+/**
+ * The codes of a failed sync. Linux then drops the unwritten pages, and the next sync succeeds without them
+ * (wiki.postgresql.org/wiki/Fsync_Errors).
+ */
+const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
+/** A checkpoint writes many parts, over several tries, and then syncs once. An error in any part makes that sync useless. */
+const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
+
+/**
+ * Makes numbers of the integers that a double holds, as SQLite's driver does of all by default. Others stay bigints.
+ *
+ * @param rows that the driver has read with bigints; they are changed
+ */
+export function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
+  for (const row of rows as readonly Record<string, unknown>[]) {
+    for (const [name, value] of Object.entries(row)) {
+      if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
+        row[name] = Number(value);
+    }
+  }
+  return rows;
+}
+
+/**
+ * TypeORM's query runner for SQLite, with its statements sent to a thread. It refuses transactions of several
+ * statements: a group within one would not be durable when its statement resolves. A statement that returns nothing
+ * resolves to a row with the count of those that it changed, not to the last generated id.
+ */
+class ThreadQueryRunner extends BetterSqlite3QueryRunner {
+  constructor(
+    store: DataSource,
+    private readonly run: SqliteThread['run'],
+  ) {
+    super(store.driver as BetterSqlite3Driver);
+  }
+
+  /** @throws QueryFailedError whose driverError is what the thread rejects with */
+  override async query<Result>(
+    sql: string,
+    parameters: unknown[] = [],
+    useStructuredResult = false,
+  ): Promise<Result> {
+    try {
+      const { rows, changes } = await this.run(sql, parameters);
+      const found = rows && narrowIntegers(rows);
+      if (!useStructuredResult) return (found ?? [{ count: changes }]) as Result;
+      const result = { raw: found, records: found ?? [], affected: changes };
+      return Object.assign(new QueryResult(), result) as Result;
+    } catch (error) {
+      throw new QueryFailedError(sql, parameters, error as Error);
+    }
+  }
+
+  override startTransaction(): Promise<never> {
+    return Promise.reject(new Error('each statement on the thread is its own transaction'));
+  }
+}
+
+/**
+ * Writes on a thread with a connection of its own. TypeORM's driver for SQLite is synchronous: on the main thread it
+ * would block every request while a commit waits for the disk, or for another process that holds the write lock.
+ */
+export class SqliteWritePath extends WritePath {
+  /** A second group would only wait for the first one's lock. */
+  readonly concurrency = 1;
+  readonly manager: EntityManager;
+  private readonly logger = new Logger('Store');
+  private readonly writer: SqliteThread;
+  private readonly checkpointer: SqliteThread;
+  /** An estimate of the pages in the log, which is rather too high. */
+  private pages = 0;
+  private checkpoint: Promise<void> | undefined;
+  /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
+  private ending: Promise<never> | undefined;
+
+  constructor(store: DataSource, options: SqliteThreadOptions) {
+    super();
+    this.writer = new SqliteThread(options);
+    this.checkpointer = new SqliteThread(options);
+    const run = this.run.bind(this);
+    this.manager = store.createEntityManager(new ThreadQueryRunner(store, run));
+  }
+
+  override async abort(): Promise<void> {
+    await this.checkpointer.abort();
+    await this.writer.abort();
+  }
+
+  override async close(): Promise<void> {
+    await this.checkpoint;
+    await this.checkpointer.close();
+    await this.writer.close();
+    // The caller closes the store next, and must not while the process ends: see end().
+    await this.ending;
+  }
+
+  private async run(sql: string, parameters: readonly unknown[]): Promise<SqliteThreadResult> {
+    try {
+      const result = await this.writer.run(sql, parameters);
+      await this.ending;
+      this.addWritten(result.changes, parameters);
+      return result;
+    } catch (error) {
+      if (SYNC_FAILED.test(readCode(error))) await this.end('the sync of a commit', error);
+      throw error;
+    }
+  }
+
+  /** Counts written pages, or a page too many: a row of a random id is on a page of its own, and a long row on more. */
+  private addWritten(rows: number, parameters: readonly unknown[]): void {
+    const length = parameters.reduce<number>((sum, one) => sum + String(one).length, 0);
+    this.pages += 1 + rows + length / PAGE_BYTES;
+    if (this.pages >= CHECKPOINT_AFTER_PAGES) this.checkpoint ??= this.writeBack();
+  }
+
+  /**
+   * Writes the log back to the file in two steps: the checkpointer writes most of it while commits go on, then the
+   * writer writes the rest between two commits, and the log starts over. SQLite's own checkpoint would make commits
+   * wait for all of it.
+   */
+  private async writeBack(): Promise<void> {
+    this.pages = 0;
+    try {
+      await this.checkpointer.run(CHECKPOINT);
+      await this.writer.run(CHECKPOINT);
+    } catch (error) {
+      if (WRITE_BACK_FAILED.test(readCode(error))) await this.end('writing the log back', error);
+      this.logger.warn(
+        `the log was not written back, and is tried again later: ${describeError(error)}`,
+      );
+    }
+    this.checkpoint = undefined;
+  }
+
+  /**
+   * Ends the process, because it is unknown what part of the file is on the disk. No 200 is sent any more. The log
+   * has everything that the file may lack, and the next start writes all of it back. So the log must stay. SQLite
+   * removes it when the last connection closes; exit() ends the threads, but leaves the main thread's connection open.
+   */
+  private end(what: string, error: unknown): Promise<never> {
+    if (!this.ending) {
+      this.ending = new Promise(() => undefined);
+      this.logger.fatal(
+        `${what} failed (${readCode(error)}): the process ends, and the next start recovers the store from its log`,
+      );
+      void this.abortAndExit(EX_IOERR);
+    }
+    return this.ending;
+  }
+}
+
+function readCode(error: unknown): string {
+  return String((error as { code?: unknown }).code);
+}

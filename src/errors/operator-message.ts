@@ -1,0 +1,57 @@
+import { getSystemErrorMessage, inspect } from 'node:util';
+import { ConfigError } from '../config/environment.js';
+import { StoreUnavailableException } from './error-codes.js';
+
+/**
+ * The message of an error, in one line. A host with several addresses has one for each; that of fetch() says nothing
+ * without its cause.
+ */
+export function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(describeError).join('; ');
+  }
+  // `using` throws it if the work failed, and then closing failed too.
+  if (error instanceof SuppressedError) {
+    return `${describeError(error.suppressed)}; ${describeError(error.error)}`;
+  }
+  if (error instanceof StoreUnavailableException) return error.reason;
+  // TypeORM rewords the driver's error. Its class is not imported, as that would load all of TypeORM.
+  if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
+  const text = (Error.isError(error) ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
+  const isFetch = error instanceof TypeError && error.cause !== undefined;
+  return isFetch ? `${text}: ${describeError(error.cause)}` : text;
+}
+
+/** The exit code of a failed start or command: EX_CONFIG of sysexits.h for an invalid configuration, else 1. */
+export function toExitCode(error: unknown): number {
+  if (error instanceof SuppressedError) return toExitCode(error.suppressed);
+  return error instanceof ConfigError ? 78 : 1;
+}
+
+/** The stack of an error and of its causes. util.inspect() would show the plants of a query. */
+export function formatStack(error: unknown): string {
+  if (!Error.isError(error)) return typeof error === 'string' ? error : inspect(error);
+  const stack = error.stack ?? error.message;
+  return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
+}
+
+/**
+ * Why a start or a command failed, in words for the operator. Never a stack, never a secret.
+ *
+ * @param listener prefix of the variables PORT and HOST of the listener, such as `MANAGEMENT_`
+ */
+export function toOperatorMessage(error: unknown, listener = ''): string {
+  if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
+  if (!Error.isError(error)) return String(error);
+  const { code, errno, syscall, path, port } = error as NodeJS.ErrnoException & {
+    readonly port?: number;
+  };
+  if (code === 'EADDRINUSE') {
+    return `Port ${port} is in use by another process: stop that one, or set ${listener}PORT to another port.`;
+  }
+  if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
+  if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) {
+    return `${listener}HOST and ${listener}PORT: ${error.message}`;
+  }
+  return describeError(error);
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
+import type { Request, Response } from 'express';
+import { getConnection } from './limits/index.js';
+import { redactChosen } from './redact.js';
+
+/** A request and its answer. */
+export class RequestContext {
+  /** When the request's headers were read, by performance.now(), in milliseconds. */
+  readonly startedAt = performance.now();
+  /** Names the request in the log, in traces and to the client. */
+  readonly requestId: string;
+  /** The `error` member of the answer's body; undefined for successful answers. */
+  error: number | undefined = undefined;
+  private isOver = false;
+
+  /** @param onEnd is called once, at the end */
+  constructor(
+    readonly request: Request,
+    readonly response: Response,
+    private readonly onEnd: () => void,
+  ) {
+    this.requestId = chooseRequestId(request.headers['x-request-id']);
+    response.context = this;
+    getConnection(request).register(this);
+    response.on('close', endRequest);
+  }
+
+  /** Called when the answer is sent, or when the client has left. */
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.onEnd();
+    getConnection(this.request).unregister(this);
+    if (requestEnd.hasSubscribers) requestEnd.publish(this);
+  }
+
+  /** The status of the answer; undefined if the connection was gone before there was one. */
+  get status(): number | undefined {
+    return this.response.headersSent ? this.response.statusCode : undefined;
+  }
+}
+
+/** Publishes each {@link RequestContext} as it begins, and is the context of all that is done for it. */
+export const requestStart = channel<RequestContext, unknown>('plant-store.http.start');
+
+/** Publishes each {@link RequestContext} once its answer is sent, or its connection is gone. */
+export const requestEnd = channel<RequestContext>('plant-store.http.end');
+
+/** One function for all answers: a closure for each would cost. */
+function endRequest(this: Response): void {
+  this.context.end();
+}
+
+/** Express sets `originalUrl`, and does not see requests that are refused at once. */
+type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
+
+/** The path as it is logged, without its query. */
+export function describePath({ url, originalUrl = url }: Sent): string {
+  const [path = ''] = originalUrl.split('?', 1);
+  return redactChosen(path);
+}
+
+/** What a client may name its request: nothing that could pass for more than a word in a log. */
+const SANE = /^[\w.:@/+=-]{1,128}$/;
+
+/** The request's id: that of its `X-Request-Id` where it is sane, else a new one. */
+export function chooseRequestId(header: string | string[] | undefined): string {
+  return typeof header === 'string' && isSane(header) ? header : randomUUID();
+}
+
+/** A token that was taken for an id would go to the collector of traces, and back in the answer. */
+function isSane(id: string): boolean {
+  return SANE.test(id) && redactChosen(id) === id;
+}

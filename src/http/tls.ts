@@ -1,0 +1,66 @@
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Server } from 'node:https';
+import { Logger } from '@nestjs/common';
+import type { Config } from '../config/config.js';
+import { ConfigError, readNamedFile } from '../config/environment.js';
+import { toOperatorMessage } from '../errors/operator-message.js';
+
+/** A certificate with its chain, and its private key, both in PEM. */
+interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+  /** Without renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice. */
+  readonly secureOptions: number;
+}
+
+/** Whether the service speaks TLS itself. */
+export function speaksTls({ tlsCertFile }: Config): boolean {
+  return tlsCertFile !== undefined;
+}
+
+/**
+ * Reads the certificate and the key that TLS_CERT_FILE and TLS_KEY_FILE name; undefined where the
+ * service does not speak TLS itself.
+ *
+ * @throws ConfigError where a file cannot be read, or the two are no pair
+ */
+export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | undefined {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
+  const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
+  const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
+  if (!isPair(cert, key)) {
+    throw new ConfigError(
+      'TLS_CERT_FILE and TLS_KEY_FILE must name a certificate and its key in PEM',
+    );
+  }
+  return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
+}
+
+function isPair(cert: string, key: string): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reloads the certificate and its key on SIGHUP, for the connections that come after it. A bad
+ * pair is logged, and the one in use stays.
+ *
+ * @param listening the server once it listens: what was signalled before is done then
+ */
+export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config): void {
+  const logger = new Logger('TLS');
+  process.on('SIGHUP', () => void listening.then(reload));
+  function reload(server: Server): void {
+    try {
+      server.setSecureContext(readKeyPair(config) ?? {});
+      logger.log('certificate reloaded');
+    } catch (error) {
+      logger.error(
+        `certificate not reloaded, keeping the current one: ${toOperatorMessage(error)}`,
+      );
+    }
+  }
+}
