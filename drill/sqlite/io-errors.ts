@@ -5,13 +5,7 @@ import { Scenario, type Ledger } from '../ledger.js';
 import { send } from '../load.js';
 import { Random } from '../random.js';
 import { Service, Stage } from '../stage.js';
-import {
-  createRecorded,
-  FILES,
-  OPERATIONS,
-  type Fault,
-  type FaultyDisk,
-} from './recording.js';
+import { createRecorded, FILES, OPERATIONS, type Fault, type FaultyDisk } from './recording.js';
 import { faultsIn, Replay, sentOf } from './replay.js';
 
 /** Milliseconds of a lasting fault, and for a service to end after a fault. */
