@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 
 FROM sources AS build
 RUN npm ci
-COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
+COPY .swcrc nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY src ./src
 RUN npm run build
 
@@ -39,10 +39,12 @@ RUN apt-get update \
 
 WORKDIR /app
 COPY package.json LICENSE ./
+COPY bin ./bin
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist/src ./dist/src
 # SQLite's folder, where DATABASE_URL is left at its default; all else belongs to root.
-RUN install --directory --owner=1000 --group=1000 --mode=700 data
+RUN install --directory --owner=1000 --group=1000 --mode=700 data \
+  && ln -s /app/bin/plant-store /usr/local/bin/
 VOLUME /app/data
 
 # Everything of a container is reached from outside it or not at all.
@@ -54,4 +56,4 @@ USER 1000:1000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.MANAGEMENT_PORT + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["tini", "--"]
-CMD ["node", "--max-semi-space-size=16", "--no-memory-reducer", "dist/src/main.js"]
+CMD ["plant-store", "serve"]

@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { residentMb, SERVER_CORE, start, startFlags } from './machine.js';
+import { readStartFlags } from '../test/support/start-flags.js';
+import { residentMb, SERVER_CORE, start } from './machine.js';
 import { options } from './options.js';
 
 /** A server to be measured. */
@@ -86,7 +87,7 @@ export function service(name: string, store: TemporaryStore, tree = '.') {
     });
   run('migrate');
   const printed = run('token', 'create', 'bench');
-  const [args, token] = [[...startFlags(tree), built('main.js')], printed.toString().trim()];
+  const [args, token] = [[...readStartFlags(tree), built('main.js')], printed.toString().trim()];
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
   return { name, args, env, token, store, isStoring: true };
 }

@@ -54,13 +54,6 @@ export function stepAside(): void {
   execFileSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)]);
 }
 
-/** The flags that `npm start` gives to Node. */
-export function startFlags(tree = '.'): string[] {
-  const text = readFileSync(join(tree, 'package.json'), 'utf8');
-  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
-}
-
 /** Starts a program on a core. It ends with this process at the latest. */
 export function start(core: number, command: readonly string[], options: SpawnOptions = {}) {
   return spawn('taskset', ['-c', String(core), ...command], {

@@ -2,7 +2,8 @@ import { PostgresServer } from '../test/support/postgres-server.js';
 import { PostgresStore } from '../test/support/postgres-store.js';
 import { SqliteStore } from '../test/support/sqlite-store.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { LOAD_CORE, SERVER_CORE, startFlags, stepAside, useDisk } from './machine.js';
+import { readStartFlags } from '../test/support/start-flags.js';
+import { LOAD_CORE, SERVER_CORE, stepAside, useDisk } from './machine.js';
 import { describeRun, medianOf, percent, publish, rangeOf, table } from './markdown.js';
 import type { Row, Sample } from './measure.js';
 import { options } from './options.js';
@@ -45,7 +46,7 @@ export function publishBench(
     version,
     `- wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
     `- ${rounds} rounds, every row in each${isAtOnce ? ' at once' : ''}, ${seconds} s each after ${warmUp} s of warm-up: medians (least–most)`,
-    `- this service as \`npm start\` runs it (${startFlags().join(' ')}), others with Node's defaults`,
+    `- this service as \`npm start\` runs it (${readStartFlags().join(' ')}), others with Node's defaults`,
     ...items,
   );
   publish([description, ...sections], [], place, quick || isAtOnce);

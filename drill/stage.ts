@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startFlags } from '../bench/machine.js';
+import { readStartFlags } from '../test/support/start-flags.js';
 import { describeRun, number, rangeOf, table } from '../bench/markdown.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
@@ -33,7 +33,7 @@ export class Service {
 
   /** Starts it, again too. Resolves once it listens. */
   async start(): Promise<void> {
-    const log = { LOG_LEVEL: 'info', LOG_REQUESTS: 'none', NODE_OPTIONS: startFlags().join(' ') };
+    const log = { LOG_LEVEL: 'info', LOG_REQUESTS: 'none' };
     const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.env };
     const { store, token } = this;
     this.process = await ServiceProcess.start({ store, token, env });
@@ -135,7 +135,7 @@ export async function killService(
 
 /** Describes a run for its repetition. @param items further items of the list */
 export function describeDrill(...items: string[]): string {
-  const service = `- ${CLIENTS} clients; the service with ${startFlags().join(' ')}, DATABASE_TIMEOUT 5s`;
+  const service = `- ${CLIENTS} clients; the service with ${readStartFlags().join(' ')}, DATABASE_TIMEOUT 5s`;
   return describeRun(process.versions.node, service, ...items);
 }
 

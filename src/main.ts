@@ -1,4 +1,6 @@
 import { prepareNode } from './prepare-node.js';
 
+// As `nest start` runs it. `plant-store serve` also sets V8's flags: bin/plant-store.
 prepareNode();
-await import('./start.js');
+const { serve } = await import('./start.js');
+await serve();

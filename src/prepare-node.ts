@@ -21,7 +21,7 @@ export function prepareNode(): void {
   }
   process.stderr.write(
     `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${MIN_NODE_MAJOR} or newer. ` +
-      'npm has installed one: use `npm start`, `npx plant-store` or node_modules/.bin/node.\n',
+      'npm has installed one: use `npm start`, `bin/plant-store` or node_modules/.bin/node.\n',
   );
   process.exit(1);
 }

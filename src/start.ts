@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import type { Server as TlsServer } from 'node:https';
-import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { isIPv6, type AddressInfo, type Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getRepositoryToken } from '@nestjs/typeorm';
+import type { Command } from 'commander';
 import { createApp } from './app.js';
 import { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
-import type { Config } from './config/config.js';
+import type { GlobalOptions } from './cli/terminal.js';
+import { COMMAND, type Config } from './config/config.js';
 import { describeProcess, loadEnvironment, readConfig } from './config/environment.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
@@ -18,10 +17,36 @@ import { Management, type Lifecycle } from './management/management.js';
 import { shutDown } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
-/** Starts the service. SIGTERM and SIGINT end it, once every accepted request has its answer. */
+/** The second step of a start, after main.ts or cli.ts: from the configuration to a service that listens. */
+
+/** `serve`: starts the service. */
+export function addServeCommand(program: Command): void {
+  program
+    .command('serve')
+    .summary('start the service')
+    .description(
+      'Start the service in the foreground. SIGTERM or SIGINT stops it, once every request in progress has its response.',
+    )
+    .addHelpText('after', `\nExample:\n  $ PORT=8080 ${COMMAND} serve`)
+    .action(() => serve(program.opts<GlobalOptions>().envFile));
+}
+
+/**
+ * Starts the service, with the variables of a file as {@link loadEnvironment} reads it. Ends the process if it cannot
+ * start, and says why.
+ */
+export async function serve(envFile?: string): Promise<void> {
+  try {
+    loadEnvironment(envFile);
+    await start();
+  } catch (error) {
+    process.stderr.write(`${toOperatorMessage(error)}\n`);
+    process.exit(toExitCode(error));
+  }
+}
+
+/** SIGTERM and SIGINT end the service, once every accepted request has its response. */
 async function start(): Promise<void> {
-  setCollectorFlags();
-  loadEnvironment();
   const config = readConfig();
   const listening = Promise.withResolvers<Server>();
   // Unhandled, the signal would end the process.
@@ -47,8 +72,8 @@ async function start(): Promise<void> {
   const management = await manage(config, lifecycle);
   const app = await createApp(config, logger);
   if (management) management.app = app;
-  // Before the first request, which would wait.
-  collectGarbage();
+  // Gives back the memory that the start has used, before the first request, which would wait.
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
@@ -56,27 +81,10 @@ async function start(): Promise<void> {
   notifySystemd('READY=1');
 }
 
-/** Sets how V8 collects what requests leave behind; docs/performance.md has the measurements. */
-function setCollectorFlags(): void {
-  // If V8 collects garbage while many requests begin, it makes further objects of their kind in the old generation.
-  // When they are dead, they keep alive what they point to until the next full collection.
-  setFlagsFromString('--no-allocation-site-pretenuring');
-  // By default the old generation grows to four times what is alive, before V8 looks for garbage in it.
-  setFlagsFromString('--heap-growing-percent=80');
-}
-
-/** Gives back the memory that the start has used, 35 MB of 155: V8 would keep it. Takes 0.1 s, once. */
-function collectGarbage(): void {
-  // V8 exposes its collector to contexts that are made from here on.
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as NodeJS.GCFunction;
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-}
-
 /**
  * Starts the management listener unless it is off, and tells where it is.
  *
- * @throws Error if it cannot listen; the message tells of PORT too if the service cannot listen either
+ * @throws Error if it cannot listen
  */
 async function manage(config: Config, lifecycle: Lifecycle): Promise<Management | undefined> {
   if (config.managementPort === 'off') return undefined;
@@ -84,33 +92,17 @@ async function manage(config: Config, lifecycle: Lifecycle): Promise<Management 
   try {
     await management.listen(config);
   } catch (error) {
-    const problem = `${toOperatorMessage(error, 'MANAGEMENT_')} ${await findListenProblem(config)}`;
-    throw new Error(problem.trimEnd(), { cause: error });
+    throw new Error(toOperatorMessage(error, 'MANAGEMENT_'), { cause: error });
   }
   say(`Management: http://${formatAddress(management.server)}`, config);
   return management;
 }
 
-/** Why the service itself could not listen; '' if it could. */
-async function findListenProblem({ port, host, reusePort }: Config): Promise<string> {
-  // The kernel would give the probe connections that other processes on the port should have.
-  if (reusePort) return '';
-  const probe = createServer().listen(port, host);
-  try {
-    await once(probe, 'listening');
-    return '';
-  } catch (error) {
-    return toOperatorMessage(error);
-  } finally {
-    probe.close();
-  }
-}
-
 /** Tells the operator where the service is, and in development how to send it a first plant. */
 async function announce(app: NestExpressApplication, config: Config): Promise<void> {
   const url = `${speaksTls(config) ? 'https' : 'http'}://${formatAddress(app.getHttpServer())}`;
-  say(`Plant store: ${url}/plants`, config);
   if (config.docs) say(`Documentation: ${url}/docs`, config);
+  say(`Plant store: ${url}`, config);
   if (config.production) return;
   const secret = await new TokensService(app.get(getRepositoryToken(Token))).createFirst();
   if (secret === undefined) return;
@@ -146,11 +138,4 @@ function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
   execFile('systemd-notify', [state], { env: { PATH, NOTIFY_SOCKET } }, (error) => {
     if (error) new Logger('PlantStore').warn(`systemd was not told ${state}: ${error.message}`);
   });
-}
-
-try {
-  await start();
-} catch (error) {
-  process.stderr.write(`${toOperatorMessage(error)}\n`);
-  process.exit(toExitCode(error));
 }

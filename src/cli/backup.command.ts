@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { COMMAND } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openStore, selectEngine, StoreUnusableError } from '../database/store.js';
 import { Snapshot } from '../database/snapshot.js';
@@ -38,8 +39,8 @@ export function addBackupCommand(program: Command): void {
 It is as secret as the store, and only its owner can read it.
 
 Examples:
-  $ npx plant-store backup /var/backups/plants-$(date +%F).sqlite
-  $ npx plant-store backup --verify /var/backups/plants-2026-11-22.sqlite`,
+  $ ${COMMAND} backup /var/backups/plants-$(date +%F).sqlite
+  $ ${COMMAND} backup --verify /var/backups/plants-2026-11-22.sqlite`,
     )
     .action(async (file: string, { verify }: { verify?: true }) => {
       if (file === '-') program.error('error: a backup is a file, not the standard output');
@@ -66,7 +67,7 @@ A file that is no backup, or is damaged, or of a newer version is refused, and s
 is a store with other plants or tokens; nothing is written then.
 
 Example, with the new store in DATABASE_URL:
-  $ npx plant-store migrate && npx plant-store restore plants-2026-11-22.sqlite`,
+  $ ${COMMAND} migrate && ${COMMAND} restore plants-2026-11-22.sqlite`,
     )
     .action(async (file: string) => {
       const config = readJobConfig(program);

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import { COMMAND } from '../config/config.js';
 import { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { makeFile } from './new-file.js';
@@ -25,8 +26,8 @@ export function addExportCommand(program: Command): void {
       'after',
       `
 Examples:
-  $ npx plant-store export plants.ndjson
-  $ npx plant-store export | gzip > plants.ndjson.gz`,
+  $ ${COMMAND} export plants.ndjson
+  $ ${COMMAND} export | gzip > plants.ndjson.gz`,
     )
     .action(async (to: string | undefined, { audit }: { audit?: true }) => {
       const file = to ?? '-';

@@ -1,11 +1,14 @@
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../config/config.js';
+import { COMMAND, VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import type { GlobalOptions } from './terminal.js';
 
-/** Each command is loaded only if it is named: the store's code takes 0.2 s, which import does not need. */
-const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
+/** Loads what adds a command to a program, by the command's name. */
+export type Commands = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
+
+/** Each command is loaded only if it is named: import does not need the store's code. */
+const COMMANDS: Commands = {
   token: async () => (await import('./token.command.js')).addTokenCommands,
   migrate: async () => (await import('./setup.command.js')).addMigrateCommand,
   check: async () => (await import('./setup.command.js')).addCheckCommand,
@@ -33,30 +36,32 @@ is; import is a client of a running service. Only migrate and the service create
 a store. Results go to stdout, errors to stderr in one line.
 
 Example:
-  $ npx plant-store token create nursery --expires 90d`;
+  $ ${COMMAND} token create nursery --expires 90d`;
 
-/** Runs the command that this process's arguments name. */
-export async function main(): Promise<void> {
+/** Runs the command that this process's arguments name. @param others commands of the folders above */
+export async function main(others: Commands): Promise<void> {
   // A reader that left, such as head, gets no stack.
   process.stdout.on('error', fail);
   // The command still does its work if nobody reads stderr.
   process.stderr.on('error', () => undefined);
-  await run(process.argv.slice(2));
+  await run(process.argv.slice(2), others);
 }
 
 /** Runs the command that the arguments name, and sets `process.exitCode`. */
-export async function run(args: readonly string[]): Promise<void> {
+export async function run(args: readonly string[], others: Commands = {}): Promise<void> {
   try {
-    await (await createProgram(args)).parseAsync(args, { from: 'user' });
+    await (
+      await createProgram(args, { ...others, ...COMMANDS })
+    ).parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(error);
     else if (error.exitCode !== 0) process.exitCode = USAGE_EXIT_CODE;
   }
 }
 
-async function createProgram(args: readonly string[]): Promise<Command> {
-  const program = new Command('plant-store')
-    .description("The plant store's operator's commands")
+async function createProgram(args: readonly string[], commands: Commands): Promise<Command> {
+  const program = new Command(COMMAND)
+    .description('Commands for the operator of a plant store')
     .version(VERSION, '--version', 'print the version')
     .option('--env-file <file>', 'read variables from a file instead of .env')
     .option('--quiet', 'do not say which store is used')
@@ -69,7 +74,7 @@ async function createProgram(args: readonly string[]): Promise<Command> {
       outputError: (text, write) =>
         write(`${text.trim().replaceAll('\n', ' ').replace(/=.*'/, "=…'")}\n`),
     });
-  const all = Object.entries(COMMANDS);
+  const all = Object.entries(commands);
   const named = all.filter(([name]) => args.includes(name));
   for (const [, load] of named.length > 0 ? named : all) (await load())(program);
   return program.hook('preSubcommand', () => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { COMMAND } from '../config/config.js';
 import { inspectConfig, type Setting } from '../config/environment.js';
 import { migrateStore } from '../database/store.js';
 import { Snapshot } from '../database/snapshot.js';
@@ -21,7 +22,7 @@ export function addConfigCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  $ npx plant-store config --env-file /etc/plant-store/plant-store.env',
+      `\nExample:\n  $ ${COMMAND} config --env-file /etc/plant-store/plant-store.env`,
     )
     .action(() => {
       const { settings: variables, problems } = inspectConfig();
@@ -46,7 +47,7 @@ export function addMigrateCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite npx plant-store migrate',
+      `\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite ${COMMAND} migrate`,
     )
     .action(async () => {
       const ran = await migrateStore(readStoreConfig(program));
@@ -65,7 +66,7 @@ export function addCheckCommand(program: Command): void {
         "value's type and text. PostgreSQL's indexes need the extension amcheck, and the right to run it. " +
         'Nothing is written, and the service may run. The exit code is 1 if something is damaged.',
     )
-    .addHelpText('after', '\nExample:\n  $ npx plant-store check --json')
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} check --json`)
     .action(async () => {
       try {
         await using store = await Snapshot.open(readJobConfig(program));

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Option, type Command } from 'commander';
+import { COMMAND } from '../config/config.js';
 import { isActive, isBefore, Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { openStore } from '../database/store.js';
@@ -40,7 +41,7 @@ function addCreateCommand(token: Command): void {
     )
     .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-', toTokenName)
     .option(...EXPIRES_OPTION)
-    .addHelpText('after', '\nExample:\n  $ npx plant-store token create nursery --expires 90d')
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} token create nursery --expires 90d`)
     .action((name: string, { expires }: { expires?: number }) =>
       printNewToken(token, (tokens) => tokens.create(name, expires)),
     );
@@ -54,7 +55,7 @@ function addListCommand(token: Command): void {
       'List all tokens, including expired and revoked ones, without secrets; times are UTC. Warns on ' +
         'stderr about each token that expires within 14 days and was not rotated yet',
     )
-    .addHelpText('after', '\nExample:\n  $ npx plant-store token list --json')
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} token list --json`)
     .action(async () => {
       const all = await withTokens(token, (tokens) => tokens.list());
       const now = Date.now();
@@ -72,7 +73,7 @@ function addVerifyCommand(token: Command): void {
       'Read a token from the standard input, and tell which one it is and whether it is active. The ' +
         'exit code is 0 if it is, else 1.',
     )
-    .addHelpText('after', '\nExample:\n  $ echo "$TOKEN" | npx plant-store token verify')
+    .addHelpText('after', `\nExample:\n  $ echo "$TOKEN" | ${COMMAND} token verify`)
     .action(async () => {
       const secret = await readSecretLine();
       if (secret === '') token.error('error: the standard input has no token');
@@ -101,7 +102,7 @@ function addRotateCommand(token: Command): void {
         .argParser(toDurationOrZero),
     )
     .option(...EXPIRES_OPTION)
-    .addHelpText('after', '\nExample:\n  $ npx plant-store token rotate nursery --overlap 2d')
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} token rotate nursery --overlap 2d`)
     .action((name: string, { overlap, expires }: { overlap: number; expires?: number }) =>
       printNewToken(token, (tokens) => tokens.rotate(name, overlap, expires)),
     );
@@ -122,9 +123,9 @@ function addRevokeCommand(token: Command): void {
 A date is its midnight in UTC; a time says its zone.
 
 Examples:
-  $ npx plant-store token revoke nursery
-  $ npx plant-store token revoke --all-created-before 2026-11-21
-  $ npx plant-store token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
+  $ ${COMMAND} token revoke nursery
+  $ ${COMMAND} token revoke --all-created-before 2026-11-21
+  $ ${COMMAND} token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
     )
     .action(async (which: string | undefined, options: { allCreatedBefore?: Date }) => {
       const before = options.allCreatedBefore;
@@ -205,7 +206,7 @@ export function listExpiryWarnings(tokens: readonly Token[], now: number): strin
     .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
     .map(
       ({ id, name, expiresAt }) =>
-        `warning: ${name} (${id}) expires ${formatMinute(expiresAt)} UTC: run npx plant-store token rotate ${name}`,
+        `warning: ${name} (${id}) expires ${formatMinute(expiresAt)} UTC: run ${COMMAND} token rotate ${name}`,
     );
 }
 

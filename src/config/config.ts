@@ -1,7 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import * as parsers from './parsers.js';
 
-/** The version of the service, as in package.json. */
-export const VERSION = '1.0.0';
+/** The version of the service. Its one home is package.json. */
+export const { version: VERSION } = JSON.parse(
+  readFileSync(findPackageJSON(import.meta.url) ?? '', 'utf8'),
+) as { readonly version: string };
+
+/** What the operator's command was called by: bin/plant-store sets the variable. */
+export const COMMAND = process.env.PLANT_STORE_COMMAND ?? 'bin/plant-store';
 
 /** An environment variable, the field of {@link Config} that it sets, and how its text is read. */
 export interface ConfigVariable {

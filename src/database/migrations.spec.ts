@@ -82,7 +82,7 @@ describe('the migrations', () => {
     const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
     await expect(openStore(off)).rejects.toThrow(StoreUnusableError);
     await expect(openStore(off)).rejects.toThrow(
-      /it is not a plant store.*`npx plant-store migrate` creates a new store/,
+      /it is not a plant store.*`bin\/plant-store migrate` creates a new store/,
     );
     // Not even the table that lists the migrations was made.
     const tables = await withDatabase(async (database) =>
@@ -131,7 +131,7 @@ describe('a further migration', () => {
   it('is demanded, not run, with MIGRATE=off', async () => {
     const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
     const older =
-      'its schema is of an older version: run `npx plant-store migrate`, or start the service with MIGRATE=on';
+      'its schema is of an older version: run `bin/plant-store migrate`, or start the service with MIGRATE=on';
     await expect(openStore(off)).rejects.toThrow(older);
     await expect(openStore(config, [], 'change')).rejects.toThrow(older);
     await expect(Snapshot.open(config)).rejects.toThrow(older);
@@ -140,7 +140,7 @@ describe('a further migration', () => {
   it('is demanded of a backup, which is not migrated itself', async () => {
     await expect(Snapshot.open(config, 'x.sqlite: the backup')).rejects.toThrow(
       'x.sqlite: the backup cannot be opened: its schema is of an older version: copy it, ' +
-        'run `npx plant-store migrate` and `npx plant-store backup NEW` with DATABASE_URL=sqlite:COPY, and use NEW',
+        'run `bin/plant-store migrate` and `bin/plant-store backup NEW` with DATABASE_URL=sqlite:COPY, and use NEW',
     );
   });
 

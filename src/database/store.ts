@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
+import { COMMAND } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/operator-message.js';
 import { Logger, NoStoreError, type Access, type Engine, type WritePath } from './engine.js';
@@ -12,13 +13,12 @@ const MAX_RETRY_MS = 5_000;
 
 /** What an error calls the store of the configuration, and what to do if it is missing or older. */
 const CONFIGURED_STORE = 'DATABASE_URL: the store';
-const HOW_TO_CREATE =
-  "; run this in the service's folder, or set DATABASE_URL; `npx plant-store migrate` creates a new store";
-const HOW_TO_MIGRATE = ': run `npx plant-store migrate`, or start the service with MIGRATE=on';
-const HOW_TO_BACK_UP = '; name a file that `npx plant-store backup` has made';
+const HOW_TO_CREATE = `; run this in the service's folder, or set DATABASE_URL; \`${COMMAND} migrate\` creates a new store`;
+const HOW_TO_MIGRATE = `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`;
+const HOW_TO_BACK_UP = `; name a file that \`${COMMAND} backup\` has made`;
 /** A backup itself must not be migrated: its digests are those of its own columns. */
 const HOW_TO_MIGRATE_FILE =
-  ': copy it, run `npx plant-store migrate` and `npx plant-store backup NEW` with ' +
+  `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with ` +
   'DATABASE_URL=sqlite:COPY, and use NEW';
 
 /** Classes of entities, for TypeORM. */

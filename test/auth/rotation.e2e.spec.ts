@@ -43,7 +43,7 @@ it('a rotated token works until the overlap ends, its successor at once', async 
 
 it('warns about a token that expires soon, until it is rotated', async () => {
   const warning =
-    /^warning: orchard \(\d+\) expires [-\d]+ [:\d]+ UTC: run npx plant-store token rotate orchard\n$/;
+    /^warning: orchard \(\d+\) expires [-\d]+ [:\d]+ UTC: run bin\/plant-store token rotate orchard\n$/;
   await cli('token create orchard --expires 10d');
   const { stdout, stderr } = await cli('token list');
   expect(stdout).toMatch(/\n\d+ +orchard +expires soon +/);

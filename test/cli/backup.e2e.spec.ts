@@ -210,7 +210,7 @@ it('restore does not create a missing store', async () => {
     expect(stderr).toBe(
       `error: DATABASE_URL: the store cannot be opened: ${
         ENGINE === 'sqlite' ? `there is no file ${missing}` : 'it is not a plant store'
-      }; run this in the service's folder, or set DATABASE_URL; \`npx plant-store migrate\` creates a new store\n`,
+      }; run this in the service's folder, or set DATABASE_URL; \`bin/plant-store migrate\` creates a new store\n`,
     );
   }
   expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);

@@ -34,11 +34,12 @@ describe('help', () => {
     'export --help',
     'backup --help',
     'restore --help',
+    'serve --help',
   ])('%s has an example and needs no store', async (line) => {
     const { code, stdout, stderr } = await run(line);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/--env-file <file> +read variables/);
-    expect(stdout).toMatch(/^Usage: plant-store [^]*Examples?\b.*:\n {2}\$ .*plant-store /);
+    expect(stdout).toMatch(/^Usage: bin\/plant-store [^]*Examples?\b.*:\n {2}\$ .*plant-store /);
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 

@@ -158,14 +158,14 @@ describe('a missing store', () => {
       const { code, stdout, stderr } = await run(`${line} --quiet`);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(ONE_LINE);
-      expect(stderr).toMatch(/(no file|not a plant store).*npx plant-store migrate/);
+      expect(stderr).toMatch(/(no file|not a plant store).*bin\/plant-store migrate/);
       expect(readdirSync(store.folder)).toEqual([]);
       // Nor are its tables created in a file or database that exists.
       await run('migrate');
       await store.execute('DROP TABLE migrations');
       const foreign = await run(`${line} --quiet`);
       expect(foreign).toMatchObject({ code: 1, stdout: '' });
-      expect(foreign.stderr).toMatch(/it is not a plant store.*`npx plant-store migrate`/);
+      expect(foreign.stderr).toMatch(/it is not a plant store.*`bin\/plant-store migrate`/);
       const look = async () => store.rows('SELECT * FROM migrations');
       await expect(look()).rejects.toThrow('migrations');
     },

@@ -70,7 +70,7 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   [
     'empty',
     () => writeFileSync(file, ''),
-    'it is not a plant store; name a file that `npx plant-store backup` has made\n',
+    'it is not a plant store; name a file that `bin/plant-store backup` has made\n',
   ],
   ['NDJSON', () => writeFileSync(file, '{"id":1,"name":"x"}\n'.repeat(999)), 'is not a database'],
   [
@@ -86,7 +86,7 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   [
     'of an older version',
     () => change("UPDATE migrations SET name = 'AddAuditTrailToPlants1763700000000'"),
-    'its schema is of an older version: copy it, run `npx plant-store migrate` and ',
+    'its schema is of an older version: copy it, run `bin/plant-store migrate` and ',
   ],
   ['cut by half', async () => truncateSync(file, (await backUp()) / 2), 'malformed'],
   [

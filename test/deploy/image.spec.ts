@@ -30,9 +30,8 @@ describe('the image', () => {
   const config = deployedConfig(IMAGE_ENV);
 
   it('starts the service as npm start does, under an init', () => {
-    // `exec` replaces npm's shell; the image has no shell to replace.
-    const command = argumentsOf(textsOf(FINAL, 'CMD')[0]).join(' ');
-    expect(`npm run -s build && exec ${command}`).toBe(MANIFEST.scripts.start);
+    expect(argumentsOf(textsOf(FINAL, 'CMD')[0])).toEqual(['plant-store', 'serve']);
+    expect(MANIFEST.scripts.start).toMatch(/ exec bin\/plant-store serve$/);
     expect(argumentsOf(textsOf(FINAL, 'ENTRYPOINT')[0])).toEqual(['tini', '--']);
   });
 

@@ -84,7 +84,7 @@ describe('the service on Kubernetes', () => {
       spec: { scaleTargetRef: { kind: 'Deployment', name: 'plant-store' }, minReplicas: 2 },
     });
     expect(manifest('service/deployment.yaml')['spec']).not.toHaveProperty('replicas');
-    expect(MIGRATE.spec.containers[0].args).toEqual(['node', 'dist/src/cli.js', 'migrate']);
+    expect(MIGRATE.spec.containers[0].args).toEqual(['plant-store', 'migrate']);
   });
 
   it('has the ports of its configuration', () => {
@@ -177,8 +177,8 @@ describe('the CronJob', () => {
   it('writes a backup to its volume', () => {
     const [container] = BACKUP.spec.containers;
     const [, { name, mountPath } = { name: '', mountPath: '' }] = container.volumeMounts;
-    expect(container.args?.at(-1)).toContain(`node dist/src/cli.js backup "${mountPath}/plants-`);
-    expect(container.args?.at(-1)).toContain('xargs -0 -n 1 node dist/src/cli.js backup --verify');
+    expect(container.args?.at(-1)).toContain(`plant-store backup "${mountPath}/plants-`);
+    expect(container.args?.at(-1)).toContain('xargs -0 -n 1 plant-store backup --verify');
     const { metadata } = manifest('backup/volume.yaml') as { metadata: { name: string } };
     expect(BACKUP.spec.volumes[1]).toEqual({
       name,

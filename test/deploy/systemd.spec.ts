@@ -21,13 +21,7 @@ const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FI
 
 describe('the systemd unit', () => {
   it('starts the service as npm start does', () => {
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
-    // `exec` replaces npm's shell; systemd needs no shell.
-    const start = scripts.start.replace(
-      /^.* exec node /,
-      '/opt/plant-store/node_modules/.bin/node ',
-    );
-    expect(UNIT['ExecStart']).toBe(start.replace(' dist/', ' /opt/plant-store/dist/'));
+    expect(UNIT['ExecStart']).toBe('/opt/plant-store/bin/plant-store serve');
     expect(CONFIG.production).toBe(true);
   });
 
@@ -110,8 +104,8 @@ describe('the timer of backups', () => {
       expect([name, backup[name]]).toEqual([name, UNIT[name]]);
     }
     const [, folder] = backup['StateDirectory']?.split(' ') ?? [];
-    expect(backup['ExecStart']).toContain(`dist/src/cli.js backup "%S/${folder}/plants-`);
+    expect(backup['ExecStart']).toContain(`bin/plant-store backup "%S/${folder}/plants-`);
     expect(backup['ExecStartPost']).toContain(`find %S/${folder} -name 'plants-*'`);
-    expect(backup['ExecStartPost']).toMatch(/-mtime -2 .*\/dist\/src\/cli\.js backup --verify'$/m);
+    expect(backup['ExecStartPost']).toMatch(/-mtime -2 .*\/bin\/plant-store backup --verify'$/m);
   });
 });

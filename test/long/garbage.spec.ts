@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { startFlags } from '../../bench/machine.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -16,7 +15,7 @@ const CREATES = 100;
 const WINDOW = 20;
 
 it(`keeps under 5 % of what creates allocate, over ${RECONNECTS} reconnects`, async () => {
-  const node = ['sh', '-c', `exec "$0" --trace-gc-nvp ${startFlags().join(' ')} "$@"`];
+  const node = ['sh', '-c', `exec "$0" --trace-gc-nvp "$@"`];
   const service = await ServiceProcess.start({ under: node });
   const { headers } = service.client();
   const reconnect = async (times: number): Promise<void> => {

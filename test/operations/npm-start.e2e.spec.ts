@@ -21,7 +21,7 @@ function makeProject(): string {
   const project = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const scripts = { ...project.scripts, build: 'true' };
   writeFileSync(join(store.folder, 'package.json'), JSON.stringify({ ...project, scripts }));
-  for (const name of ['dist', 'node_modules']) {
+  for (const name of ['bin', 'dist', 'node_modules', 'ormconfig.ts', 'src']) {
     symlinkSync(resolve(name), join(store.folder, name));
   }
   return store.folder;

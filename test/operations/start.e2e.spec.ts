@@ -24,8 +24,7 @@ describe('the first start', () => {
     const [first = ''] = service.printed.split('\n');
     expect(first.endsWith(basename(store.url.replace(/\?.*/, '')))).toBe(true);
     const base = `http://127.0.0.1:${service.port}`;
-    expect(service.printed).toContain(`Plant store: ${base}/plants\n`);
-    expect(service.printed).toContain(`Documentation: ${base}/docs\n`);
+    expect(service.printed).toContain(`Documentation: ${base}/docs\nPlant store: ${base}\n`);
     expect(service.token).toMatch(new RegExp(`^${TOKEN.source}$`));
     const docs = await service.client().send({ method: 'GET', path: '/docs', headers: {} });
     expect(docs.status).toBe(200);

@@ -75,7 +75,7 @@ export async function runHere(
   process.chdir(cwd);
   process.env = { PATH: own.env.PATH, ...env };
   try {
-    await run(args);
+    await run(args, { serve: async () => (await import('../../src/start.js')).addServeCommand });
     const { stdout } = written;
     const stderr = written.stderr.replaceAll(PROGRESS, '');
     return keepSecrets({ code: Number(process.exitCode ?? 0), stdout, stderr }, args, env);

@@ -6,11 +6,12 @@ import { text } from 'node:stream/consumers';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
+import { readStartFlags } from './start-flags.js';
 import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
 /** The built program; npm runs its scripts at the top of the project. */
-const MAIN = resolve('dist/src/main.js');
+const SERVE = [...readStartFlags(), resolve('dist/src/cli.js'), 'serve'];
 
 const ending = new AbortController();
 process.once('exit', () => ending.abort());
@@ -40,7 +41,7 @@ export function spawnMain(
   env: Readonly<Record<string, string>> = {},
   under: readonly string[] = [],
 ): ChildProcessWithoutNullStreams {
-  const [command, ...args] = [...under, process.execPath, MAIN];
+  const [command = process.execPath, ...args] = [...under, process.execPath, ...SERVE];
   const own = { PORT: '0', MANAGEMENT_PORT: 'off', DATABASE_URL: store.url, ...LOG_ALL };
   const variables = { PATH: process.env.PATH, ...own, ...env };
   recordSecrets(Object.values(variables).join('\n'));
@@ -101,7 +102,7 @@ export class ServiceProcess {
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     // Without a given token, waits for the printed one.
-    const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /\/plants[\n"]/;
+    const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /Plant store: http/;
     await new Promise<void>((begin, reject) => {
       child.stdout.on('data', function read(chunk: Buffer) {
         printed += chunk.toString();
@@ -111,7 +112,7 @@ export class ServiceProcess {
       });
       void exited.then(() => reject(new Error(`the service ended: ${chunks.join('')}`)));
     });
-    const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
+    const port = Number(/Plant store: \S+:(\d+)/.exec(printed)?.[1]);
     const own = token ?? /^ {2}(plant_\w+)$/m.exec(printed)?.[1] ?? '';
     return new ServiceProcess(store, exited, child, chunks, printed, port, own, isTls);
   }
