@@ -73,11 +73,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super.initHttpServer(options);
     const server = createServer(
       createMessageClasses(this.getInstance()),
-      (request, response) => getConnection(request).receive(request, response),
+      ((request: Request, response: Response) =>
+        getConnection(request).receive(request, response)) as RequestListener,
       options.httpsOptions,
     );
-    const begin = this.begin as RequestListener;
-    this.connections = new Connections(server, this.config.bodyLimit, begin);
+    this.connections = new Connections(server, this.config.bodyLimit, this.begin);
     this.httpServer = server;
   }
 

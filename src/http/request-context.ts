@@ -22,7 +22,6 @@ export class RequestContext {
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     response.context = this;
-    getConnection(request).register(this);
     response.on('close', endRequest);
   }
 
@@ -31,7 +30,7 @@ export class RequestContext {
     if (this.isOver) return;
     this.isOver = true;
     this.onEnd();
-    getConnection(this.request).unregister(this);
+    getConnection(this.request).remove(this.request);
     if (requestEnd.hasSubscribers) requestEnd.publish(this);
   }
 

@@ -1,4 +1,4 @@
-import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
+import { IncomingMessage, ServerResponse, STATUS_CODES, type ServerOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { Express } from 'express';
@@ -43,16 +43,29 @@ const TLS_HEADERS = [
 ];
 
 /** Lists the headers of every response on a connection, names and values in turn. */
-export function listHeaders(socket: Duplex, requestId: string): string[] {
+function listHeaders(socket: Duplex, requestId: string): string[] {
   const headers = (socket as Partial<TLSSocket>).encrypted ? TLS_HEADERS : HEADERS;
   return headers.concat('x-request-id', requestId);
 }
 
 /** Formats a body as JSON. @returns it, and the headers that describe it, names and values in turn */
-export function formatJson(body: object): { text: string; headers: string[] } {
+function formatJson(body: object): { text: string; headers: string[] } {
   const text = JSON.stringify(body);
   const length = String(Buffer.byteLength(text));
   return { text, headers: ['content-type', 'application/json', 'content-length', length] };
+}
+
+/** Formats a whole response that ends a connection, for bytes that are no request. */
+export function formatResponse(
+  socket: Duplex,
+  requestId: string,
+  status: number,
+  body: object,
+): string {
+  const { text, headers } = formatJson(body);
+  const all = [...listHeaders(socket, requestId), ...headers, 'connection', 'close'];
+  const lines = all.map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`;
 }
 
 /** The classes of a server's requests and responses. */

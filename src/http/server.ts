@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import http, { STATUS_CODES, type RequestListener, type ServerOptions } from 'node:http';
+import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -7,7 +7,7 @@ import { Logger } from '@nestjs/common';
 import { ERRORS, ApiException, type ErrorCode } from '../errors/error-codes.js';
 import { toErrorResponse } from './error.filter.js';
 import { findConnection } from './limits/index.js';
-import { formatJson, listHeaders, type MessageClasses } from './response.js';
+import { formatResponse, type MessageClasses } from './response.js';
 import { MAX_FIELDS } from './request-checks.js';
 
 const SECOND = 1_000;
@@ -111,29 +111,24 @@ function destroyIfIdle(socket: Socket): void {
 
 /**
  * Ends a connection whose next bytes are no HTTP, or late. A whole request before them may be on its way to the store,
- * and a refusal would say that it is not: it gets its own answer first. Further ones get none, as when a connection
+ * and a refusal would say that it is not: it gets its own response first. Further ones get none, as when a connection
  * breaks.
  *
  * @param why Node's code for it; the bytes themselves are not for the log
  */
 function reject(socket: Duplex, kind: ErrorCode, why: string): void {
-  const { due, isAnswered = false } = findConnection(socket) ?? {};
+  const { due, hasResponded = false } = findConnection(socket) ?? {};
   if (due) {
     if (!due.headersSent) due.setHeader('connection', 'close');
     due.once('close', () => socket.destroy());
-  } else if (isAnswered || !socket.writable) socket.destroy();
-  else endWithError(socket, kind, why);
-}
-
-function endWithError(socket: Duplex, kind: ErrorCode, why: string): void {
-  const requestId = randomUUID();
-  const { status, body } = toErrorResponse(new ApiException(kind));
-  const { text, headers } = formatJson(body);
-  const all = [...listHeaders(socket, requestId), ...headers, 'connection', 'close'];
-  const lines = all.map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
-  // A client that never closes its side would keep the connection open forever.
-  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
-  // Anyone can cause this without a token, so it has no line in the log by default.
-  new Logger('Http').debug(`${status} to what is no request: ${why}`, { requestId });
+  } else if (hasResponded || !socket.writable) socket.destroy();
+  else {
+    const requestId = randomUUID();
+    const { status, body } = toErrorResponse(new ApiException(kind));
+    socket.end(formatResponse(socket, requestId, status, body));
+    // A client that never closes its side would keep the connection open forever.
+    setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+    // Anyone can cause this without a token, so it has no line in the log by default.
+    new Logger('Http').debug(`${status} to what is no request: ${why}`, { requestId });
+  }
 }

@@ -9,7 +9,6 @@ import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { HSTS_MAX_AGE_SECONDS } from '../http/response.js';
-import { getConnection } from '../http/limits/index.js';
 import { speaksTls } from '../http/tls.js';
 import { SWAGGER_UI, type Page } from './swagger-ui.js';
 
@@ -133,7 +132,6 @@ function makeHandler(page: Page, security: object) {
     if (sending >= MAX_SENDING) throw new ApiException(ERRORS.OVERLOADED);
     sending += 1;
     response.once('close', () => (sending -= 1));
-    getConnection(request).occupy();
     made ??= prepare(page);
     const { body, headers } = await made.catch((error: unknown) => {
       made = undefined;

@@ -67,7 +67,7 @@ describe('TLS', () => {
   it('serves HTTPS only; SIGHUP reloads the certificate', async () => {
     await issue('first');
     service = await ServiceProcess.start({ store, env: env() });
-    expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}/plants`);
+    expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}\n`);
     expect(await post(service, 1)).toEqual({ status: 200, body: '{"name":"n"}' });
     await expect(service.client().create({ id: 2n, name: 'n' })).rejects.toThrow();
     expect(await certified(service.port)).toBe('first');
@@ -102,8 +102,8 @@ describe('TLS', () => {
     symlinkSync('second', folder('next'));
     renameSync(folder('next'), folder('current'));
     child.kill('SIGHUP');
-    while (!printed.includes('/plants\n')) await once(child.stdout, 'data');
-    const port = Number(/:(\d+)\/plants/.exec(printed)?.[1]);
+    while (!printed.includes('Plant store: ')) await once(child.stdout, 'data');
+    const port = Number(/Plant store: \S+:(\d+)/.exec(printed)?.[1]);
     // The kernel may deliver the signal only after that line.
     const limit = AbortSignal.timeout(30_000);
     while ((await certified(port)) !== 'second') await sleep(20, undefined, { signal: limit });

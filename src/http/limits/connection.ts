@@ -1,36 +1,35 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Request, Response } from 'express';
 import { asksForUpgrade, MAX_FIELDS } from '../request-checks.js';
 import { countBytes } from './memory.js';
 import { Reading } from './reading.js';
 
-/** Requests of one connection that are read and not answered. Beyond them the connection is not read. */
+/** Requests of one connection that are read and have no complete response. Beyond them the connection is not read. */
 export const MAX_REQUESTS = 16;
-/** Requests in a row without an active token. The answer to the last ends the connection. */
+/** Requests in a row without an active token. The response to the last ends the connection. */
 export const MAX_WITHOUT_TOKEN = 16;
 
 const CONNECTION = Symbol('connection');
 type Held = Socket & { [CONNECTION]: Connection };
-const COUNTED = Symbol('counted');
-type Counted = IncomingMessage & { [COUNTED]: number };
 
-interface Waiting {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
+/** Serves a request. From then on its response has a context. */
+export type Serve = (request: Request, response: Response) => void;
 
-/** A request that is being served. */
-interface Unanswered extends Waiting {
-  /** Called when the client has left. */
-  end(): void;
+/** A request without a complete response. */
+interface Pending {
+  readonly request: Request;
+  readonly response: Response;
+  /** Bytes of memory that it counts as. */
+  readonly bytes: number;
 }
 
 /** What the connections of a server have in common. */
 export interface SharedLimits {
   /** The longest body that is kept, in bytes. */
   readonly bodyLimit: number;
-  /** Whether the server takes no new connections, and ends those that it has behind their next answer. */
+  /** Whether the server takes no new connections, and ends those that it has behind their next response. */
   readonly isDraining: boolean;
   /** @param bytes that a connection holds more, or less if negative */
   add(bytes: number): void;
@@ -41,7 +40,7 @@ export interface SharedLimits {
 /**
  * A client's connection, its requests, and the memory that they hold. In a turn of the event loop one of them is begun,
  * so that no client has more than its share. Node by itself would read any number of pipelined requests (RFC 9112,
- * section 9.3.2) while their answers are small.
+ * section 9.3.2) while their responses are small.
  */
 export class Connection {
   /** Whether it has sent an active token. */
@@ -54,13 +53,14 @@ export class Connection {
   private idleSince = Infinity;
   private withoutToken = 0;
   readonly reading: Reading;
-  // Not a Set: V8 then keeps dead requests alive, as each new table of the Set is referenced by the old one.
-  private unanswered: Unanswered[] = [];
-  private waiting: Waiting[] = [];
+  /**
+   * In the order of their arrival; those that have begun come first. Not a Set: V8 then keeps dead requests alive, as each
+   * new table of the Set is referenced by the old one.
+   */
+  private readonly pending: Pending[] = [];
+  private begun = 0;
   private hadTurn = false;
-  /** A docs page is being sent, and takes the place of all other requests. */
-  private isOccupied = false;
-  /** The connection ends after the answers in progress, and no further request is read. */
+  /** The connection ends after the responses in progress, and no further request is read. */
   private isEnding = false;
 
   /**
@@ -71,7 +71,7 @@ export class Connection {
     readonly socket: Socket,
     private readonly bytes: number,
     readonly limits: SharedLimits,
-    private readonly serve: RequestListener,
+    private readonly serve: Serve,
     wire?: Socket,
   ) {
     (socket as Held)[CONNECTION] = this;
@@ -86,9 +86,8 @@ export class Connection {
   }
 
   /** Begins a request, or has it wait for the connection's turn. */
-  receive(request: IncomingMessage, response: ServerResponse): void {
+  receive(request: Request, response: Response): void {
     const bytes = countBytes(request, this.limits.bodyLimit);
-    (request as Counted)[COUNTED] = bytes;
     this.hold(bytes);
     // Shedding may have closed this very connection.
     if (this.socket.destroyed) return;
@@ -100,16 +99,20 @@ export class Connection {
       this.isEnding = true;
       response.shouldKeepAlive = false;
     }
-    if (this.hadTurn || this.isOccupied) this.waiting.push({ request, response });
-    else this.begin(request, response);
+    this.pending.push({ request, response, bytes });
+    if (!this.hadTurn) this.takeTurn();
     if (this.isAtLimit) this.socket.pause();
   }
 
   /** Begins the request that waits longest: called once in a turn of the event loop. */
   takeTurn(): void {
     this.hadTurn = false;
-    const next = this.isOccupied ? undefined : this.waiting.shift();
-    if (next) this.begin(next.request, next.response);
+    const next = this.pending[this.begun];
+    if (!next) return;
+    this.begun += 1;
+    this.hadTurn = true;
+    this.limits.awaitTurn(this);
+    this.serve(next.request, next.response);
   }
 
   /** Called when a request has an active token. */
@@ -119,59 +122,49 @@ export class Connection {
     this.reading.forgive();
   }
 
-  /** Registers a request that is being served. */
-  register(context: Unanswered): void {
-    this.unanswered.push(context);
-  }
-
-  /** Serves no request beside the current one: an unread page then takes one buffer, not sixteen. */
-  occupy(): void {
-    this.isOccupied = true;
-  }
-
-  /** Removes a request whose answer is complete, or whose client has left. */
-  unregister(context: Unanswered): void {
-    this.unanswered.splice(this.unanswered.indexOf(context), 1);
-    if (this.unanswered.length === 0) this.isOccupied = false;
-    const { request } = context;
-    const bytes = (request as Counted)[COUNTED];
+  /** Removes a request that had begun: its response is complete, or its client has left. */
+  remove(request: Request): void {
+    const index = this.pending.findIndex((each) => each.request === request);
+    const bytes = this.pending[index]?.bytes ?? 0;
+    this.pending.splice(index, 1);
+    this.begun -= 1;
     // Node keeps the request until its body is complete.
     if (request.complete) this.hold(-bytes);
     else request.once('end', () => this.hold(-bytes)).resume();
     if (this.socket.destroyed) return;
     this.idleSince = performance.now();
-    if (this.isEnding && this.size === 0) this.socket.destroySoon();
+    if (this.isEnding && this.pending.length === 0) this.socket.destroySoon();
     else if (!this.isAtLimit && this.socket.isPaused()) this.socket.resume();
     if (!this.hadTurn) this.takeTurn();
   }
 
-  /** The whole request that waits for the next answer on the connection, if there is one. */
+  /** The next response on the connection, if its request is whole. */
   get due(): ServerResponse | undefined {
-    const next = this.unanswered[0] ?? this.waiting[0];
+    const [next] = this.pending;
     return next?.request.complete ? next.response : undefined;
   }
 
-  /** Whether an answer is the last: a drain has begun, or there were too many requests without an active token. */
+  /** Whether a response is the last: a drain has begun, or there were too many requests without an active token. */
   isLast(response: ServerResponse): boolean {
     const isFull = this.withoutToken >= MAX_WITHOUT_TOKEN || this.limits.isDraining;
-    return isFull && this.waiting.length === 0 && this.unanswered.at(-1)?.response === response;
+    return isFull && this.pending.at(-1)?.response === response;
   }
 
-  /** Ends the connection behind an answer that is the last, and says so in it. */
+  /** Ends the connection behind a response that is the last, and says so in it. */
   endIfLast(response: ServerResponse): void {
     if (!this.isLast(response)) return;
     this.isEnding = true;
     response.shouldKeepAlive = false;
   }
 
-  /** Whether the request that is being read has its answer already. */
-  get isAnswered(): boolean {
-    return this.size === 0 && this.reading.isInBody;
+  /** Whether the request that is being read has its response already. */
+  get hasResponded(): boolean {
+    return this.pending.length === 0 && this.reading.isInBody;
   }
 
   /** @returns whether it had no request for some milliseconds, whatever bytes have come */
   isIdleFor(milliseconds: number): boolean {
-    return this.size === 0 && performance.now() - this.idleSince > milliseconds;
+    return this.pending.length === 0 && performance.now() - this.idleSince > milliseconds;
   }
 
   destroy(): void {
@@ -189,25 +182,14 @@ export class Connection {
     return this.held - this.bytes;
   }
 
-  private begin(request: IncomingMessage, response: ServerResponse): void {
-    this.hadTurn = true;
-    this.limits.awaitTurn(this);
-    this.serve(request, response);
-  }
-
-  /** The number of its requests. */
-  private get size(): number {
-    return this.unanswered.length + this.waiting.length;
-  }
-
   private get isAtLimit(): boolean {
-    return this.size >= MAX_REQUESTS;
+    return this.pending.length >= MAX_REQUESTS;
   }
 
   /** Called before a request is read. @returns false to read no further */
   private admits(): boolean {
     if (this.isAtLimit) this.isEnding = true;
-    if (this.isEnding && this.size === 0) this.socket.destroy();
+    if (this.isEnding && this.pending.length === 0) this.socket.destroy();
     return !this.isEnding && !this.socket.destroyed;
   }
 
@@ -218,11 +200,11 @@ export class Connection {
     this.limits.add(bytes);
   }
 
-  /** Node emits no `close` for answers that are queued behind another one. */
+  /** Node emits no `close` for responses that are queued behind another one. */
   private onClose(): void {
     this.discount();
-    this.waiting = [];
-    for (const context of [...this.unanswered]) context.end();
+    this.pending.length = this.begun;
+    for (const { response } of [...this.pending]) response.context.end();
   }
 }
 

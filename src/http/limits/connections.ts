@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
+import type { Server } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
-import { Connection, type SharedLimits } from './connection.js';
+import { Connection, type Serve, type SharedLimits } from './connection.js';
 import { CONNECTION_BYTES, HANDSHAKE_BYTES, TLS_CONNECTION_BYTES } from './memory.js';
 
 /** Milliseconds between two rounds of cutting clients off at a shutdown. */
@@ -45,7 +45,7 @@ export class Connections implements SharedLimits {
   constructor(
     private readonly server: Server,
     readonly bodyLimit: number,
-    private readonly serve: RequestListener,
+    private readonly serve: Serve,
   ) {
     // Behind the reading of what has arrived.
     const checks = setInterval(() => setImmediate(this.check), CHECK_INTERVAL_MS).unref();
