@@ -7,6 +7,7 @@ import { Logger } from '@nestjs/common';
 import { ERRORS, ApiException, type ErrorCode } from '../errors/error-codes.js';
 import { toErrorResponse } from './error.filter.js';
 import { findConnection } from './limits/index.js';
+import { allowHalfOpen } from './node.js';
 import { formatResponse, type MessageClasses } from './response.js';
 import { MAX_FIELDS } from './request-checks.js';
 
@@ -74,8 +75,7 @@ export function createServer(
   server.on('timeout', destroyIfIdle);
   // Node discards the headers beyond this number silently: one more than allowed shows that there are too many.
   server.maxHeadersCount = MAX_FIELDS + 1;
-  // A client that has sent its request may close its side, and still read the answer.
-  Object.assign(server, { httpAllowHalfOpen: true });
+  allowHalfOpen(server);
   surviveAcceptErrors(server);
   return server;
 }

@@ -1,18 +1,11 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { admitRequests } from '../node.js';
 
 /** Pieces that may be of any size, and the bytes that further ones must have on average. */
 const MAX_SMALL_PIECES = 64;
 const MIN_AVERAGE_BYTES = 256;
 /** Bytes that TLS may take on the wire besides those that it brings, and as many again for these. */
 const MAX_OVERHEAD_BYTES = 2 * 1024;
-
-/** Node's parser of a connection, which is private. The number that onIncoming returns tells it how to go on. */
-interface Parser {
-  onIncoming: (request: IncomingMessage, shouldKeepAlive: boolean) => number;
-}
-/** Skips the rest of what was read: up to 64 KiB, which may be thousands of requests. */
-const READ_NO_FURTHER = 2;
 
 /**
  * What a connection has had read since its last request with an active token, against the bytes that it brought. A chunk
@@ -33,10 +26,10 @@ export class Reading {
    */
   constructor(
     private readonly socket: Socket,
-    private readonly admits: () => boolean,
+    admits: () => boolean,
     private readonly wire?: Socket,
   ) {
-    this.wrapParser();
+    admitRequests(socket, admits);
     this.handshakeBytes = wire?.bytesRead ?? 0;
     // One event for each record.
     if (wire) socket.on('data', (record: Buffer) => this.addPiece(record.length));
@@ -85,14 +78,5 @@ export class Reading {
     setImmediate(() => {
       if (this.wholeRequests === wholeRequests) onLate();
     });
-  }
-
-  private wrapParser(): void {
-    // A socket that is still negotiating TLS has no parser.
-    const { parser } = this.socket as Socket & { readonly parser?: Parser | null };
-    if (!parser) return;
-    const { onIncoming } = parser;
-    parser.onIncoming = (request, shouldKeepAlive) =>
-      this.admits() ? onIncoming(request, shouldKeepAlive) : READ_NO_FURTHER;
   }
 }
