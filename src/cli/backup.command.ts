@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { COMMAND } from '../config/config.js';
-import type { Config } from '../config/config.js';
+import { COMMAND, type Config } from '../config/config.js';
 import { openStore, selectEngine, StoreUnusableError } from '../database/store.js';
 import { Snapshot } from '../database/snapshot.js';
 import { dropLog } from '../database/sqlite/engine.js';
@@ -32,7 +31,7 @@ export function addBackupCommand(program: Command): void {
         'restore notice damage. It is a SQLite store: the service can run on a copy of it.',
     )
     .argument('<file>', 'the file; replaced, unless --verify is given')
-    .option('--verify', 'make nothing: read a backup, and exit with 1 if it is damaged')
+    .option('--verify', 'only check FILE; exit with 1 if it is damaged')
     .addHelpText(
       'after',
       `
@@ -111,8 +110,8 @@ function openBackup(path: string, name = path): Promise<Snapshot> {
 async function checkDigests(backup: Snapshot, name: string): Promise<Digests> {
   const found = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
   if (found.length === 0) {
-    const command = `DATABASE_URL=sqlite:${name} plant-store backup NEW`;
-    throw new Error(`${name} has no digests, as a store has none: first run \`${command}\``);
+    const command = `DATABASE_URL=sqlite:${name} ${COMMAND} backup NEW`;
+    throw new Error(`${name} is a store, not a backup: run \`${command}\` first`);
   }
   try {
     await backup.check(TABLE_NAMES);
@@ -142,7 +141,7 @@ async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<strin
     const same = await digestTable('comparing', backup, table, { to });
     if (same.sha256 !== stored.sha256) {
       throw new Error(
-        `the store has ${table.name} that the backup has not: restore fills an empty store; nothing was written`,
+        `the store contains ${table.name} that are not in the backup: restore needs an empty store; nothing was written`,
       );
     }
     lastKeys.set(table.name, to);

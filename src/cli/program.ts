@@ -20,16 +20,19 @@ const COMMANDS: Commands = {
 };
 
 const USAGE_EXIT_CODE = 2;
+/** That of a program that SIGPIPE ends, as head or less end the one before them. */
+const BROKEN_PIPE_EXIT_CODE = 141;
 
 /** docs/operating.md has the same table. */
 const HELP = `
 Exit codes:
   0   success
-  1   failed, or damaged: the reason is on stderr; of token verify, not active
+  1   failed, or damage found (see stderr); token verify: not active
   2   bad usage: nothing was done
   74  a failed sync of the store's files
   78  invalid configuration: nothing was done
   129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM; import sums up first
+  141 the reader of the output has left
 
 Commands work on the store that DATABASE_URL names, and say on stderr which that
 is; import is a client of a running service. Only migrate and the service create
@@ -40,7 +43,7 @@ Example:
 
 /** Runs the command that this process's arguments name. @param others commands of the folders above */
 export async function main(others: Commands): Promise<void> {
-  // A reader that left, such as head, gets no stack.
+  // Otherwise a reader that left, such as head, would cause an uncaught exception.
   process.stdout.on('error', fail);
   // The command still does its work if nobody reads stderr.
   process.stderr.on('error', () => undefined);
@@ -76,10 +79,19 @@ async function createProgram(args: readonly string[], commands: Commands): Promi
     });
   const all = Object.entries(commands);
   const named = all.filter(([name]) => args.includes(name));
-  for (const [, load] of named.length > 0 ? named : all) (await load())(program);
+  if (!args.includes('--version'))
+    for (const [, load] of named.length > 0 ? named : all) (await load())(program);
+  showUsageAfterErrors(program);
   return program.hook('preSubcommand', () => {
     loadEnvironment(program.opts<GlobalOptions>().envFile);
   });
+}
+
+/** Has each command, and those below it, print its usage line behind an error of usage. */
+function showUsageAfterErrors(command: Command, parent = ''): void {
+  const name = `${parent}${command.name()}`;
+  command.showHelpAfterError(`usage: ${name} ${command.usage()}`);
+  for (const each of command.commands) showUsageAfterErrors(each, `${name} `);
 }
 
 let failure: unknown;
@@ -88,6 +100,10 @@ function fail(error: unknown): void {
   // An error of stdout comes twice: as an event, and from what wrote to it.
   if (error === failure) return;
   failure = error;
+  if ((error as NodeJS.ErrnoException).code === 'EPIPE') {
+    process.exitCode = BROKEN_PIPE_EXIT_CODE;
+    return;
+  }
   const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
   process.stderr.write(`error: ${message}\n`);
   process.exitCode = toExitCode(error);

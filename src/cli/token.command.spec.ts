@@ -18,7 +18,7 @@ describe('formatTokens', () => {
   it('aligns the columns and tells the state at a time', () => {
     expect(formatTokens(TOKENS, end - 15 * DAYS)).toBe(
       [
-        'ID  NAME       STATE    CREATED           EXPIRES           LAST USED',
+        'ID  NAME       STATE    CREATED (UTC)     EXPIRES (UTC)     LAST USED (UTC)',
         '1   first      active   2026-01-02 03:04  -                 2026-04-02 03:04',
         '2   a-nursery  active   2026-01-02 03:04  2026-04-02 03:04  -',
         '10  old        revoked  2026-01-02 03:04  2026-04-02 03:04  -',
@@ -36,7 +36,9 @@ describe('formatTokens', () => {
   });
 
   it('is only a header without tokens', () => {
-    expect(formatTokens([], 0)).toBe('ID  NAME  STATE  CREATED  EXPIRES  LAST USED');
+    expect(formatTokens([], 0)).toBe(
+      'ID  NAME  STATE  CREATED (UTC)  EXPIRES (UTC)  LAST USED (UTC)',
+    );
   });
 });
 

@@ -12,7 +12,7 @@ import {
   toTokenName,
 } from './arguments.js';
 import { readStoreConfig } from './store-config.js';
-import { alignColumns, printResult } from './terminal.js';
+import { alignColumns, printResult, type GlobalOptions } from './terminal.js';
 
 const EXPIRES_SOON_MS = toDuration('14d');
 
@@ -43,7 +43,7 @@ function addCreateCommand(token: Command): void {
     .option(...EXPIRES_OPTION)
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} token create nursery --expires 90d`)
     .action((name: string, { expires }: { expires?: number }) =>
-      printNewToken(token, (tokens) => tokens.create(name, expires)),
+      printNewToken(token, describeExpiry, (tokens) => tokens.create(name, expires)),
     );
 }
 
@@ -53,7 +53,7 @@ function addListCommand(token: Command): void {
     .summary('list the tokens')
     .description(
       'List all tokens, including expired and revoked ones, without secrets; times are UTC. Warns on ' +
-        'stderr about each token that expires within 14 days and was not rotated yet',
+        'stderr about tokens that expire within 14 days and were not rotated yet',
     )
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} token list --json`)
     .action(async () => {
@@ -73,10 +73,11 @@ function addVerifyCommand(token: Command): void {
       'Read a token from the standard input, and tell which one it is and whether it is active. The ' +
         'exit code is 0 if it is, else 1.',
     )
+    .usage('[options] <file-with-the-token')
     .addHelpText('after', `\nExample:\n  $ echo "$TOKEN" | ${COMMAND} token verify`)
-    .action(async () => {
+    .action(async (_options: unknown, verify: Command) => {
       const secret = await readSecretLine();
-      if (secret === '') token.error('error: the standard input has no token');
+      if (secret === '') verify.error('error: the standard input has no token');
       const found = await withTokens(token, (tokens) => tokens.find(secret));
       const now = Date.now();
       const unknown = 'unknown: mistyped, of another store, or a JSON Web Token';
@@ -104,7 +105,12 @@ function addRotateCommand(token: Command): void {
     .option(...EXPIRES_OPTION)
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} token rotate nursery --overlap 2d`)
     .action((name: string, { overlap, expires }: { overlap: number; expires?: number }) =>
-      printNewToken(token, (tokens) => tokens.rotate(name, overlap, expires)),
+      printNewToken(
+        token,
+        (issued) =>
+          `${describeExpiry(issued)}; the old one works ${overlap === 0 ? 'no longer' : `until ${formatMinute(new Date(issued.createdAt.getTime() + overlap))} UTC at most`}`,
+        (tokens) => tokens.rotate(name, overlap, expires),
+      ),
     );
 }
 
@@ -127,29 +133,43 @@ Examples:
   $ ${COMMAND} token revoke --all-created-before 2026-11-21
   $ ${COMMAND} token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
     )
-    .action(async (which: string | undefined, options: { allCreatedBefore?: Date }) => {
-      const before = options.allCreatedBefore;
-      if ((which === undefined) === (before === undefined)) {
-        token.error('error: give either a name or id or --all-created-before');
-      }
-      const revoked = await withTokens(token, (tokens) =>
-        before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
-      );
-      const names = revoked.length > 0 ? `: ${revoked.map(({ name }) => name).join(', ')}` : '';
-      const rows = revoked.map((each) => toJsonToken(each, Date.now()));
-      printResult(token, `revoked ${which ?? `${revoked.length}${names}`}`, rows);
-    });
+    .action(
+      async (which: string | undefined, options: { allCreatedBefore?: Date }, revoke: Command) => {
+        const before = options.allCreatedBefore;
+        if ((which === undefined) === (before === undefined)) {
+          revoke.error('error: give either a name or id or --all-created-before');
+        }
+        const revoked = await withTokens(token, (tokens) =>
+          before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
+        );
+        const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
+        const rows = revoked.map((each) => toJsonToken(each, Date.now()));
+        printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
+      },
+    );
 }
 
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
 
-/** Prints the secret of a new token, or with `--json` the token too. */
-async function printNewToken(command: Command, issue: Work<string>): Promise<void> {
+/** Prints the secret of a new token, or with `--json` the token too; what is to be known of it goes to stderr. */
+async function printNewToken(
+  command: Command,
+  describe: (issued: Token) => string,
+  issue: Work<string>,
+): Promise<void> {
   await withTokens(command, async (tokens) => {
     const secret = await issue(tokens);
-    const found = await tokens.find(secret);
-    printResult(command, secret, { ...(found && toJsonToken(found, Date.now())), token: secret });
+    const issued = await tokens.find(secret);
+    printResult(command, secret, { ...(issued && toJsonToken(issued, Date.now())), token: secret });
+    if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
+      process.stderr.write(`${describe(issued)}\n`);
   });
+}
+
+/** `nursery (3) expires 2026-04-02 03:04 UTC` */
+function describeExpiry({ id, name, expiresAt }: Token): string {
+  const when = expiresAt ? `expires ${formatMinute(expiresAt)} UTC` : 'never expires';
+  return `${name} (${id}) ${when}`;
 }
 
 /** Works on the tokens of an existing store. @throws StoreUnusableError, TokenError */
@@ -183,7 +203,10 @@ export function formatTokens(tokens: readonly Token[], now: number): string {
     const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
     return [String(token.id), token.name, describeState(token, now), ...times];
   });
-  return alignColumns([['ID', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]);
+  return alignColumns([
+    ['ID', 'NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)'],
+    ...rows,
+  ]);
 }
 
 /** Formats which token it is and its state: `nursery (3): active, until 2026-04-02 03:04 UTC`. */

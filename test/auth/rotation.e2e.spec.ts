@@ -83,9 +83,11 @@ it('a token stops when rotated without overlap, and when revoked by its age', as
   await until(old, 401);
   expect(await use(successor)).toBe(200);
   const { stdout } = await cli('token list --json');
-  const tokens = JSON.parse(stdout) as { name: string; state: string }[];
-  const active = tokens.filter(({ state }) => state === 'active').map(({ name }) => name);
-  expect(active).toEqual(expect.arrayContaining(['first', 'garden']));
+  const tokens = JSON.parse(stdout) as { id: number; name: string; state: string }[];
+  const active = tokens
+    .filter(({ state }) => state === 'active')
+    .map(({ id, name }) => `${name} (${id})`);
+  expect(active.join()).toMatch(/^first.*garden/);
   const all = await cli('token revoke --all-created-before 2999-01-01');
   const revoked = `revoked ${active.length}: ${active.join(', ')}\n`;
   expect(all).toEqual({ code: 0, stdout: revoked, stderr: '' });

@@ -152,7 +152,7 @@ describe('a restore that was killed', () => {
     );
     expect(await cli(target, `restore ${file}`)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('plants that the backup has not'),
+      stderr: expect.stringContaining('plants that are not in the backup'),
     });
     expect(await target.count()).toBe(count);
     await target.execute(`DELETE FROM plants WHERE id = (SELECT MAX(id) FROM plants)`);
@@ -175,7 +175,7 @@ describe('a store that is not empty', () => {
     expect(await cli(target, `restore ${file}`)).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: the store has ${kind} that the backup has not: restore fills an empty store; nothing was written\n`,
+      stderr: `error: the store contains ${kind} that are not in the backup: restore needs an empty store; nothing was written\n`,
     });
     expect(await contentOf(target)).toEqual(before);
   });

@@ -17,7 +17,7 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 
 const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
   runHere(line.split(' '), { cwd, env });
-const ONE_LINE = /^error: [^\n]+\n$/;
+const ONE_LINE = /^error: [^\n]+\n(usage: bin\/plant-store [^\n]+\n)?$/;
 
 describe('help', () => {
   it.each([
@@ -137,7 +137,10 @@ describe('bad usage', () => {
   it.each([
     ['tokn', "unknown command 'tokn' (Did you mean token?)"],
     ['config x', 'too many arguments'],
-    ['token create', "missing required argument 'name'"],
+    [
+      'token create',
+      "missing required argument 'name'\nusage: bin/plant-store token create [options] <name>",
+    ],
     ['token create x --expires 90', 'A duration is a whole number'],
     ['token list --hash', "unknown option '--hash'"],
     ['token create 1st', 'A name starts with a letter'],

@@ -53,7 +53,13 @@ describe('token', () => {
     const created = await run('token create nursery --expires 90d');
     const secret = created.stdout.slice(0, -1);
     expect(hasSecretForm(secret)).toBe(true);
-    expect(created).toEqual({ code: 0, stdout: `${secret}\n`, stderr: says() });
+    expect(created).toEqual({
+      code: 0,
+      stdout: `${secret}\n`,
+      stderr: expect.stringMatching(
+        /^plant-store .*\nnursery \(1\) expires 20[-\d]+ [:\d]+ UTC\n$/,
+      ),
+    });
 
     const again = await run('token create nursery --quiet');
     expect(again).toMatchObject({ code: 1, stdout: '' });
@@ -68,11 +74,11 @@ describe('token', () => {
     expect((times[0] ?? 0) - (times[1] ?? 0)).toBe(90 * 86_400_000);
 
     const revoked = await run('token revoke nursery');
-    expect(revoked).toEqual({ code: 0, stdout: 'revoked nursery\n', stderr: says() });
+    expect(revoked).toEqual({ code: 0, stdout: 'revoked 1: nursery (1)\n', stderr: says() });
     expect(await run('token revoke 1 --quiet')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'error: no token 1 that could be revoked\n',
+      stderr: 'error: no active token has the id 1\n',
     });
   });
 
@@ -95,7 +101,12 @@ describe('token', () => {
       expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state: 'unknown' });
     }
     const none = await run('token verify --quiet', '\n');
-    expect(none).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+    expect(none).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: the standard input has no token\nusage: bin/plant-store token verify [options] <file-with-the-token\n',
+    });
   });
 
   it('is verified without waiting for the end of stdin', async () => {

@@ -107,7 +107,7 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   [
     'a store',
     () => copyFileSync(source.path, file),
-    'backup.sqlite has no digests, as a store has none: first run `DATABASE_URL=',
+    'backup.sqlite is a store, not a backup: run `DATABASE_URL=',
   ],
   ['damaged in an id', () => flipBit('identity'), 'plants differ: 1, sha256 '],
   ['damaged in a name', () => flipBit('oak'), 'plants differ: 1, sha256 '],

@@ -38,7 +38,7 @@ describe('the systemd unit', () => {
 
   it('keeps the default store in its state folder, as the user of its sysusers file', () => {
     expect(UNIT['WorkingDirectory']).toBe(`%S/${UNIT['StateDirectory']}`);
-    expect(CONFIG.databaseUrl).toBe('sqlite:./data/plant-store.sqlite');
+    expect(CONFIG.databaseUrl).toBe('sqlite:/var/lib/plant-store/data/plant-store.sqlite');
     expect(read('deploy/systemd/plant-store.sysusers')).toMatch(
       new RegExp(`^u ${UNIT['User']} - "Plant store" /var/lib/${UNIT['StateDirectory']}$`, 'm'),
     );
