@@ -97,7 +97,12 @@ export class TokensService {
   async revoke(nameOrId: string): Promise<Token[]> {
     const which = ID.test(nameOrId) ? { id: Number(nameOrId) } : { name: nameOrId };
     const revoked = await this.revokeAll((tokens) => findNotRevoked(tokens, which));
-    if (revoked.length === 0) throw new TokenError(ID.test(nameOrId) ? `no active token has the id ${nameOrId}` : `no active token named ${nameOrId}`);
+    if (revoked.length === 0)
+      throw new TokenError(
+        ID.test(nameOrId)
+          ? `no active token has the id ${nameOrId}`
+          : `no active token named ${nameOrId}`,
+      );
     return revoked;
   }
 
