@@ -11,6 +11,7 @@ export type Commands = Readonly<Record<string, () => Promise<(program: Command) 
 const COMMANDS: Commands = {
   token: async () => (await import('./token.command.js')).addTokenCommands,
   migrate: async () => (await import('./setup.command.js')).addMigrateCommand,
+  status: async () => (await import('./status.command.js')).addStatusCommand,
   check: async () => (await import('./setup.command.js')).addCheckCommand,
   config: async () => (await import('./setup.command.js')).addConfigCommand,
   import: async () => (await import('./import.command.js')).addImportCommand,

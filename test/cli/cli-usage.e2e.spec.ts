@@ -30,6 +30,7 @@ describe('help', () => {
     'config --help',
     'migrate --help',
     'check --help',
+    'status --help',
     'import --help',
     'export --help',
     'backup --help',
