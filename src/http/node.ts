@@ -3,8 +3,11 @@ import type { Socket } from 'node:net';
 
 /** What Node.js has no documented way for. Each function has a test that fails if Node.js changes what is behind it. */
 
-/** The parser of a connection. */
+/** The parser of a connection, which reads the connection's bytes by itself. */
 interface Parser {
+  /** The index of a function that is called after each read, with the bytes that were parsed or an error. */
+  readonly constructor: { readonly kOnExecute: number };
+  [index: number]: (result: unknown) => void;
   /** Called at the end of a request's head; the number that it returns tells the parser how to go on. */
   onIncoming: (request: IncomingMessage, shouldKeepAlive: boolean) => number;
 }
@@ -19,12 +22,43 @@ const READ_NO_FURTHER = 2;
  * test/http/hostile-clients.e2e.spec.ts.
  */
 export function admitRequests(socket: Socket, admits: () => boolean): void {
-  // A socket that is still negotiating TLS has no parser.
-  const { parser } = socket as Socket & { readonly parser?: Parser | null };
+  const parser = getParser(socket);
   if (!parser) return;
   const { onIncoming } = parser;
   parser.onIncoming = (request, shouldKeepAlive) =>
     admits() ? onIncoming(request, shouldKeepAlive) : READ_NO_FURTHER;
+}
+
+/**
+ * Calls a function after each read of a connection: up to 64 KiB, or a record of TLS. libuv reads a connection up to 32
+ * times in a turn of the event loop while it brings that much; the function can pause the socket. A listener for `data`
+ * would take the connection from the parser, which costs each request. Tested by "endless blank lines" in
+ * test/http/hostile-clients.e2e.spec.ts.
+ */
+export function watchReads(socket: Socket, onRead: () => void): void {
+  const parser = getParser(socket);
+  if (!parser) return;
+  const { kOnExecute } = parser.constructor;
+  const onExecute = parser[kOnExecute];
+  parser[kOnExecute] = (result) => {
+    onExecute?.(result);
+    onRead();
+  };
+}
+
+/**
+ * Stops reading a connection. pause() alone has no effect behind a resume() in the same tick: Node.js then reads a paused
+ * socket. Its listener of this event stops that. Tested by "a client that ends is read no further" in
+ * test/http/hostile-clients.e2e.spec.ts.
+ */
+export function stopReading(socket: Socket): void {
+  if (socket.isPaused()) socket.emit('pause');
+  else socket.pause();
+}
+
+/** Gets the parser of a socket. One that is still negotiating TLS has none. */
+function getParser(socket: Socket): Parser | null | undefined {
+  return (socket as Socket & { readonly parser?: Parser | null }).parser;
 }
 
 /**

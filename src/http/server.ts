@@ -64,7 +64,10 @@ export function createServer(
     reject(socket, kind, why);
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
-    if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') rejectOnce(socket, code);
+    // The end of a handshake may have arrived while the service stood still.
+    if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT')
+      setImmediate(() => findConnection(socket) ?? socket.destroy());
+    else if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') rejectOnce(socket, code);
     else
       findConnection(socket)?.reading.unlessArrived(() =>
         rejectOnce(socket, code, ERRORS.REQUEST_TIMEOUT),

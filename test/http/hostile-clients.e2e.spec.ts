@@ -186,6 +186,38 @@ it('one connection has at most 16 requests in progress, and none remain after it
   await locked.stop();
 });
 
+it('endless blank lines end a connection, long before a request is due', async () => {
+  const { socket } = await service.connect();
+  const closed = once(socket, 'close');
+  while (!socket.destroyed) {
+    socket.write('\r\n'.repeat(32_768));
+    await sleep(5);
+  }
+  await closed;
+  expect(socket.bytesWritten).toBeLessThan(10_000_000);
+  await expectServing();
+});
+
+it('a client that ends is read no further, and a connection 64 KiB in a turn of the event loop', async () => {
+  const own = await Service.start();
+  const unlock = await own.store.lock();
+  const accepted = once(own.app.getHttpServer(), 'connection');
+  const connection = await own.connect();
+  const [socket] = (await accepted) as [Socket];
+  const text = requestText(own.client.headers, '{"id":1,"name":"n"}');
+  connection.write(text.repeat(20_000));
+  await sleep(500);
+  // What one more read brings, before the pause has its effect.
+  expect(socket.bytesRead).toBeLessThanOrEqual(2 * 64 * 1024);
+  await unlock();
+  for (let i = 0; i < MAX_REQUESTS; i++) {
+    expect((await connection.read()).status).toBe(200);
+  }
+  await connection.closed();
+  expect(socket.bytesRead).toBeLessThanOrEqual(2 * 64 * 1024);
+  await own.stop();
+});
+
 it('a request counts no memory once it is answered, also where its answer comes before its end', async () => {
   const own = await Service.start();
   const accepted = once(own.app.getHttpServer(), 'connection');

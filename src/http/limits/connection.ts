@@ -2,14 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Request, Response } from 'express';
+import { stopReading } from '../node.js';
 import { asksForUpgrade, MAX_FIELDS } from '../request-checks.js';
 import { countBytes } from './memory.js';
-import { Reading } from './reading.js';
+import { Reading, type Reader } from './reading.js';
 
 /** Requests of one connection that are read and have no complete response. Beyond them the connection is not read. */
 export const MAX_REQUESTS = 16;
 /** Requests in a row without an active token. The response to the last ends the connection. */
 export const MAX_WITHOUT_TOKEN = 16;
+
+/** Milliseconds that a client has to read its last responses, if it has sent more than is read. */
+const UNREAD_END_MS = 1_000;
 
 const CONNECTION = Symbol('connection');
 type Held = Socket & { [CONNECTION]: Connection };
@@ -33,8 +37,10 @@ export interface SharedLimits {
   readonly isDraining: boolean;
   /** @param bytes that a connection holds more, or less if negative */
   add(bytes: number): void;
-  /** Has a connection's takeTurn() called in the next turn of the event loop. */
+  /** Has a connection's takeTurn() called in one of the next turns of the event loop. */
   awaitTurn(connection: Connection): void;
+  /** Whether the requests that were begun in this turn have taken long enough. */
+  readonly isTurnOver: boolean;
 }
 
 /**
@@ -42,7 +48,7 @@ export interface SharedLimits {
  * so that no client has more than its share. Node by itself would read any number of pipelined requests (RFC 9112,
  * section 9.3.2) while their responses are small.
  */
-export class Connection {
+export class Connection implements Reader {
   /** Whether it has sent an active token. */
   isTrusted = false;
   /** Read at once: otherwise Node, and Express's `request.ip`, do not know it when the client has left. */
@@ -62,6 +68,8 @@ export class Connection {
   private hadTurn = false;
   /** The connection ends after the responses in progress, and no further request is read. */
   private isEnding = false;
+  /** A further request has come: nothing more is read. */
+  private isDone = false;
 
   /**
    * @param bytes that it counts as without requests
@@ -75,12 +83,12 @@ export class Connection {
     wire?: Socket,
   ) {
     (socket as Held)[CONNECTION] = this;
-    this.reading = new Reading(socket, () => this.admits(), wire);
+    this.reading = new Reading(socket, this, wire);
     this.remoteAddress = socket.remoteAddress;
     this.hold(this.bytes);
     // Node resumes reading after each body.
     socket.on('resume', () => {
-      if (this.isAtLimit) socket.pause();
+      if (!this.mayRead) stopReading(socket);
     });
     socket.once('close', () => this.onClose());
   }
@@ -100,19 +108,17 @@ export class Connection {
       response.shouldKeepAlive = false;
     }
     this.pending.push({ request, response, bytes });
-    if (!this.hadTurn) this.takeTurn();
-    if (this.isAtLimit) this.socket.pause();
+    if (this.limits.isTurnOver) this.endTurn();
+    else if (!this.hadTurn) this.begin();
+    if (!this.mayRead) stopReading(this.socket);
   }
 
-  /** Begins the request that waits longest: called once in a turn of the event loop. */
+  /** Reads on, and begins the request that waits longest: called once in a turn of the event loop. */
   takeTurn(): void {
     this.hadTurn = false;
-    const next = this.pending[this.begun];
-    if (!next) return;
-    this.begun += 1;
-    this.hadTurn = true;
-    this.limits.awaitTurn(this);
-    this.serve(next.request, next.response);
+    this.reading.beginTurn();
+    if (this.mayRead && this.socket.isPaused()) this.socket.resume();
+    this.begin();
   }
 
   /** Called when a request has an active token. */
@@ -133,9 +139,9 @@ export class Connection {
     else request.once('end', () => this.hold(-bytes)).resume();
     if (this.socket.destroyed) return;
     this.idleSince = performance.now();
-    if (this.isEnding && this.pending.length === 0) this.socket.destroySoon();
-    else if (!this.isAtLimit && this.socket.isPaused()) this.socket.resume();
-    if (!this.hadTurn) this.takeTurn();
+    if (this.isEnding && this.isIdle) this.end();
+    else if (this.mayRead && this.socket.isPaused()) this.socket.resume();
+    if (!this.hadTurn) this.begin();
   }
 
   /** The next response on the connection, if its request is whole. */
@@ -157,14 +163,34 @@ export class Connection {
     response.shouldKeepAlive = false;
   }
 
+  admits(): boolean {
+    if (this.isAtLimit) this.isEnding = true;
+    if (this.isEnding && this.isIdle) this.socket.destroy();
+    if (!this.isEnding) return !this.socket.destroyed;
+    this.isDone = true;
+    stopReading(this.socket);
+    return false;
+  }
+
+  /** Waits for the next turn, once. */
+  endTurn(): void {
+    if (!this.mayRead) stopReading(this.socket);
+    if (!this.hadTurn) this.limits.awaitTurn(this);
+    this.hadTurn = true;
+  }
+
+  get isIdle(): boolean {
+    return this.pending.length === 0;
+  }
+
   /** Whether the request that is being read has its response already. */
   get hasResponded(): boolean {
-    return this.pending.length === 0 && this.reading.isInBody;
+    return this.isIdle && this.reading.isInBody;
   }
 
   /** @returns whether it had no request for some milliseconds, whatever bytes have come */
   isIdleFor(milliseconds: number): boolean {
-    return this.pending.length === 0 && performance.now() - this.idleSince > milliseconds;
+    return this.isIdle && performance.now() - this.idleSince > milliseconds;
   }
 
   destroy(): void {
@@ -182,15 +208,30 @@ export class Connection {
     return this.held - this.bytes;
   }
 
-  private get isAtLimit(): boolean {
-    return this.pending.length >= MAX_REQUESTS;
+  private begin(): void {
+    const next = this.pending[this.begun];
+    if (!next) return;
+    this.begun += 1;
+    this.endTurn();
+    this.serve(next.request, next.response);
   }
 
-  /** Called before a request is read. @returns false to read no further */
-  private admits(): boolean {
-    if (this.isAtLimit) this.isEnding = true;
-    if (this.isEnding && this.pending.length === 0) this.socket.destroy();
-    return !this.isEnding && !this.socket.destroyed;
+  /** Ends the connection. With bytes unread that would reset it, and the client could lose its last responses. */
+  private end(): void {
+    if (!this.isDone) {
+      this.socket.destroySoon();
+      return;
+    }
+    this.socket.end();
+    setTimeout(() => this.socket.destroy(), UNREAD_END_MS).unref();
+  }
+
+  private get mayRead(): boolean {
+    return !this.isAtLimit && !this.isDone && !this.reading.isFull;
+  }
+
+  private get isAtLimit(): boolean {
+    return this.pending.length >= MAX_REQUESTS;
   }
 
   private hold(bytes: number): void {

@@ -21,6 +21,11 @@ const SHED_TO = 0.9;
 const STEP_BYTES = 16 * 1024;
 /** Milliseconds that a connection over TLS is kept after its client has closed its side. */
 const LEFT_TIMEOUT_MS = 10_000;
+/**
+ * Milliseconds for which requests are begun in a turn of the event loop; the others wait for the next. Short, as libuv
+ * accepts one connection in a turn.
+ */
+const MAX_TURN_MS = 2;
 /** Milliseconds between two looks at what no event tells of. */
 const CHECK_INTERVAL_MS = 200;
 /** Milliseconds between two lines in the log about shed connections. */
@@ -32,8 +37,10 @@ export class Connections implements SharedLimits {
   /** Connections that are negotiating TLS, by their clients' addresses. */
   private readonly handshaking = new Map<string, Connection>();
   private held = 0;
-  /** Connections that have begun a request in this turn of the event loop. */
-  private served: Connection[] = [];
+  /** Connections that wait for their next turn, the one that waits longest first. */
+  private waiting: Connection[] = [];
+  /** When the turn is over, by performance.now(), in milliseconds. */
+  private turnEnd = 0;
   isDraining = false;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
   private loggedAt = -Infinity;
@@ -73,7 +80,13 @@ export class Connections implements SharedLimits {
   }
 
   awaitTurn(connection: Connection): void {
-    if (this.served.push(connection) === 1) setImmediate(this.giveTurns);
+    if (this.waiting.push(connection) > 1) return;
+    setImmediate(this.giveTurns);
+    this.turnEnd = performance.now() + MAX_TURN_MS;
+  }
+
+  get isTurnOver(): boolean {
+    return this.waiting.length > 0 && performance.now() > this.turnEnd;
   }
 
   add(bytes: number): void {
@@ -105,9 +118,14 @@ export class Connections implements SharedLimits {
   }
 
   private readonly giveTurns = (): void => {
-    const { served } = this;
-    this.served = [];
-    for (const connection of served) connection.takeTurn();
+    const { waiting } = this;
+    this.waiting = [];
+    this.turnEnd = performance.now() + MAX_TURN_MS;
+    let next: Connection | undefined;
+    while (!this.isTurnOver && (next = waiting.shift())) next.takeTurn();
+    if (waiting.length === 0) return;
+    if (this.waiting.length === 0) setImmediate(this.giveTurns);
+    this.waiting = waiting.concat(this.waiting);
   };
 
   /** Ends connections whose bytes bring no request: key updates of TLS, and blank lines (RFC 9112, section 2.2). */
