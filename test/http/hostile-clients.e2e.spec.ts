@@ -223,7 +223,7 @@ it('a request counts no memory once it is answered, also where its answer comes 
   const accepted = once(own.app.getHttpServer(), 'connection');
   const connection = await own.connect();
   const [socket] = (await accepted) as [Socket];
-  const countBytes = () => getConnection({ socket } as IncomingMessage).requestBytes;
+  const countBytes = () => getConnection({ socket } as IncomingMessage).memory.requestBytes;
   for (const body of ['{"id":1,"name":"n"}', '{', '{', '{']) {
     connection.write(requestText(own.client.headers, body));
     expect(await connection.read()).toMatchObject({ status: body === '{' ? 400 : 200 });

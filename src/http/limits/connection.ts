@@ -1,10 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Request, Response } from 'express';
 import { stopReading } from '../node.js';
 import { asksForUpgrade, MAX_FIELDS } from '../request-checks.js';
-import { countBytes } from './memory.js';
+import { countBytes, Holding, type SharedLimits } from './memory.js';
 import { Reading, type Reader } from './reading.js';
 
 /** Requests of one connection that are read and have no complete response. Beyond them the connection is not read. */
@@ -15,8 +14,9 @@ export const MAX_WITHOUT_TOKEN = 16;
 /** Milliseconds that a client has to read its last responses, if it has sent more than is read. */
 const UNREAD_END_MS = 1_000;
 
-const CONNECTION = Symbol('connection');
-type Held = Socket & { [CONNECTION]: Connection };
+/** The member of a socket that is its connection. */
+export const CONNECTION = Symbol('connection');
+export type Held = Socket & { [CONNECTION]: Connection };
 
 /** Serves a request. From then on its response has a context. */
 export type Serve = (request: Request, response: Response) => void;
@@ -29,20 +29,6 @@ interface Pending {
   readonly bytes: number;
 }
 
-/** What the connections of a server have in common. */
-export interface SharedLimits {
-  /** The longest body that is kept, in bytes. */
-  readonly bodyLimit: number;
-  /** Whether the server takes no new connections, and ends those that it has behind their next response. */
-  readonly isDraining: boolean;
-  /** @param bytes that a connection holds more, or less if negative */
-  add(bytes: number): void;
-  /** Has a connection's takeTurn() called in one of the next turns of the event loop. */
-  awaitTurn(connection: Connection): void;
-  /** Whether the requests that were begun in this turn have taken long enough. */
-  readonly isTurnOver: boolean;
-}
-
 /**
  * A client's connection, its requests, and the memory that they hold. In a turn of the event loop one of them is begun,
  * so that no client has more than its share. Node by itself would read any number of pipelined requests (RFC 9112,
@@ -53,12 +39,11 @@ export class Connection implements Reader {
   isTrusted = false;
   /** Read at once: otherwise Node, and Express's `request.ip`, do not know it when the client has left. */
   readonly remoteAddress: string | undefined;
-  /** Bytes of memory that it counts as. */
-  held = 0;
   /** When its last request was over, by performance.now(), in milliseconds. */
   private idleSince = Infinity;
   private withoutToken = 0;
   readonly reading: Reading;
+  readonly memory: Holding;
   /**
    * In the order of their arrival; those that have begun come first. Not a Set: V8 then keeps dead requests alive, as each
    * new table of the Set is referenced by the old one.
@@ -77,7 +62,7 @@ export class Connection implements Reader {
    */
   constructor(
     readonly socket: Socket,
-    private readonly bytes: number,
+    bytes: number,
     readonly limits: SharedLimits,
     private readonly serve: Serve,
     wire?: Socket,
@@ -85,7 +70,8 @@ export class Connection implements Reader {
     (socket as Held)[CONNECTION] = this;
     this.reading = new Reading(socket, this, wire);
     this.remoteAddress = socket.remoteAddress;
-    this.hold(this.bytes);
+    this.memory = new Holding(bytes, (more) => limits.add(more));
+    this.memory.hold(bytes);
     // Node resumes reading after each body.
     socket.on('resume', () => {
       if (!this.mayRead) stopReading(socket);
@@ -96,7 +82,7 @@ export class Connection implements Reader {
   /** Begins a request, or has it wait for the connection's turn. */
   receive(request: Request, response: Response): void {
     const bytes = countBytes(request, this.limits.bodyLimit);
-    this.hold(bytes);
+    this.memory.hold(bytes);
     // Shedding may have closed this very connection.
     if (this.socket.destroyed) return;
     this.reading.addRequest();
@@ -108,7 +94,7 @@ export class Connection implements Reader {
       response.shouldKeepAlive = false;
     }
     this.pending.push({ request, response, bytes });
-    if (this.limits.isTurnOver) this.endTurn();
+    if (this.limits.turns.isOver) this.endTurn();
     else if (!this.hadTurn) this.begin();
     if (!this.mayRead) stopReading(this.socket);
   }
@@ -135,8 +121,8 @@ export class Connection implements Reader {
     this.pending.splice(index, 1);
     this.begun -= 1;
     // Node keeps the request until its body is complete.
-    if (request.complete) this.hold(-bytes);
-    else request.once('end', () => this.hold(-bytes)).resume();
+    if (request.complete) this.memory.hold(-bytes);
+    else request.once('end', () => this.memory.hold(-bytes)).resume();
     if (this.socket.destroyed) return;
     this.idleSince = performance.now();
     if (this.isEnding && this.isIdle) this.end();
@@ -175,7 +161,7 @@ export class Connection implements Reader {
   /** Waits for the next turn, once. */
   endTurn(): void {
     if (!this.mayRead) stopReading(this.socket);
-    if (!this.hadTurn) this.limits.awaitTurn(this);
+    if (!this.hadTurn) this.limits.turns.await(this);
     this.hadTurn = true;
   }
 
@@ -195,17 +181,7 @@ export class Connection implements Reader {
 
   destroy(): void {
     this.socket.destroy();
-    this.discount();
-  }
-
-  /** Counts its memory no longer. */
-  discount(): void {
-    this.hold(-this.held);
-  }
-
-  /** Bytes of memory that its requests count as. */
-  get requestBytes(): number {
-    return this.held - this.bytes;
+    this.memory.release();
   }
 
   private begin(): void {
@@ -234,26 +210,10 @@ export class Connection implements Reader {
     return this.pending.length >= MAX_REQUESTS;
   }
 
-  private hold(bytes: number): void {
-    // A request may end after its connection was discounted as a whole.
-    if (this.held === 0 && bytes < 0) return;
-    this.held += bytes;
-    this.limits.add(bytes);
-  }
-
   /** Node emits no `close` for responses that are queued behind another one. */
   private onClose(): void {
-    this.discount();
+    this.memory.release();
     this.pending.length = this.begun;
     for (const { response } of [...this.pending]) response.context.end();
   }
-}
-
-export function getConnection({ socket }: IncomingMessage): Connection {
-  return (socket as Held)[CONNECTION];
-}
-
-/** Finds the connection of a socket; one that was not accepted yet, or is negotiating TLS, may have none. */
-export function findConnection(socket: Duplex): Connection | undefined {
-  return (socket as Partial<Held>)[CONNECTION];
 }

@@ -5,8 +5,14 @@ import type { Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
-import { Connection, type Serve, type SharedLimits } from './connection.js';
-import { CONNECTION_BYTES, HANDSHAKE_BYTES, TLS_CONNECTION_BYTES } from './memory.js';
+import { Connection, type Serve } from './connection.js';
+import {
+  CONNECTION_BYTES,
+  HANDSHAKE_BYTES,
+  TLS_CONNECTION_BYTES,
+  type SharedLimits,
+} from './memory.js';
+import { Turns } from './turns.js';
 
 /** Milliseconds between two rounds of cutting clients off at a shutdown. */
 const CUT_OFF_INTERVAL_MS = 100;
@@ -21,11 +27,6 @@ const SHED_TO = 0.9;
 const STEP_BYTES = 16 * 1024;
 /** Milliseconds that a connection over TLS is kept after its client has closed its side. */
 const LEFT_TIMEOUT_MS = 10_000;
-/**
- * Milliseconds for which requests are begun in a turn of the event loop; the others wait for the next. Short, as libuv
- * accepts one connection in a turn.
- */
-const MAX_TURN_MS = 2;
 /** Milliseconds between two looks at what no event tells of. */
 const CHECK_INTERVAL_MS = 200;
 /** Milliseconds between two lines in the log about shed connections. */
@@ -37,10 +38,7 @@ export class Connections implements SharedLimits {
   /** Connections that are negotiating TLS, by their clients' addresses. */
   private readonly handshaking = new Map<string, Connection>();
   private held = 0;
-  /** Connections that wait for their next turn, the one that waits longest first. */
-  private waiting: Connection[] = [];
-  /** When the turn is over, by performance.now(), in milliseconds. */
-  private turnEnd = 0;
+  readonly turns = new Turns();
   isDraining = false;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
   private loggedAt = -Infinity;
@@ -74,19 +72,9 @@ export class Connections implements SharedLimits {
       const accepted = this.handshaking.get(client);
       this.handshaking.delete(client);
       if (accepted) this.open.delete(accepted);
-      accepted?.discount();
+      accepted?.memory.release();
       this.keep(socket, TLS_CONNECTION_BYTES, accepted?.socket);
     });
-  }
-
-  awaitTurn(connection: Connection): void {
-    if (this.waiting.push(connection) > 1) return;
-    setImmediate(this.giveTurns);
-    this.turnEnd = performance.now() + MAX_TURN_MS;
-  }
-
-  get isTurnOver(): boolean {
-    return this.waiting.length > 0 && performance.now() > this.turnEnd;
   }
 
   add(bytes: number): void {
@@ -116,17 +104,6 @@ export class Connections implements SharedLimits {
       for (const { due, socket } of this.open) if (due?.headersSent !== false) socket.destroy();
     }, CUT_OFF_INTERVAL_MS);
   }
-
-  private readonly giveTurns = (): void => {
-    const { waiting } = this;
-    this.waiting = [];
-    this.turnEnd = performance.now() + MAX_TURN_MS;
-    let next: Connection | undefined;
-    while (!this.isTurnOver && (next = waiting.shift())) next.takeTurn();
-    if (waiting.length === 0) return;
-    if (this.waiting.length === 0) setImmediate(this.giveTurns);
-    this.waiting = waiting.concat(this.waiting);
-  };
 
   /** Ends connections whose bytes bring no request: key updates of TLS, and blank lines (RFC 9112, section 2.2). */
   private readonly check = (): void => {
@@ -169,8 +146,8 @@ export class Connections implements SharedLimits {
   }
 }
 
-function countSteps({ requestBytes }: Connection): number {
-  return Math.floor(requestBytes / STEP_BYTES);
+function countSteps({ memory }: Connection): number {
+  return Math.floor(memory.requestBytes / STEP_BYTES);
 }
 
 function identifyClient({ remoteAddress, remotePort }: Socket): string {
