@@ -31,7 +31,7 @@ const CHECKPOINT_FILES = 7;
 /** The ids of honest creates start here. No script uses them. */
 const FIRST_ID = 10n ** 15n;
 /** Lines that the log must not have. Clients may fill the queue (5002), though. */
-const FAULT = /^\S+ (?:ERROR|FATAL) (?!.*error=5002\b).*$/gm;
+const FAULT = /^\S+ (?:ERROR|FATAL): (?!.*"error":5002\b).*$/gm;
 /** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
 const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { CONTROL_CHARACTERS } from '../errors/operator-message.js';
 
 /** The options of every command. */
 export interface GlobalOptions {
@@ -23,7 +24,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
 
 /** Replaces what would move the cursor of a terminal or break the line. */
 export function toPrintable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+  return text.replaceAll(CONTROL_CHARACTERS, ' ');
 }
 
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -55,3 +55,14 @@ export function toOperatorMessage(error: unknown, listener = ''): string {
   }
   return describeError(error);
 }
+
+/** Control characters of terminals and of the direction of writing, among them line breaks. */
+export const CONTROL_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Escapes control characters as in JSON. */
+export function escapeControls(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}

@@ -1,10 +1,8 @@
 /** @engine sqlite */
-import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { Config } from '../config/config.js';
-import { formatLine, MAX_WAITING_CHARACTERS, Output, ServiceLogger } from './logger.js';
+import { ServiceLogger } from './logger.js';
 
 /** Parses the lines that a logger writes in production. */
 function readLines(
@@ -82,23 +80,33 @@ describe('levels', () => {
   });
 });
 
-const TIME = new Date(2026, 0, 2, 3, 4, 5, 67).toISOString();
-const format = (more: object) => formatLine(JSON.stringify({ level: 'info', time: TIME, ...more }));
+/** Formats a line of development without its time. */
+function format(message: unknown, ...rest: unknown[]): string {
+  let text = '';
+  const config = Object.assign(new Config(), { production: false });
+  new ServiceLogger(config, { write: (line: string) => (text += line) }).log(message, ...rest);
+  expect(text).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] /);
+  return text.slice('[00:00:00.000] '.length);
+}
 
 describe('a line in development', () => {
-  it.each<[string, object, string]>([
-    ['a message', { pid: 1, context: 'Store', msg: 'it is back' }, '[Store] it is back'],
-    ['no context', { msg: 'x' }, 'x'],
-    ['no message', { context: 'A', data: { b: [1] } }, '[A] data={"b":[1]}'],
+  it.each<[string, [unknown, ...unknown[]], string]>([
+    ['a message', ['it is back', 'Store'], 'INFO: [Store] it is back'],
+    ['no context', ['x'], 'INFO: x'],
+    ['no message', [{ b: [1] }, 'A'], 'INFO: [A]  {"data":{"b":[1]}}'],
     [
       'what the message says',
-      { msg: 'GET / 404', method: 'GET', path: '/', status: 404 },
-      'GET / 404',
+      ['GET / 404', { method: 'GET', path: '/', status: 404 }],
+      'INFO: GET / 404',
     ],
-    ['other members', { msg: 'x', error: 2000, client: '::1' }, 'x error=2000 client=::1'],
-    ['a stack', { msg: 'x', stack: 'Error: x\n    at y' }, 'x\n    Error: x\n        at y'],
-  ])('%s', (_name, more, text) => {
-    expect(format(more)).toBe(`03:04:05.067 INFO  ${text}\n`);
+    [
+      'other members',
+      ['x', { error: 2000, client: '::1' }],
+      'INFO: x {"error":2000,"client":"::1"}',
+    ],
+    ['a stack', ['x', STACK], 'INFO: x \n    stack: Error: x\n        at y (z.js:1:1)'],
+  ])('%s', (_name, args, text) => {
+    expect(format(...args)).toBe(`${text}\n`);
   });
 
   it.each([
@@ -108,51 +116,21 @@ describe('a line in development', () => {
     ["Unicode's line breaks", '\u0085\u2028\u2029', '\\u0085\\u2028\\u2029'],
     ['another direction', '\u202egnp', '\\u202egnp'],
     ['a delete', '\u007f', '\\u007f'],
-  ])('%s cannot change the terminal, in any part of the line', (_name, bad, shown) => {
-    const more = { context: bad, msg: bad, [bad]: bad, stack: `at ${bad.replace('\n', '')}` };
-    const text = format(more);
+  ])('%s cannot change the terminal, in any value', (_name, bad, shown) => {
+    const stack = `Error:\n    at ${bad.replace('\n', '')}`;
+    const text = format(bad, stack, { member: bad, nested: { member: [bad] } }, bad);
     expect(text).not.toContain(bad);
-    expect(text.split('\n')).toHaveLength(3);
-    expect(text).toContain(`[${shown}] ${shown} ${shown}=${shown}\n`);
+    expect(text.split('\n')).toHaveLength(4);
+    expect(text).toContain(
+      `[${shown}] ${shown} {"member":"${shown}","nested":{"member":["${shown}"]}}\n`,
+    );
   });
 
   it('keeps letters of all languages', () => {
-    expect(format({ msg: 'Öak 栎 🌵' })).toContain('Öak 栎 🌵');
-  });
-});
-
-const LINE = 'x'.repeat(1_000);
-
-describe('the reader of the log', () => {
-  it('misses lines while it does not read, and is told how many once it has caught up', async () => {
-    const pipe = new PassThrough();
-    const config = Object.assign(new Config(), { production: true });
-    const logger = new ServiceLogger(config, new Output(pipe));
-    const count = Math.ceil((2 * MAX_WAITING_CHARACTERS) / LINE.length);
-    for (let i = 0; i < count; i++) logger.log(LINE, 'C');
-    // Some have gone on to the reading side.
-    expect(pipe.writableLength).toBeLessThan(1.1 * MAX_WAITING_CHARACTERS);
-
-    let text = '';
-    pipe.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    await once(pipe, 'drain');
-    logger.log('next', 'C');
-    while (!text.includes('next')) await new Promise(setImmediate);
-    const lines = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as object);
-    const told = lines.findIndex((line) => 'dropped' in line);
-    expect(lines[told]).toMatchObject({ level: 'warn', context: 'Log', dropped: count - told });
-    expect(lines.slice(told + 1)).toMatchObject([{ msg: 'next' }]);
+    expect(format('Öak 栎 🌵')).toContain('Öak 栎 🌵');
   });
 
-  it('may leave, and the service goes on', async () => {
-    const pipe = new PassThrough();
-    const output = new Output(pipe);
-    pipe.destroy(new Error('EPIPE'));
-    await new Promise((resolve) => pipe.on('close', resolve));
-    for (let i = 0; i < 3; i++) output.write('x\n');
-    await new Promise(setImmediate);
+  it('does not show a token', () => {
+    expect(format(`Bearer ${'x'.repeat(40)}`)).toContain('Bearer [redacted]');
   });
 });

@@ -1,8 +1,9 @@
-import type { Writable } from 'node:stream';
+import { createRequire } from 'node:module';
 import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
+import type PinoPretty from 'pino-pretty';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { formatStack } from '../errors/operator-message.js';
+import { escapeControls, formatStack } from '../errors/operator-message.js';
 import { redact } from '../http/redact.js';
 
 /** Parts of Nest that log each module and route at the start, which only developers need. */
@@ -22,25 +23,22 @@ export class ServiceLogger implements LoggerService {
   /**
    * Logs one JSON object a line in production, readable lines in development (docs/logging.md).
    *
-   * @param output where the lines go
+   * @param output where the lines go; by default stdout
    */
-  constructor(
-    { logLevel, production }: Config,
-    output: DestinationStream = new Output(process.stdout),
-  ) {
+  constructor({ logLevel, production }: Config, output?: DestinationStream) {
     this.pino = pino(
       {
         level: logLevel,
         base: { pid: process.pid },
         timestamp: stdTimeFunctions.isoTime,
         formatters: { level: (level) => ({ level }) },
-        hooks: { streamWrite: production ? redact : (line) => formatLine(redact(line)) },
+        hooks: { streamWrite: production ? redact : createFormatter() },
       },
-      output,
+      output ??
+        openStdout((dropped) => {
+          this.warn('lines were dropped: their reader was too slow', { dropped }, 'Log');
+        }),
     );
-    if (!(output instanceof Output)) return;
-    output.onCaughtUp = (dropped) =>
-      this.warn('lines were dropped: their reader was too slow', { dropped }, 'Log');
   }
 
   fatal(message: unknown, ...rest: unknown[]): void {
@@ -99,73 +97,72 @@ function toMembers(message: unknown, rest: readonly unknown[]): Record<string, u
   return members;
 }
 
-/** Characters that may wait for a slow reader; lines beyond them are dropped. */
-export const MAX_WAITING_CHARACTERS = 1024 * 1024;
+/** Bytes that may wait for a slow reader; lines beyond them are dropped. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+/** How often waiting lines are offered to the reader again, in milliseconds. */
+const FLUSH_INTERVAL_MS = 100;
 
 /**
- * Writes lines to a stream that takes each at once where it can, as process.stdout does, so that no line
- * is lost when the process ends or crashes. (pino's own destination would stop the process
- * at a pipe that nobody reads.)
+ * Opens stdout for the log. Each line is written at once, so none is lost when the process ends or crashes. A reader
+ * that stalls cannot stop the service: lines wait up to a bound, and are then dropped and counted. If the reader has
+ * gone, they are lost.
  *
- * The reader cannot stop the service: while a pipe is full, lines wait up to a bound, and are then
- * dropped and counted. If the reader has gone, or a disk is full, they are lost.
+ * @param onCaughtUp called with the number of dropped lines, once the reader has all others
  */
-export class Output {
-  private dropped = 0;
-  /** Called with the number of dropped lines, once the reader has caught up. */
-  onCaughtUp: (dropped: number) => void = () => undefined;
-
-  constructor(private readonly stream: Writable) {
-    stream.on('error', () => undefined);
-    stream.on('drain', () => {
-      const { dropped } = this;
-      this.dropped = 0;
-      if (dropped > 0) this.onCaughtUp(dropped);
+function openStdout(onCaughtUp: (dropped: number) => void): DestinationStream {
+  const output = pino.destination({
+    // Node makes a pipe non-blocking when process.stdout is first read, so a full one fails with EAGAIN.
+    dest: process.stdout.fd,
+    sync: true,
+    // The library would sleep on the event loop until the pipe has space.
+    retryEAGAIN: () => false,
+    maxLength: MAX_WAITING_BYTES,
+    periodicFlush: FLUSH_INTERVAL_MS,
+    // Without a minimum, the library ignores periodicFlush.
+    minLength: 1,
+  });
+  let dropped = 0;
+  output.on('error', () => undefined);
+  output.on('drop', () => {
+    if (dropped++ > 0) return;
+    output.once('drain', () => {
+      onCaughtUp(dropped);
+      dropped = 0;
     });
-  }
-
-  /** @param line with the line break at its end */
-  write(line: string): void {
-    if (this.stream.writableLength < MAX_WAITING_CHARACTERS) this.stream.write(line);
-    else this.dropped += 1;
-  }
+  });
+  return output;
 }
 
-/** Members with a place of their own in a readable line, without one, or in the message. */
-const PLACED = new Set('level time pid context msg stack method path status'.split(' '));
+const require = createRequire(import.meta.url);
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', hour12: false });
-
-/** Control characters of terminals and of the direction of writing, among them line breaks. */
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Members that are in the message, or that a person does not need. */
+const LEFT_OUT = 'pid,context,method,path,status';
 
 /**
- * Formats a line of JSON for a person: time, level, context, message, other members as `name=value`; a
- * stack on lines of its own. Text of a client cannot colour the terminal or look like another line:
- * control characters are escaped as in JSON. (pino-pretty prints them.)
+ * Creates a function that formats a line of JSON for a person: time, level, context, message, other members; a stack on
+ * lines of its own. Text of a client cannot colour the terminal or look like another line: control characters are
+ * escaped.
  */
-export function formatLine(json: string): string {
-  const line = JSON.parse(json) as Readonly<Record<string, unknown>>;
-  const { level, time, context, msg, stack } = line;
-  const at = new Date(String(time));
-  const others = Object.entries(line).filter(([name]) => !PLACED.has(name));
-  const words = [
-    `${CLOCK.format(at)}.${String(at.getMilliseconds()).padStart(3, '0')}`,
-    String(level).toUpperCase().padEnd(5),
-    ...(context === undefined ? [] : [`[${formatText(context)}]`]),
-    ...(msg === undefined ? [] : [formatText(msg)]),
-    ...others.map(([name, value]) => `${formatText(name)}=${formatText(value)}`),
-  ];
-  const below = typeof stack === 'string' ? stack.split('\n') : [];
-  return `${[words.join(' '), ...below.map((one) => `    ${formatText(one)}`)].join('\n')}\n`;
+function createFormatter(): (json: string) => string {
+  // Production does not need it, so it is not imported above.
+  const { prettyFactory } = require('pino-pretty') as typeof PinoPretty;
+  const format = prettyFactory({
+    colorize: process.stdout.isTTY && process.stdout.hasColors(),
+    translateTime: 'SYS:HH:MM:ss.l',
+    messageFormat: ({ context, msg }) =>
+      (context === undefined ? [msg] : [`[${context as string}]`, msg]).join(' '),
+    ignore: LEFT_OUT,
+    singleLine: true,
+    errorLikeObjectKeys: ['stack'],
+    customPrettifiers: { stack: String },
+  });
+  return (json) => format(JSON.parse(redact(json), escapeMember));
 }
 
-function formatText(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.replace(CONTROLS, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u${code.toString(16).padStart(4, '0')}`;
-  });
+function escapeMember(name: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (name !== 'stack') return escapeControls(value);
+  return value.split('\n').map(escapeControls).join('\n');
 }
 
 /**

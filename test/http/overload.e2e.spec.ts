@@ -78,7 +78,7 @@ it("beyond the queue's limit: 503 with 5002, and nothing is lost", async () => {
   // A few have their own line in the log; the others are summed up.
   const lines = () => service.log.text.split('POST /plants 503').length - 1;
   const summed = () =>
-    [...service.log.text.matchAll(/ error=5002 requests=(\d+)/g)].reduce(
+    [...service.log.text.matchAll(/"error":5002,"requests":(\d+)/g)].reduce(
       (sum, [, count]) => sum + Number(count),
       0,
     );

@@ -59,7 +59,7 @@ describe('a crowd', () => {
     await refuseCrowd(ending);
     ending.signal('SIGTERM');
     await ending.exited;
-    const sums = [...ending.output.matchAll(/ error=2000 requests=(\d+)/g)];
+    const sums = [...ending.output.matchAll(/"error":2000,"requests":(\d+)/g)];
     const own = ending.output.split('POST /plants 401').length - 1;
     expect(own + summed(sums.map(([, requests]) => ({ requests })))).toBe(CROWD);
     await ending.remove();
