@@ -1,36 +1,50 @@
 import type { Logger } from '@nestjs/common';
 import { describeError } from './operator-message.js';
+import { createThrottle } from './throttle.js';
 
-/** Tracks whether a part that the service needs is unavailable. Logs once when that begins, and once when it ends. */
+/** Milliseconds between two lines about the same outage. */
+const REPEAT_INTERVAL_MS = 60_000;
+
+/**
+ * Tracks whether a part that the service needs is unavailable. Logs the reason when that begins and once a minute while
+ * failures go on, and a line when it ends.
+ */
 export class AvailabilityLog {
-  private since: number | undefined;
+  /** When the outage began, by performance.now(), and whether a line about it is due. */
+  private outage: { readonly since: number; readonly isLineDue: () => boolean } | undefined;
 
   /**
    * @param what the part: `the store`
    * @param level of the line that says that it is unavailable
    */
   constructor(
-    private readonly logger: Logger,
+    private readonly logger: Pick<Logger, 'log' | 'warn' | 'error'>,
     private readonly what: string,
     private readonly level: 'warn' | 'error' = 'warn',
   ) {}
 
   get isUnavailable(): boolean {
-    return this.since !== undefined;
+    return this.outage !== undefined;
   }
 
   /** To be called at each failure. */
   markUnavailable(error: unknown): void {
-    if (this.since !== undefined) return;
-    this.since = Date.now();
-    this.logger[this.level](`${this.what} is unavailable: ${describeError(error)}`);
+    const state = this.outage ? `still unavailable after ${this.measure()}` : 'unavailable';
+    this.outage ??= { since: performance.now(), isLineDue: createThrottle(REPEAT_INTERVAL_MS) };
+    if (!this.outage.isLineDue()) return;
+    this.logger[this.level](`${this.what} is ${state}: ${describeError(error)}`);
   }
 
   /** To be called at each success. */
   markAvailable(): void {
-    if (this.since === undefined) return;
-    const seconds = (Date.now() - this.since) / 1_000;
-    this.since = undefined;
-    this.logger.log(`${this.what} is available again after ${seconds.toFixed(1)} s`);
+    if (!this.outage) return;
+    const duration = this.measure();
+    this.outage = undefined;
+    this.logger.log(`${this.what} is available again after ${duration}`);
+  }
+
+  private measure(): string {
+    const seconds = (performance.now() - (this.outage?.since ?? 0)) / 1_000;
+    return `${seconds.toFixed(1)} s`;
   }
 }

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ERRORS, ApiException, type ErrorCode } from '../errors/error-codes.js';
+import { createThrottle } from '../errors/throttle.js';
 import { toErrorResponse } from './error.filter.js';
 import { findConnection } from './limits/index.js';
 import { allowHalfOpen } from './node.js';
@@ -27,8 +28,6 @@ const LIMITS = {
 const HANDSHAKE_TIMEOUT_MS = 10 * SECOND;
 /** To read some of an answer; longer than a request waits for the store. */
 const UNREAD_TIMEOUT_MS = 75 * SECOND;
-/** Between two lines in the log about connections that were not accepted. */
-const ACCEPT_LOG_INTERVAL_MS = 10 * SECOND;
 
 /** Milliseconds that a client has to read the answer and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -88,10 +87,9 @@ export function createServer(
  * handles the error of a server that does not listen yet.
  */
 export function surviveAcceptErrors(server: http.Server): void {
-  let loggedAt = -Infinity;
+  const isLineDue = createThrottle();
   server.on('error', (error) => {
-    if (!server.listening || performance.now() - loggedAt < ACCEPT_LOG_INTERVAL_MS) return;
-    loggedAt = performance.now();
+    if (!server.listening || !isLineDue()) return;
     new Logger('Http').error(`a connection was not accepted: ${error.message}`);
   });
 }

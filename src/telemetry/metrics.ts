@@ -42,13 +42,13 @@ function countRequests(registers: Registry[]): void {
   const requests = new Counter({
     name: 'plant_store_requests_total',
     labelNames: ['status', 'error'],
-    help: 'Requests that have ended, by the status and the error number of their answer.',
+    help: 'Requests that have ended, by the status and the error number of their response.',
     registers,
   });
   const durations = new Histogram({
     name: 'plant_store_request_duration_seconds',
     labelNames: ['status'],
-    help: 'Time from the headers of a request to the end of its answer.',
+    help: 'Time from the headers of a request to the end of its response.',
     buckets: DURATIONS,
     registers,
   });
@@ -123,7 +123,7 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
   });
   new Gauge({
     name: 'plant_store_queue_bound_plants',
-    help: 'Plants that may wait at most; past that, requests are answered with 503.',
+    help: 'Plants that may wait at most; past that, requests get 503.',
     registers,
   }).set(MAX_QUEUED);
   new Gauge({
@@ -143,7 +143,7 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
   }).set({ version: VERSION, node: process.version, engine }, 1);
 }
 
-/** `none` where the client left before its answer, or the answer is no Error. */
+/** `none` where the client left before its response, or the response is no Error. */
 function toLabels(status?: number, error?: number) {
   return { status: String(status ?? 'none'), error: String(error ?? 'none') };
 }

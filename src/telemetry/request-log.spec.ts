@@ -22,7 +22,7 @@ it('each error number has at most ten lines a second, and one for the sum of the
   expect(limit.admits('info', 1000)).toBe(true);
   expect(written).toEqual([]);
   while (written.length < 3) await new Promise(setImmediate);
-  const msg = 'more requests failed, without lines';
+  const msg = 'further failures were not logged (3)';
   expect(written).toEqual([
     { level: 30, context: 'Request', error: 2000, requests: 3, msg },
     { level: 50, context: 'Request', error: 5002, requests: 3, msg },

@@ -35,7 +35,7 @@ export class RequestLog implements OnApplicationShutdown {
     const isBounded = hasFailed && error !== ERRORS.INTERNAL.error;
     if (isBounded && !this.failures.admits(level, error)) return;
     const line = describeRequest(context);
-    this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no answer'}`);
+    this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no response'}`);
   };
 }
 
@@ -96,8 +96,9 @@ export class FailureLimit {
     process.off('exit', this.end);
     this.timer = undefined;
     for (const [error, { level, count }] of this.failures) {
-      const line = { context: 'Request', error, requests: count - MAX_LINES_PER_SECOND };
-      if (line.requests > 0) this.logger[level](line, 'more requests failed, without lines');
+      const requests = count - MAX_LINES_PER_SECOND;
+      const line = { context: 'Request', error, requests };
+      if (requests > 0) this.logger[level](line, `further failures were not logged (${requests})`);
     }
     this.failures.clear();
   };

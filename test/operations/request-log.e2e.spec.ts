@@ -93,7 +93,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     await unlock();
     expect(left).toMatchObject({
       level: 'info',
-      msg: 'POST /plants no answer',
+      msg: 'POST /plants no response',
       client: '127.0.0.1',
     });
     expect(left).not.toHaveProperty('status');
@@ -114,7 +114,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     const left = (await lines(4)).filter(({ path }) => path === '/plants');
     await unlock();
     expect(left.map(({ requestId, msg }) => [requestId, msg]).sort()).toEqual(
-      [1, 2, 3].map((id) => [`left-${id}`, 'POST /plants no answer']),
+      [1, 2, 3].map((id) => [`left-${id}`, 'POST /plants no response']),
     );
   });
 

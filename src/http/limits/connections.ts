@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
+import { createThrottle } from '../../errors/throttle.js';
 import { Connection, type Serve } from './connection.js';
 import {
   CONNECTION_BYTES,
@@ -29,8 +30,6 @@ const STEP_BYTES = 16 * 1024;
 const LEFT_TIMEOUT_MS = 10_000;
 /** Milliseconds between two looks at what no event tells of. */
 const CHECK_INTERVAL_MS = 200;
-/** Milliseconds between two lines in the log about shed connections. */
-const LOG_INTERVAL_MS = 10_000;
 
 /** The open connections of a server: their limits, and how they end at a shutdown. */
 export class Connections implements SharedLimits {
@@ -41,7 +40,7 @@ export class Connections implements SharedLimits {
   readonly turns = new Turns();
   isDraining = false;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
-  private loggedAt = -Infinity;
+  private readonly isLineDue = createThrottle();
 
   /**
    * @param bodyLimit of a request, in bytes
@@ -138,8 +137,7 @@ export class Connections implements SharedLimits {
       connection.destroy();
       this.open.delete(connection);
     }
-    if (performance.now() - this.loggedAt < LOG_INTERVAL_MS) return;
-    this.loggedAt = performance.now();
+    if (!this.isLineDue()) return;
     new Logger('Http').warn(
       `connections were too many, or held too much memory: closed ${before - this.open.size} of ${before}`,
     );

@@ -1,0 +1,36 @@
+/** @engine sqlite */
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { AvailabilityLog } from './availability-log.js';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+it('logs the reason at once, then once a minute while failures go on, and the end', () => {
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const availability = new AvailabilityLog({ log: write, warn: write, error: write }, 'the store');
+  const takeLines = () => lines.splice(0);
+
+  availability.markAvailable();
+  availability.markUnavailable(new Error('disk full'));
+  expect(availability.isUnavailable).toBe(true);
+  expect(takeLines()).toEqual(['the store is unavailable: disk full']);
+  for (let second = 0; second < 130; second++) {
+    jest.advanceTimersByTime(1_000);
+    availability.markUnavailable(new Error('read-only'));
+  }
+  expect(takeLines()).toEqual([
+    'the store is still unavailable after 60.0 s: read-only',
+    'the store is still unavailable after 120.0 s: read-only',
+  ]);
+  // Without a failure there is no news.
+  jest.advanceTimersByTime(120_000);
+  expect(takeLines()).toEqual([]);
+  availability.markAvailable();
+  availability.markAvailable();
+  expect(availability.isUnavailable).toBe(false);
+  expect(takeLines()).toEqual(['the store is available again after 250.0 s']);
+
+  availability.markUnavailable(new Error('gone'));
+  expect(takeLines()).toEqual(['the store is unavailable: gone']);
+});
