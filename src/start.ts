@@ -10,7 +10,12 @@ import { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
 import type { GlobalOptions } from './cli/terminal.js';
 import { COMMAND, type Config } from './config/config.js';
-import { describeProcess, loadEnvironment, readConfig } from './config/environment.js';
+import {
+  describeProcess,
+  inspectConfig,
+  loadEnvironment,
+  readConfig,
+} from './config/environment.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
@@ -40,9 +45,16 @@ export async function serve(envFile?: string): Promise<void> {
     loadEnvironment(envFile);
     await start();
   } catch (error) {
-    process.stderr.write(`${toOperatorMessage(error)}\n`);
+    reportFailure(toOperatorMessage(error));
     process.exit(toExitCode(error));
   }
+}
+
+/** Writes why the start failed to stderr: as a line of the log in production, else as text. */
+function reportFailure(message: string): void {
+  const { config } = inspectConfig();
+  if (config.production) new ServiceLogger(config, process.stderr).fatal(message, 'PlantStore');
+  else process.stderr.write(`${message}\n`);
 }
 
 /** SIGTERM and SIGINT end the service, once every accepted request has its response. */

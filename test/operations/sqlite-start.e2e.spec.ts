@@ -64,16 +64,34 @@ describe('a failed start reports on stderr', () => {
     expect(stderr).toContain(', not "65536" (from environment)\n');
   });
 
+  const takePort = async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { server, PORT: String((server.address() as AddressInfo).port) };
+  };
+
   it('a port in use by another process', async () => {
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as AddressInfo;
-    const { code, stderr } = await runMain(store, { PORT: `${port}`, LOG_LEVEL: 'fatal' });
-    other.close();
+    const { server, PORT } = await takePort();
+    const { code, stderr } = await runMain(store, { PORT, LOG_LEVEL: 'fatal' });
+    server.close();
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `Port ${port} is in use by another process: stop that one, or set PORT to another port.\n`,
+      stderr: `Port ${PORT} is in use by another process: stop that one, or set PORT to another port.\n`,
     });
+  });
+
+  it('in production as one line of JSON', async () => {
+    const { server, PORT } = await takePort();
+    const busy = await runMain(store, { NODE_ENV: 'production', PORT });
+    server.close();
+    const invalid = await runMain(store, { NODE_ENV: 'production', PORT: 'x', LOG_LEVEL: 'y' });
+    expect([busy, invalid].map(({ code }) => code)).toEqual([1, 78]);
+    expect([busy, invalid].map(({ stderr }) => JSON.parse(stderr) as object)).toEqual(
+      [
+        expect.stringMatching(/^Port \d+ is in use by another process/),
+        expect.stringMatching(/^Invalid configuration:\nPORT must .*\nLOG_LEVEL must /),
+      ].map((msg) => expect.objectContaining({ level: 'fatal', context: 'PlantStore', msg })),
+    );
   });
 });
 
