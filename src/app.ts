@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { createCorsOptions } from './http/cors.js';
-import { readKeyPair } from './http/tls.js';
+import { announceCertificate, readKeyPair } from './http/tls.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/document.js';
 import { GroupCommit } from './plants/group-commit.js';
@@ -31,6 +31,7 @@ export async function createApp(
     logger,
     ...(keyPair && { httpsOptions: keyPair }),
   });
+  if (keyPair) announceCertificate(keyPair);
   if (config.corsOrigins.length > 0) app.enableCors(createCorsOptions(config, adapter.routes));
   const groups = app.get(GroupCommit);
   adapter.refuseWhile(() => groups.isFull);

@@ -16,7 +16,7 @@ import {
   loadEnvironment,
   readConfig,
 } from './config/environment.js';
-import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
+import { EXPIRES_SOON_MS, toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
 import { shutDown } from './shutdown.js';
@@ -89,8 +89,11 @@ async function start(): Promise<void> {
   await app.listen(config.port, config.host);
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
-  await announce(app, config);
+  const tokens = new TokensService(app.get(getRepositoryToken(Token)));
+  await announce(app, config, tokens);
   notifySystemd('READY=1');
+  // If the store fails now, its health says so.
+  await warnOfExpiry(tokens).catch(() => undefined);
 }
 
 /**
@@ -111,18 +114,31 @@ async function manage(config: Config, lifecycle: Lifecycle): Promise<Management 
 }
 
 /** Tells the operator where the service is, and in development how to send it a first plant. */
-async function announce(app: NestExpressApplication, config: Config): Promise<void> {
+async function announce(
+  app: NestExpressApplication,
+  config: Config,
+  tokens: TokensService,
+): Promise<void> {
   const url = `${speaksTls(config) ? 'https' : 'http'}://${formatAddress(app.getHttpServer())}`;
   if (config.docs) say(`Documentation: ${url}/docs`, config);
   say(`Plant store: ${url}`, config);
   if (config.production) return;
-  const secret = await new TokensService(app.get(getRepositoryToken(Token))).createFirst();
+  const secret = await tokens.createFirst();
   if (secret === undefined) return;
   process.stdout.write(
     '\nThe store has no token yet. Here is one; it is shown only now:\n\n' +
       `  ${secret}\n\nStore a plant:\n\n` +
       `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
       `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
+  );
+}
+
+/** Warns of the first token that expires, if that is soon. */
+async function warnOfExpiry(tokens: TokensService): Promise<void> {
+  const { name, expiresAt } = (await tokens.findNextExpiry()) ?? {};
+  if (!expiresAt || expiresAt.getTime() - Date.now() > EXPIRES_SOON_MS) return;
+  new Logger('Tokens').warn(
+    `the token ${name} expires ${expiresAt.toISOString()}: run ${COMMAND} token rotate ${name}`,
   );
 }
 

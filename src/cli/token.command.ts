@@ -4,6 +4,7 @@ import { COMMAND } from '../config/config.js';
 import { isActive, isBefore, Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { openStore } from '../database/store.js';
+import { EXPIRES_SOON_MS } from '../errors/operator-message.js';
 import {
   EXPIRES_OPTION,
   toDuration,
@@ -13,8 +14,6 @@ import {
 } from './arguments.js';
 import { readStoreConfig } from './store-config.js';
 import { alignColumns, printResult, type GlobalOptions } from './terminal.js';
-
-const EXPIRES_SOON_MS = toDuration('14d');
 
 /** `token`: the bearer tokens that the service accepts. */
 export function addTokenCommands(program: Command): void {

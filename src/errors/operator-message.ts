@@ -2,6 +2,9 @@ import { getSystemErrorMessage, inspect } from 'node:util';
 import { ConfigError } from '../config/environment.js';
 import { StoreUnavailableException } from './error-codes.js';
 
+/** How long before its end the operator is warned of a token or a certificate, in milliseconds. */
+export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
+
 /**
  * The message of an error, in one line. A host with several addresses has one for each; that of fetch() says nothing
  * without its cause.

@@ -1,9 +1,12 @@
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { ConfigError, readNamedFile } from '../config/environment.js';
-import { toOperatorMessage } from '../errors/operator-message.js';
+import { EXPIRES_SOON_MS, toOperatorMessage } from '../errors/operator-message.js';
+
+const logger = new Logger('TLS');
 
 /** A certificate with its chain, and its private key, both in PEM. */
 interface KeyPair {
@@ -44,6 +47,17 @@ function isPair(cert: string, key: string): boolean {
   }
 }
 
+/** Publishes when the certificate in use expires, at the start and after each reload. */
+export const certificateUsed = channel<Date>('plant-store.http.certificate');
+
+/** Publishes when a certificate that is now in use expires, and warns if that is soon. */
+export function announceCertificate({ cert }: KeyPair): void {
+  const { validToDate: expiresAt } = new X509Certificate(cert);
+  certificateUsed.publish(expiresAt);
+  if (expiresAt.getTime() - Date.now() > EXPIRES_SOON_MS) return;
+  logger.warn(`the certificate of TLS_CERT_FILE expires ${expiresAt.toISOString()}: renew it`);
+}
+
 /**
  * Reloads the certificate and its key on SIGHUP, for the connections that come after it. A bad
  * pair is logged, and the one in use stays.
@@ -51,12 +65,14 @@ function isPair(cert: string, key: string): boolean {
  * @param listening the server once it listens: what was signalled before is done then
  */
 export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config): void {
-  const logger = new Logger('TLS');
   process.on('SIGHUP', () => void listening.then(reload));
   function reload(server: Server): void {
     try {
-      server.setSecureContext(readKeyPair(config) ?? {});
+      const keyPair = readKeyPair(config);
+      if (!keyPair) return;
+      server.setSecureContext(keyPair);
       logger.log('certificate reloaded');
+      announceCertificate(keyPair);
     } catch (error) {
       logger.error(
         `certificate not reloaded, keeping the current one: ${toOperatorMessage(error)}`,

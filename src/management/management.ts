@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import { Token } from '../auth/tokens/token.entity.js';
+import { TokensService } from '../auth/tokens/tokens.service.js';
 import type { Config } from '../config/config.js';
 import { StoreHealth } from '../database/health.js';
 import { describeError } from '../errors/operator-message.js';
@@ -47,6 +50,7 @@ export class Management {
     this.metrics = createMetrics(config, {
       queued: () => this.app?.get(GroupCommit).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
+      findTokenExpiry: () => this.findTokenExpiry(),
     });
     this.server.on('connection', (socket: Socket) => this.admit(socket));
     // Pipelined scrapes would hold up everything else.
@@ -99,6 +103,19 @@ export class Management {
       return { status: 'up' };
     } catch (error) {
       return { message: describeError(error), status: 'down' };
+    }
+  }
+
+  /** When the first token expires; undefined if none does, or the store is unavailable. */
+  private async findTokenExpiry(): Promise<Date | undefined> {
+    const { app } = this;
+    if (!app || (await this.checkStore()).status === 'down') return undefined;
+    const tokens = new TokensService(app.get(getRepositoryToken(Token)));
+    try {
+      return (await app.get(StoreHealth).answer(tokens.findNextExpiry()))?.expiresAt;
+    } catch {
+      // The next check says why.
+      return undefined;
     }
   }
 }

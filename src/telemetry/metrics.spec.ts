@@ -24,7 +24,11 @@ const rules = (
 ).groups.flatMap((group) => group.rules);
 const dashboard = read('deploy/grafana/plant-store.json');
 
-const gauges = { queued: () => 0, isStoreUp: () => Promise.resolve(true) };
+const gauges = {
+  queued: () => 0,
+  isStoreUp: () => Promise.resolve(true),
+  findTokenExpiry: () => Promise.resolve(undefined),
+};
 const metrics = createMetrics(new Config(), gauges);
 
 /** The service's own metrics, without Node's. The library's types lack `labelNames`. */

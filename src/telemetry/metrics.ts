@@ -4,6 +4,7 @@ import { VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/store.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
+import { certificateUsed } from '../http/tls.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 
 /** Buckets in plants; a group has at most 512. */
@@ -20,6 +21,8 @@ interface Gauges {
   queued(): number;
   /** Whether the store takes writes. */
   isStoreUp(): Promise<boolean>;
+  /** When the first active token expires; undefined if that is unknown, or none does. */
+  findTokenExpiry(): Promise<Date | undefined>;
 }
 
 /**
@@ -35,6 +38,7 @@ export function createMetrics(config: Config, gauges: Gauges): Registry {
   countCommits(registers);
   countTokenLookups(registers);
   addGauges(registers, config, gauges);
+  addExpiries(registers, gauges);
   return registry;
 }
 
@@ -141,6 +145,27 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
     help: 'Always 1; the labels tell the version, that of Node.js, and the engine of the store.',
     registers,
   }).set({ version: VERSION, node: process.version, engine }, 1);
+}
+
+/** A gauge of a time is absent while there is none: 0 would be in 1970. */
+function addExpiries(registers: Registry[], gauges: Gauges): void {
+  new Gauge({
+    name: 'plant_store_token_expires_seconds',
+    help: 'When the first active token without a successor expires, in seconds since 1970; absent if none does.',
+    registers,
+    async collect() {
+      const expiresAt = await gauges.findTokenExpiry();
+      if (expiresAt) this.set(expiresAt.getTime() / 1_000);
+      else this.remove();
+    },
+  });
+  const certificate = new Gauge({
+    name: 'plant_store_tls_certificate_expires_seconds',
+    help: 'When the certificate in use expires, in seconds since 1970; absent without TLS.',
+    registers,
+  });
+  certificate.remove();
+  certificateUsed.subscribe((expiresAt) => certificate.set((expiresAt as Date).getTime() / 1_000));
 }
 
 /** `none` where the client left before its response, or the response is no Error. */

@@ -20,6 +20,9 @@ const LOCK_TOKENS = {
   postgresql: `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`,
 };
 
+/** Later than the end of any token: the last time that a Date can be. */
+const NEVER_MS = 8.64e15;
+
 type Tokens = Repository<Token>;
 
 /** A command on tokens is refused. The message is for the operator. */
@@ -57,6 +60,26 @@ export class TokensService {
   /** All tokens, including expired and revoked, in the order of creation. */
   list(): Promise<Token[]> {
     return this.tokens.find({ order: { id: 'ASC' } });
+  }
+
+  /**
+   * The name of the first token that expires, and when. Leaves out tokens with a successor: an active token of the same
+   * name that lasts longer. Undefined if no other active token expires.
+   */
+  async findNextExpiry(): Promise<{ name: string; expiresAt: Date } | undefined> {
+    const first = await this.tokens
+      .createQueryBuilder('token')
+      .select('token.name', 'name')
+      .addSelect('MAX(COALESCE(token.expires_at, :never))', 'end_of_last')
+      .where('token.revoked_at IS NULL')
+      .andWhere('(token.expires_at IS NULL OR token.expires_at > :now)')
+      .setParameters({ never: NEVER_MS, now: Date.now() })
+      .groupBy('token.name')
+      .orderBy('end_of_last')
+      .limit(1)
+      .getRawOne<{ name: string; end_of_last: number | string }>();
+    const end = Number(first?.end_of_last ?? NEVER_MS);
+    return first && end < NEVER_MS ? { name: first.name, expiresAt: new Date(end) } : undefined;
   }
 
   /** The token of a secret, active or not; undefined if the secret is malformed or not of this store. */

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { issueCertificate } from '../support/certificate.js';
+import { runHere } from '../support/cli.js';
+import { createStore } from '../support/engine.js';
+import { Monitor } from '../support/monitor.js';
+import { ServiceProcess } from '../support/service-process.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+const TOKEN = 'plant_store_token_expires_seconds';
+const CERTIFICATE = 'plant_store_tls_certificate_expires_seconds';
+const DAY_MS = 86_400_000;
+
+let store: TemporaryStore;
+let service: ServiceProcess;
+beforeEach(async () => {
+  store = await createStore();
+});
+afterEach(async () => {
+  await service.kill();
+  await store.remove();
+});
+
+async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  service = await ServiceProcess.start({
+    store,
+    token: 'none',
+    env: { MANAGEMENT_PORT: '0', NODE_ENV: 'production', ...env },
+  });
+}
+
+async function cli(line: string): Promise<void> {
+  const env = { DATABASE_URL: store.url };
+  const { code } = await runHere([...line.split(' '), '--quiet'], { cwd: store.folder, env });
+  expect(code).toBe(0);
+}
+
+/** In how many days what a metric tells of expires, to a tenth; undefined if it tells of nothing. */
+async function daysLeft(name: string): Promise<number | undefined> {
+  const { samples } = (await Monitor.of(service).metrics()).get(name) ?? {};
+  const seconds = samples?.get(name);
+  return seconds && Number(((seconds * 1_000 - Date.now()) / DAY_MS).toFixed(1));
+}
+
+it('the first token without a successor that expires is in the metrics, and the start warns of it', async () => {
+  await start();
+  expect(await daysLeft(TOKEN)).toBeUndefined();
+  expect(await daysLeft(CERTIFICATE)).toBeUndefined();
+  for (const line of ['nursery --expires 10d', 'orchard --expires 60d', 'garden']) {
+    await cli(`token create ${line}`);
+  }
+  expect(await daysLeft(TOKEN)).toBe(10);
+  expect(service.output).not.toContain('expires');
+  await service.kill();
+
+  await start();
+  while (!service.output.includes('expires')) await sleep(20);
+  expect(service.output).toMatch(
+    /"context":"Tokens","msg":"the token nursery expires [-\d]+T[\d:.]+Z: run \S+ token rotate nursery"/,
+  );
+  await cli('token rotate nursery --expires 90d --overlap 1d');
+  expect(await daysLeft(TOKEN)).toBe(60);
+  await cli('token revoke orchard');
+  expect(await daysLeft(TOKEN)).toBe(90);
+  await cli('token revoke nursery');
+  expect(await daysLeft(TOKEN)).toBeUndefined();
+});
+
+it('the certificate in use is in the metrics, and the start and a reload warn if it expires soon', async () => {
+  const issue = (days: number) =>
+    issueCertificate(store.folder, 'plants', new Date(Date.now() + days * DAY_MS));
+  const warnings = () =>
+    service.output.split('the certificate of TLS_CERT_FILE expires 20').length - 1;
+  await start(await issue(10));
+  expect(await daysLeft(CERTIFICATE)).toBe(10);
+  expect(warnings()).toBe(1);
+
+  await issue(40);
+  expect(await daysLeft(CERTIFICATE)).toBe(10);
+  service.signal('SIGHUP');
+  while ((await daysLeft(CERTIFICATE)) !== 40) await sleep(20);
+  expect(warnings()).toBe(1);
+  await issue(-1);
+  service.signal('SIGHUP');
+  while ((await daysLeft(CERTIFICATE)) !== -1) await sleep(20);
+  expect(warnings()).toBe(2);
+});
