@@ -48,7 +48,7 @@ RUN install --directory --owner=1000 --group=1000 --mode=700 data \
 VOLUME /app/data
 
 # Everything of a container is reached from outside it or not at all.
-ENV NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9464
+ENV GIT_COMMIT=${REVISION} NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9464
 EXPOSE 3000 9464
 
 # The image's user `node`, by number: Kubernetes cannot tell of a name that it is not root's.

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { tokenLookups } from '../auth/tokens/token-verifier.js';
-import { VERSION, type Config } from '../config/config.js';
+import { COMMIT, VERSION, type Config } from '../config/config.js';
 import { selectEngine } from '../database/store.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
@@ -141,10 +141,10 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
   const { system: engine } = selectEngine(config.databaseUrl);
   new Gauge({
     name: 'plant_store_build_info',
-    labelNames: ['version', 'node', 'engine'],
-    help: 'Always 1; the labels tell the version, that of Node.js, and the engine of the store.',
+    labelNames: ['version', 'commit', 'node', 'engine'],
+    help: 'Always 1; the labels tell the version, its commit, the version of Node.js, and the engine of the store.',
     registers,
-  }).set({ version: VERSION, node: process.version, engine }, 1);
+  }).set({ version: VERSION, commit: COMMIT, node: process.version, engine }, 1);
 }
 
 /** A gauge of a time is absent while there is none: 0 would be in 1970. */

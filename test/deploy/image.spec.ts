@@ -53,7 +53,7 @@ describe('the image', () => {
     expect(FINAL.slice(user).map(({ name }) => name)).not.toContain('RUN');
   });
 
-  it('has labels with its name, licence and version', () => {
+  it('has labels with its name, licence, version and commit', () => {
     const { VERSION } = pairsOf(textsOf(FINAL, 'ARG'));
     expect(VERSION).toBe(MANIFEST.version);
     expect(pairsOf(textsOf(FINAL, 'LABEL'))).toMatchObject({
@@ -61,7 +61,9 @@ describe('the image', () => {
       'org.opencontainers.image.description': MANIFEST.description,
       'org.opencontainers.image.licenses': MANIFEST.license,
       'org.opencontainers.image.version': '${VERSION}',
+      'org.opencontainers.image.revision': '${REVISION}',
     });
+    expect(IMAGE_ENV.GIT_COMMIT).toBe('${REVISION}');
   });
 
   it('has the Node.js of package.json, and production dependencies only', () => {

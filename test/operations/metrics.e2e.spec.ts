@@ -14,7 +14,9 @@ let service: ServiceProcess;
 let monitor: Monitor;
 beforeAll(async () => {
   // A plant that waits for the locked store must not time out, even on a slow machine.
-  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' } });
+  service = await ServiceProcess.start({
+    env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s', GIT_COMMIT: 'a1b2c3' },
+  });
   monitor = Monitor.of(service);
 });
 afterAll(() => service.remove());
@@ -117,7 +119,7 @@ it('counts plants, groups, commits and token lookups', async () => {
       'token_cache_lookups_total{result="hit"}',
       'token_cache_lookups_total{result="miss"}',
       'queue_plants',
-      `build_info{version="1.0.0",node="${process.version}",engine="${SYSTEM}"}`,
+      `build_info{version="1.0.0",commit="a1b2c3",node="${process.version}",engine="${SYSTEM}"}`,
     ].map((name) => [name, valueOf(metrics, `plant_store_${name}`)]),
   );
   // A malformed token is not looked up.

@@ -7,7 +7,7 @@ import { read } from './published.js';
 
 const KNOWN = VARIABLES.flatMap(({ name, parser }) =>
   parser.isSecret ? [name, `${name}_FILE`] : [name],
-).concat('PLANT_STORE_COMMAND');
+).concat('PLANT_STORE_COMMAND', 'GIT_COMMIT');
 
 /** The database URL that the deployments keep in a file. */
 const ADDRESS = 'postgres://plants:secret@postgres:5432/plants';
