@@ -29,7 +29,7 @@ async function send(count: number): Promise<void> {
   }
 }
 
-it('every answer has its line, up to the last before the stop', async () => {
+it('every response has its line, up to the last before the stop', async () => {
   const closed = once(service.stdout, 'close');
   await send(500);
   service.signal('SIGTERM');

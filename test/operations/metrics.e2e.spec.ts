@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-/** The metrics after `count` requests. The last may be counted after its client has the answer. */
+/** The metrics after `count` requests. The last may be counted after its client has the response. */
 async function metricsAfter(requests: number): Promise<Metrics> {
   for (;;) {
     const metrics = await monitor.metrics();
@@ -141,12 +141,12 @@ it('a commit has few plants if their texts are long', async () => {
   const before = await hits();
   const unlock = await service.store.lock();
   const name = 'n'.repeat(65_000);
-  const answers = Array.from({ length: 64 }, (_, i) =>
+  const responses = Array.from({ length: 64 }, (_, i) =>
     client.create({ id: BigInt(100 + i), name }),
   );
   while ((await hits()) < before + 64) await sleep(10);
   await unlock();
-  for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+  for (const { status } of await Promise.all(responses)) expect(status).toBe(200);
   const metrics = await monitor.metrics();
   const groups = 'plant_store_commit_group_plants';
   expect(valueOf(metrics, `${groups}_bucket{le="16"}`)).toBe(valueOf(metrics, `${groups}_count`));

@@ -68,7 +68,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     expect(await lines(1)).toEqual([expect.objectContaining({ requestId, ...expected })]);
   });
 
-  it("a request with the client's id, which the answer has too", async () => {
+  it("a request with the client's id, which the response has too", async () => {
     await start();
     const sent = { ...service.client.headers, 'x-request-id': 'nursery/7:a' };
     const { headers } = await service.client.post(PLANT, sent);
@@ -76,7 +76,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     expect(await lines(1)).toMatchObject([{ requestId: 'nursery/7:a' }]);
   });
 
-  it('a client that leaves before the answer; its plant is stored', async () => {
+  it('a client that leaves before the response; its plant is stored', async () => {
     await start();
     const unlock = await service.store.lock();
     const connection = await service.connect();
@@ -85,9 +85,9 @@ describe('LOG_REQUESTS=all: a line for', () => {
     connection.write(
       `POST /plants HTTP/1.1\r\nhost: x\r\nx-request-id: left\r\n${authorization}${rest}`,
     );
-    // Another request is answered while this one waits for its commit.
+    // Another request gets its response while this one waits for its commit.
     await service.client.send({ path: '/x' });
-    // A client that half-closes its connection could still read its answer.
+    // A client that half-closes its connection could still read its response.
     connection.socket.resetAndDestroy();
     const left = (await lines(2)).find(({ requestId }) => requestId === 'left');
     await unlock();
@@ -99,7 +99,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     expect(left).not.toHaveProperty('status');
   });
 
-  it('each client that leaves with queued answers', async () => {
+  it('each client that leaves with queued responses', async () => {
     await start();
     const unlock = await service.store.lock();
     const connection = await service.connect();
@@ -109,7 +109,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
       connection.write(requestText(named, `{"id":${id},"name":"oak"}`));
     }
     await service.client.send({ path: '/x' });
-    // A client that half-closes its connection could still read its answer.
+    // A client that half-closes its connection could still read its response.
     connection.socket.resetAndDestroy();
     const left = (await lines(4)).filter(({ path }) => path === '/plants');
     await unlock();
@@ -156,7 +156,7 @@ describe('LOG_REQUESTS', () => {
 });
 
 describe('bytes that are not a request', () => {
-  it('are answered with an id, and logged at debug by their kind only', async () => {
+  it('get a response with an id, and logged at debug by their kind only', async () => {
     await start();
     const connection = await service.connect();
     const { headers } = await connection.write('HELLO there\r\n\r\n').read();

@@ -38,8 +38,8 @@ async function sendUntil(isSo: () => boolean): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  it('is not delayed by a collector that does not answer', async () => {
-    collector.answers = false;
+  it('is not delayed by a collector that does not respond', async () => {
+    collector.responds = false;
     await start();
     await service.client().create({ id: 1n, name: 'oak' });
     service.signal('SIGTERM');

@@ -35,15 +35,15 @@ const childOf = (request?: ReceivedSpan) => (span: ReceivedSpan) =>
 const attribute = (name: string, value: unknown) => (span: ReceivedSpan) =>
   span.attributes[name] === value;
 
-/** Sends a request. Returns its answer and its span. */
-async function traced(request: Sent): Promise<{ answer: Received; span: ReceivedSpan }> {
+/** Sends a request. Returns its response and its span. */
+async function traced(request: Sent): Promise<{ response: Received; span: ReceivedSpan }> {
   const client = service.client();
   const id = `request-${++sent}`;
   const headers = { ...(request.headers ?? client.headers), 'x-request-id': id };
-  const answer = await client.send({ ...request, headers });
+  const response = await client.send({ ...request, headers });
   const [span] = await collector.received(1, attribute('plant_store.request_id', id));
   if (!span) throw new Error('no span');
-  return { answer, span };
+  return { response, span };
 }
 
 function withHeaders(headers: NonNullable<Sent['headers']>): Sent {
@@ -99,8 +99,8 @@ describe('the span of a request', () => {
     `00-${TRACE.toUpperCase()}-${PARENT}-01`,
     [`00-${TRACE}-${PARENT}-01`, `00-${TRACE}-${PARENT}-01`],
   ])('begins a trace if traceparent is %j', async (traceparent) => {
-    const { answer, span } = await traced(withHeaders({ traceparent, tracestate: 'a=1' }));
-    expect(answer.status).toBe(200);
+    const { response, span } = await traced(withHeaders({ traceparent, tracestate: 'a=1' }));
+    expect(response.status).toBe(200);
     expect(span).toMatchObject({ parent: '', traceState: '' });
     expect(span.traceId).not.toBe(TRACE);
   });

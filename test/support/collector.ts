@@ -14,16 +14,16 @@ export interface Export {
 /** A collector of OTLP over HTTP that keeps everything it receives. */
 export class Collector {
   readonly exports: Export[] = [];
-  /** The status of its answers, and whether it answers at all. */
+  /** The status of its responses, and whether it responds at all. */
   status = 200;
-  answers = true;
+  responds = true;
   private readonly changes = new EventEmitter();
 
   private constructor(private readonly server: Server) {
     server.on('request', (request, response) => {
       void buffer(request).then((body) => {
         this.exports.push({ url: request.url, headers: request.headers, body });
-        if (this.answers) response.writeHead(this.status).end();
+        if (this.responds) response.writeHead(this.status).end();
         this.changes.emit('export');
       });
     });

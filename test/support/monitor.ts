@@ -2,7 +2,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What /readyz answers. */
+/** The response of /readyz. */
 export interface Readiness {
   readonly status: number;
   /** The names of the checks that failed. */
@@ -41,9 +41,9 @@ export class Monitor {
   /** Polls /readyz until it has this status and these failed checks. */
   async until(status: number, ...failed: string[]): Promise<Readiness> {
     for (;;) {
-      const answer = await this.ready();
-      if (answer.status === status && failed.every((one) => answer.failed.includes(one)))
-        return answer;
+      const readiness = await this.ready();
+      if (readiness.status === status && failed.every((one) => readiness.failed.includes(one)))
+        return readiness;
       await sleep(20);
     }
   }
@@ -56,7 +56,7 @@ export class Monitor {
 
   async metrics(): Promise<Metrics> {
     const { status, text: body } = await this.send('GET', '/metrics');
-    if (status !== 200) throw new Error(`/metrics answered ${status}`);
+    if (status !== 200) throw new Error(`/metrics responded with ${status}`);
     return parseMetrics(body);
   }
 }
