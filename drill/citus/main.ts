@@ -17,7 +17,8 @@ const RACES = 100;
 const IMPORTED = 100_000;
 /** Milliseconds of a stopped node. */
 const AWAY_MS = 4_000;
-const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
+const TAKEN =
+  '400 {"error":1004,"message":"the id already exists with different content, and plants cannot be changed"}';
 
 /**
  * `npm run drill:citus`: drills the empty store on Citus (docs/clusters.md) of DATABASE_URL. NODES are names separated

@@ -22,7 +22,11 @@ export const ERRORS = {
   MEDIA_TYPE: { error: 1001, status: 400, message: 'the media type is not application/json' },
   TOO_LARGE: { error: 1002, status: 400, message: 'the body is larger than the limit' },
   INVALID_PLANT: { error: 1003, status: 400, message: 'the plant does not match the schema' },
-  ID_TAKEN: { error: 1004, status: 400, message: 'the id already exists with different content' },
+  ID_TAKEN: {
+    error: 1004,
+    status: 400,
+    message: 'the id already exists with different content, and plants cannot be changed',
+  },
   // RFC 6750, section 3: no error code where the request carried no token at all.
   NO_TOKEN: {
     error: 2000,

@@ -15,7 +15,8 @@ Every int64 is an id, kept to its last digit. JavaScript is less exact: there a 
 loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
 such an id into the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. \
 \`name\` and \`tag\` are kept exactly; text with U+0000
-or an unpaired surrogate is refused. Fields beyond the schema are dropped.`;
+or an unpaired surrogate is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for
+good, as a plant cannot be changed.`;
 
 const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
 const UNTAGGED = { name: 'Black alder' };

@@ -60,7 +60,12 @@ export class PlantDto {
 }
 
 /** A plant as a client sends it (interface, "NewPlant"): every field of a Plant, and its id. */
-@ApiSchema({ name: 'NewPlant', description: 'A plant as a client sends it' })
+@ApiSchema({
+  name: 'NewPlant',
+  description:
+    'A plant as a client sends it. Other fields are ignored, even a misspelt `tag`: its text is lost for good, as a ' +
+    'plant cannot be changed.',
+})
 export class NewPlantDto extends PlantDto {
   @ApiProperty({
     type: 'integer',

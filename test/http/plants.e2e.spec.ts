@@ -135,7 +135,10 @@ describe('the same id again', () => {
 
   const taken = {
     status: 400,
-    body: { error: 1004, message: 'the id already exists with different content' },
+    body: {
+      error: 1004,
+      message: 'the id already exists with different content, and plants cannot be changed',
+    },
   };
   const plants: [name: string, first: object, second: object, same: boolean][] = [
     ['the same name', { name: 'a' }, { name: 'a' }, true],

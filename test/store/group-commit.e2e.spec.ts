@@ -15,7 +15,8 @@ afterAll(() => service.stop());
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
-const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
+const TAKEN =
+  '400 {"error":1004,"message":"the id already exists with different content, and plants cannot be changed"}';
 
 describe('plants that share a commit', () => {
   it('are all stored once, duplicates too', async () => {

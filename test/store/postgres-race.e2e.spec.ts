@@ -8,7 +8,8 @@ import type { TemporaryStore } from '../support/temporary-store.js';
 
 const PROCESSES = 3;
 const IDS = 100;
-const TAKEN = '400 {"error":1004,"message":"the id already exists with different content"}';
+const TAKEN =
+  '400 {"error":1004,"message":"the id already exists with different content, and plants cannot be changed"}';
 
 let store: TemporaryStore;
 const services: ServiceProcess[] = [];
