@@ -5,12 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { PlantStoreClient } from '../client/plant-store-client.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { PlantsImport } from './plant-importer.js';
 import type { Refused } from './plant-importer.js';
 import { formatProgress } from './import.command.js';
-import { ServicePool } from './service-pool.js';
 
 let server: Server;
 let run: PlantsImport;
@@ -29,22 +27,10 @@ async function importing(source: Readable, listener: Listener) {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const url = new URL(`http://127.0.0.1:${port}/base/`);
-  const pool = new ServicePool(url, 4);
-  const { fetch } = pool;
-  const client = new PlantStoreClient({
-    baseUrl: url,
-    token: 't',
-    tries: 5,
-    firstDelayMs: 1,
-    fetch,
-  });
   const refused: Refused[] = [];
-  run = new PlantsImport(client, 4, (plant) => refused.push(plant));
-  try {
-    await run.run(source);
-  } finally {
-    await pool.close();
-  }
+  const options = { url, token: 't', concurrency: 4, tries: 5 };
+  run = new PlantsImport(options, (plant) => refused.push(plant));
+  await run.run(source);
   return { tally: run.tally, refused };
 }
 
@@ -122,9 +108,9 @@ describe('PlantsImport', () => {
     expect(Math.max(...sums)).toBeLessThanOrEqual(2 ** 25);
   });
 
-  it('tries each plant again after a 503, a 408 and a broken connection', async () => {
+  it('sends each plant again after a 503, a 408 and a broken connection', async () => {
     const tries = new Map<string, number>();
-    const lines = Array.from({ length: 20 }, (_, i) => `{"id":${i}}\n`);
+    const lines = Array.from({ length: 8 }, (_, i) => `{"id":${i}}\n`);
     const source = Readable.from([Buffer.from(lines.join(''))]);
     const { tally } = await importing(source, async (request, response) => {
       const plant = await text(request);
@@ -135,11 +121,31 @@ describe('PlantsImport', () => {
       else if (number === 3) request.socket.destroy();
       else store(response);
     });
-    expect(tally).toMatchObject({ stored: 20, refused: 0 });
+    expect(tally).toMatchObject({ stored: 8, refused: 0 });
     expect([...tries.values()]).toEqual(lines.map(() => 4));
   });
 
-  it('stops at the first line without an answer, even if its source says no more', async () => {
+  it('counts the fields that the service ignores, by name, of stored plants', async () => {
+    const names = Array.from({ length: 30 }, (_, i) => `"more ${i}":${i}`);
+    const lines = [
+      '{"id":1,"name":"x","tga":"y"}',
+      '{"id":2,"name":"x","tga":{"name":1},"__proto__":1}',
+      '{"id":3,"tga":1}',
+      `{"id":4,"name":"x",${names.join(',')}}`,
+    ];
+    const source = Readable.from([Buffer.from(lines.join('\n'))]);
+    const { tally } = await importing(source, async (request, response) => {
+      if ((await text(request)).includes('name')) store(response);
+      else refuse(response, 400);
+    });
+    expect(tally).toMatchObject({ stored: 3, refused: 1 });
+    const { __proto__: proto, ...counted } = Object.fromEntries(run.ignored);
+    expect(proto).toBe(1);
+    expect(counted).toMatchObject({ tga: 2, 'more 0': 1, others: 12 });
+    expect(run.ignored.size).toBe(21);
+  });
+
+  it('stops at the first line without a response, even if its source says no more', async () => {
     const source = new PassThrough();
     source.write('{"n":1}\n{"n":2}\n{"n":3}\n');
     const stopped = importing(source, async (request, response) => {
@@ -151,7 +157,7 @@ describe('PlantsImport', () => {
     expect(run.answeredLines).toBe(1);
   });
 
-  it('stops if its source fails, once requests in flight are answered', async () => {
+  it('stops if its source fails, once requests in flight have their responses', async () => {
     const source = new PassThrough();
     source.write('{"n":1}\n');
     const stopped = importing(source, (_request, response) => {
@@ -176,7 +182,7 @@ describe('formatProgress', () => {
   const tally = { stored: 90, refused: 10, bytes: 500 };
 
   it.each([
-    [0, undefined, '90 stored, 10 refused, 50/s'],
+    [0, undefined, '0.0 MB, 90 stored, 10 refused, 50/s'],
     [1_000, undefined, '[============            ]  50 % 90 stored, 10 refused, 50/s'],
     [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
     [1_000, 'error 5002: overloaded', '90 stored, retrying: error 5002: overloaded'],

@@ -1,11 +1,8 @@
-import { setMaxListeners } from 'node:events';
+/** An import: import.command.ts runs it, plant-sender.ts sends its plants. */
 import { addAbortSignal, type Readable } from 'node:stream';
-import {
-  AnswerError,
-  type CreateOptions,
-  type PlantStoreClient,
-} from '../client/plant-store-client.js';
-import { describeFailure } from './service-pool.js';
+import { CONTENT } from '../plants/plant.entity.js';
+import { describeFailure, parseMembers, PlantSender } from './plant-sender.js';
+import type { Refusal, Target } from './plant-sender.js';
 
 /** A line of NDJSON that is not blank: the bytes before its line feed, and its number from 1. */
 interface Line {
@@ -13,50 +10,49 @@ interface Line {
   readonly text: Buffer;
 }
 
-/** A plant that the service refused: its line's number and text, and the service's Error body. */
-export interface Refused {
+/** A plant that was refused, with the number and the text of its line. */
+export interface Refused extends Refusal {
   readonly line: number;
-  readonly error: number;
-  readonly message: string;
   readonly plant: string;
+}
+
+export interface ImportOptions extends Target {
+  /** Refuses plants with fields that the service would ignore. */
+  readonly strict?: true;
 }
 
 /** In bytes: far more than a service can be configured to take. */
 const MAX_LINE_LENGTH = 2 ** 24;
-
 /** A longer line is sent alone. */
 const MAX_BYTES_IN_FLIGHT = 2 ** 25;
+/** What the service keeps of a plant. */
+const FIELDS: readonly string[] = ['id', ...CONTENT];
+/** Ignored fields that are counted each by its name. */
+const MAX_IGNORED = 20;
 
 /** Sends every line of NDJSON to a service, many at a time; memory does not grow with the source. */
 export class PlantsImport {
   /** Plants stored and refused so far, and the bytes of their lines. */
   readonly tally = { stored: 0, refused: 0, bytes: 0 };
-  /** Why the latest try failed; undefined after an answer. */
-  lastError: string | undefined;
-  private readonly inFlight = { plants: 0, bytes: 0 };
-  /** Resolves with the next answer. */
-  private answer = Promise.withResolvers<undefined>();
-  /** The number of the latest line that was sent, and of the first without an answer. */
-  private sentLine = 0;
+  /** Plants that were refused and not sent. */
+  unsent = 0;
+  /** How many stored plants had a field that the service ignores, by its name. */
+  readonly ignored = new Map<string, number>();
+  private bytesInFlight = 0;
+  /** Resolves with the next response. */
+  private response = Promise.withResolvers<undefined>();
+  /** The number of the latest line that was read, and of the first without a response. */
+  private readLine = 0;
   private failedLine = Infinity;
   private readonly stopping = new AbortController();
-  private readonly options: CreateOptions = {
-    signal: this.stopping.signal,
-    onRetry: (error) => (this.lastError = describeFailure(error)),
-  };
+  readonly sender: PlantSender;
 
-  /**
-   * @param client must not abort a request in flight at its signal
-   * @param concurrency how many plants are in flight at most
-   * @param onRefused called for every refused plant, in the order of the answers
-   */
+  /** @param onRefused called for every refused plant, in the order of the responses */
   constructor(
-    private readonly client: PlantStoreClient,
-    private readonly concurrency: number,
+    private readonly options: ImportOptions,
     private readonly onRefused: (refused: Refused) => void,
   ) {
-    // Each plant that waits for its next try has a listener.
-    setMaxListeners(0, this.stopping.signal);
+    this.sender = new PlantSender(options, this.stopping.signal);
   }
 
   /** Whether it ended, or will end, before its source. */
@@ -64,69 +60,80 @@ export class PlantsImport {
     return this.stopping.signal.aborted;
   }
 
-  /** The number of leading lines that all have an answer, counting blank ones; known at the end. */
+  /** The number of leading lines that all have a response, counting blank ones; known at the end. */
   get answeredLines(): number {
-    return Math.min(this.sentLine, this.failedLine - 1);
+    return Math.min(this.readLine, this.failedLine - 1);
   }
 
-  /** @throws Error if the source or the service fails; its one line names the first line without an answer */
+  /** @throws Error if the source or the service fails; its one line names the first line without a response */
   async run(source: Readable): Promise<void> {
-    // Else the loop could wait forever for a silent pipe.
+    // Else a worker could wait forever for a silent pipe.
     addAbortSignal(this.stopping.signal, source);
-    try {
-      let lines = 0;
-      for await (const line of readNdjson(source)) {
-        if (lines++ === 0) assertNdjson(line);
-        while (this.isFull(line)) await this.answer.promise;
-        if (this.isStopped) break;
-        void this.send(line);
-      }
-    } catch (cause) {
-      this.halt(cause);
-    }
-    while (this.inFlight.plants > 0) await this.answer.promise;
+    const lines = this.read(source);
+    const work = async (): Promise<void> => {
+      for await (const line of lines) await this.import(line);
+    };
+    const workers = Array.from({ length: this.options.concurrency }, work);
+    await Promise.all(workers.map((worker) => worker.catch((cause: unknown) => this.halt(cause))));
+    await this.sender.close();
     if (!this.isStopped) return;
     const where = this.failedLine === Infinity ? 'stopped' : `stopped at line ${this.failedLine}`;
     throw new Error(`${where}: ${describeFailure(this.stopping.signal.reason)}`);
   }
 
-  /** Ends reading and retries; requests in flight still get their answers. */
+  /** Ends reading and retries; requests in flight still get their responses. */
   halt(cause: unknown): void {
     this.stopping.abort(cause);
   }
 
-  private isFull({ text }: Line): boolean {
-    const { plants, bytes } = this.inFlight;
-    return plants >= this.concurrency || (plants > 0 && bytes + text.length > MAX_BYTES_IN_FLIGHT);
+  private async *read(source: Readable): AsyncGenerator<Line> {
+    for await (const line of readNdjson(source)) {
+      if (this.readLine === 0) assertNdjson(line);
+      const { length } = line.text;
+      while (this.bytesInFlight > 0 && this.bytesInFlight + length > MAX_BYTES_IN_FLIGHT) {
+        await this.response.promise;
+      }
+      if (this.isStopped) return;
+      this.bytesInFlight += length;
+      this.readLine = line.number;
+      yield line;
+    }
   }
 
-  private async send({ number, text }: Line): Promise<void> {
-    this.sentLine = number;
-    this.inFlight.plants += 1;
-    this.inFlight.bytes += text.length;
+  private async import({ number, text }: Line): Promise<void> {
+    const plant = text.toString();
+    const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
     try {
-      await this.client.createPlantFromJson(text, this.options);
-      this.tally.stored += 1;
-      this.lastError = undefined;
+      const refusal = this.refuseIgnored(ignored) ?? (await this.sender.send(text));
+      if (refusal) this.refuse({ line: number, ...refusal, plant });
+      else this.countStored(ignored);
     } catch (cause) {
-      if (isRefusal(cause)) {
-        const { error, message } = cause;
-        this.refuse({ line: number, error, message, plant: text.toString() });
-      } else {
-        this.failedLine = Math.min(number, this.failedLine);
-        this.halt(cause);
-      }
+      this.failedLine = Math.min(number, this.failedLine);
+      this.halt(cause);
     }
     this.tally.bytes += text.length + 1;
-    this.inFlight.plants -= 1;
-    this.inFlight.bytes -= text.length;
-    this.answer.resolve(undefined);
-    this.answer = Promise.withResolvers();
+    this.bytesInFlight -= text.length;
+    this.response.resolve(undefined);
+    this.response = Promise.withResolvers();
+  }
+
+  private refuseIgnored(ignored: readonly string[]): Refusal | undefined {
+    if (!this.options.strict || ignored.length === 0) return undefined;
+    this.unsent += 1;
+    return { error: null, message: `the service would ignore ${ignored.join(', ')}` };
+  }
+
+  private countStored(ignored: readonly string[]): void {
+    this.tally.stored += 1;
+    for (const field of ignored) {
+      const isNamed = this.ignored.has(field) || this.ignored.size < MAX_IGNORED;
+      const name = isNamed ? field : 'others';
+      this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
+    }
   }
 
   private refuse(refused: Refused): void {
     this.tally.refused += 1;
-    this.lastError = undefined;
     try {
       this.onRefused(refused);
     } catch (cause) {
@@ -134,10 +141,6 @@ export class PlantsImport {
       this.halt(cause);
     }
   }
-}
-
-function isRefusal(error: unknown): error is AnswerError & { readonly error: number } {
-  return error instanceof AnswerError && error.status === 400 && error.error !== undefined;
 }
 
 /** White space within a line (RFC 8259, section 2). */

@@ -161,6 +161,7 @@ describe('bad usage', () => {
     ['import x', 'no valid token'],
     ['import x --token', "option '--token <token>' argument missing"],
     ['import x --token t --url ftp://host', 'not an http or https URL'],
+    ['import x --token t --url http://user:pass@host', '--url must not contain'],
     ['import x --token t --concurrency 0', 'not a whole number from 1 to 1024'],
     ['import x --token t --tries many', 'not a whole number from 1 to 99'],
     ['import . --token t --rejects ./', 'would overwrite the file to import'],

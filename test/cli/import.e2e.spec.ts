@@ -39,7 +39,7 @@ describe('import', () => {
   it('stores the plants of a file with every digit, each once', async () => {
     const file = join(service.store.folder, 'plants.ndjson');
     writeFileSync(file, plants(630));
-    const url = `http://127.0.0.1:${service.port}/`;
+    const url = `http://127.0.0.1:${service.port}/plants`;
     const args = ['import', file, '--url', url, '--token', service.token];
     for (const time of ['first', 'second']) {
       expect({ time, ...(await runHere(args, { cwd: service.store.folder })) }).toEqual({
@@ -81,7 +81,37 @@ describe('import', () => {
     const { code, stdout } = await importing('{"id":1,"name":"Alder"}\nnope\n', ['--json']);
     expect({ code, sum: JSON.parse(stdout) as unknown }).toEqual({
       code: 1,
-      sum: { complete: true, answeredLines: 2, stored: 1, refused: 1 },
+      sum: { complete: true, answeredLines: 2, stored: 1, refused: 1, ignoredFields: {} },
+    });
+  });
+
+  const MISSPELT = '{"id":1,"name":"Alder","tga":"Alnus"}\n{"id":2,"name":"Oak"}\n';
+
+  it('counts fields that the service ignores', async () => {
+    const input = `${MISSPELT}{"id":3,"name":"Ash","tga":1,"\\u001b[2J":2}\n`;
+    const sum = '3 plants are stored (sent 3, refused 0)';
+    expect(await importing(input)).toEqual({
+      code: 0,
+      stdout: `${sum}\nignored fields: tga (2 lines),  [2J (1 line)\n`,
+      stderr: '',
+    });
+    const { stdout } = await importing(input, ['--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ ignoredFields: { tga: 2, '\u001B[2J': 1 } });
+  });
+
+  it('--strict refuses plants with such fields, and does not send them', async () => {
+    expect(await importing(MISSPELT, ['--strict', '--rejects', 'r.ndjson'])).toEqual({
+      code: 1,
+      stdout: '1 plant is stored (sent 1, refused 1)\n',
+      stderr: 'line 1: the service would ignore tga\n',
+    });
+    expect((await service.store.plants()).map(({ id }) => id)).toEqual([2n]);
+    const rejects = readFileSync(join(service.store.folder, 'r.ndjson'), 'utf8');
+    expect(JSON.parse(rejects)).toEqual({
+      line: 1,
+      error: null,
+      message: 'the service would ignore tga',
+      plant: MISSPELT.split('\n')[0],
     });
   });
 
@@ -141,7 +171,7 @@ describe('import', () => {
     expect(stderr).toMatch(message);
   });
 
-  it('retries plants that a broken connection left unanswered', async () => {
+  it('sends plants again that a broken connection left without a response', async () => {
     // Each connection breaks after some answers, with requests in flight.
     const proxy = await Proxy.start(service.port, 5);
     try {
@@ -180,7 +210,11 @@ describe('import', () => {
   it.each([
     ['SIGINT', [], `${SUM}; interrupted after line 300; importing again is safe`],
     ['SIGHUP', [], `${SUM}; interrupted after line 300; importing again is safe`],
-    ['SIGTERM', ['--json'], '{"complete":false,"answeredLines":300,"stored":300,"refused":0}'],
+    [
+      'SIGTERM',
+      ['--json'],
+      '{"complete":false,"answeredLines":300,"stored":300,"refused":0,"ignoredFields":{}}',
+    ],
   ] as const)(
     'reports at a %s how far it got, and ends by that signal %j',
     async (signal, options, sum) => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PlantStoreClient, type NewPlant } from 'plant-store/client';
 import { cli, createTarget } from '../cli/backups.js';
+import { runHere } from '../support/cli.js';
 import { contract, read } from '../support/published.js';
 import { Service } from '../support/service.js';
 
@@ -46,10 +46,11 @@ describe('every field of the contract', () => {
     expect({ status, body }).toEqual({ status: 400, body: { error: 1003, message } });
   });
 
-  it('is sent and returned by the client', async () => {
-    const { port, token } = service;
-    const client = new PlantStoreClient({ baseUrl: `http://127.0.0.1:${port}`, token });
-    expect(await client.createPlant({ id: 1, ...WHOLE } as unknown as NewPlant)).toEqual(WHOLE);
+  it('is sent by import, and none is ignored', async () => {
+    const { store, port, token } = service;
+    const input = JSON.stringify({ id: 1, ...WHOLE });
+    const args = ['import', '-', '--strict', '--url', `http://127.0.0.1:${port}`, '--token', token];
+    expect(await runHere(args, { cwd: store.folder, input })).toMatchObject({ code: 0 });
   });
 
   it('is exported, backed up and restored', async () => {

@@ -49,7 +49,7 @@ export function keepSecrets(ran: Ran, args: readonly string[], env: Surroundings
 }
 
 /** The progress that a command shows after 5 seconds. */
-const PROGRESS = /^(\[[= ]{24}\] .*|\w+( \w+:)? \d+, \d+\/s)\n/gm;
+const PROGRESS = /^(\[[= ]{24}\] .*|\d+\.\d MB, .*|\w+( \w+:)? \d+, \d+\/s)\n/gm;
 
 /**
  * Runs a command in this process, much faster than in its own. One at a time: the command takes over
@@ -71,7 +71,7 @@ export async function runHere(
     }),
   );
   const stdin = jest.spyOn(process, 'stdin', 'get');
-  stdin.mockReturnValue(Readable.from([input]) as typeof process.stdin);
+  stdin.mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin);
   process.chdir(cwd);
   process.env = { PATH: own.env.PATH, ...env };
   try {
