@@ -25,25 +25,13 @@ export default {
       name: `${room}-imports-only-rooms-above`,
       severity: 'error',
       from: { path: `^src/${room}/` },
-      to: { path: '^src/', pathNot: `^src/(client|${ROOMS.slice(0, i + 1).join('|')})/` },
+      to: { path: '^src/', pathNot: `^src/(${ROOMS.slice(0, i + 1).join('|')})/` },
     })),
     {
       name: 'telemetry-only-looks-on',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(telemetry/|management/|[^/]+$)' },
       to: { path: '^src/telemetry/' },
-    },
-    {
-      name: 'client-imports-nothing',
-      severity: 'error',
-      from: { path: '^src/client/' },
-      to: { pathNot: '^src/client/' },
-    },
-    {
-      name: 'only-commands-use-the-client',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(client|cli)/' },
-      to: { path: '^src/client/' },
     },
     {
       name: 'limits-have-one-door',

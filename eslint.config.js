@@ -10,7 +10,7 @@ export default defineConfig(
     'node_modules',
     '**/.work',
     'test/clients/*/',
-    'test/clients/json.ts',
+    'test/clients/http.ts',
   ]),
   js.configs.recommended,
   {

@@ -1,15 +1,20 @@
 /** @engine sqlite */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ERRORS } from '../../src/errors/error-codes.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { Overloaded } from './overloaded.js';
 import { CLIENTS } from './recipes.js';
 
 // Not part of `npm test`, as it installs generators: `npm run test:clients`.
 const SOURCES = resolve('test/clients');
+const TIMEOUT_MS = 600_000;
+const NAMES = Object.keys(CLIENTS);
+const { ID_TAKEN, INVALID_TOKEN } = ERRORS;
 
 let service: ServiceProcess;
 let root: string;
@@ -22,33 +27,91 @@ afterAll(async () => {
   await service.remove();
 });
 
-/** Runs the lines of a recipe in its folder, each in a shell, with this Node.js. Returns the last one's output. */
-async function follow(lines: readonly string[], cwd: string): Promise<string> {
+type Variables = Readonly<Record<'BASE_URL' | 'TOKEN', string>>;
+
+/** Runs a line of a recipe in the folder of a client, in a shell with this Node.js. */
+async function shell(name: string, line: string, variables: Partial<Variables> = {}) {
   const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
-  const BASE_URL = `http://127.0.0.1:${service.port}`;
-  const env = { ...process.env, PATH, BASE_URL, TOKEN: service.token, PACKAGE: resolve('.') };
-  let printed = '';
-  for (const line of lines) {
-    const command = promisify(execFile)('sh', ['-euc', line], { cwd, env, maxBuffer: 2 ** 26 });
-    printed = (await command).stdout;
-  }
-  return printed;
+  const env = { ...process.env, PATH, ...variables };
+  const options = { cwd: join(root, name), env, maxBuffer: 2 ** 26 };
+  return promisify(execFile)('sh', ['-euc', line], options);
 }
 
+/** What a client prints. */
+async function run(name: string, variables: Partial<Variables> = {}): Promise<string> {
+  const BASE_URL = `http://127.0.0.1:${service.port}`;
+  const all = { BASE_URL, TOKEN: service.token, ...variables };
+  return (await shell(name, CLIENTS[name]?.run ?? '', all)).stdout;
+}
+
+const STORED = `Alder\n400 ${ID_TAKEN.error}: ${ID_TAKEN.message}\n`;
+const printed = (name: string) =>
+  name === 'curl' ? '{"name":"Alder","tag":"Alnus"} 200\n' : STORED;
+
 it.each(Object.entries(CLIENTS))(
-  '%s: sends the greatest int64 exactly, and has a typed error',
-  async (name, lines) => {
+  '%s can be made',
+  async (name, { setup }) => {
     const folder = join(root, name);
-    cpSync(join(SOURCES, name), folder, { recursive: true });
-    for (const file of [join(SOURCES, 'json.ts'), resolve('openapi.json')]) {
+    mkdirSync(folder);
+    if (existsSync(join(SOURCES, name))) cpSync(join(SOURCES, name), folder, { recursive: true });
+    for (const file of [join(SOURCES, 'http.ts'), resolve('openapi.json')]) {
       cpSync(file, join(folder, file.slice(dirname(file).length)));
     }
-    expect(existsSync(join(folder, 'openapi.json'))).toBe(true);
-    await service.store.execute('DELETE FROM plants');
-    expect(await follow(lines, folder)).toBe('Alder\n400 1004\n');
-    expect(await service.store.plants()).toEqual([
-      { id: 2n ** 63n - 1n, name: 'Alder', tag: 'Alnus' },
-    ]);
+    for (const line of setup) await shell(name, line);
   },
-  600_000,
+  TIMEOUT_MS,
 );
+
+it(
+  'each client stores its own plant exactly, whatever ran before it',
+  async () => {
+    for (const name of [...NAMES, ...NAMES.toReversed()]) {
+      expect({ name, printed: await run(name) }).toEqual({ name, printed: printed(name) });
+    }
+    const first = 2n ** 63n - BigInt(NAMES.length);
+    expect(await service.store.plants()).toEqual(
+      NAMES.map((_, i) => ({ id: first + BigInt(i), name: 'Alder', tag: 'Alnus' })),
+    );
+  },
+  TIMEOUT_MS,
+);
+
+describe.each(NAMES)('%s', (name) => {
+  it(
+    'sends again after a 503, a 429 and a 408, as Retry-After asks',
+    async () => {
+      const overloaded = await Overloaded.start(service.port);
+      try {
+        const BASE_URL = `http://127.0.0.1:${overloaded.port}`;
+        expect(await run(name, { BASE_URL })).toContain(printed(name));
+        const [first = 0, second = 0, ...more] = overloaded.times;
+        expect(second - first).toBeGreaterThan(990);
+        expect(more.length).toBeGreaterThanOrEqual(2);
+      } finally {
+        await overloaded.stop();
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'prints status and message of a first response that is not 200',
+    async () => {
+      const text = await run(name, { TOKEN: 'plant_x' });
+      expect(text).toContain('401');
+      expect(text).toContain(INVALID_TOKEN.message);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'says that its variables are not set',
+    async () => {
+      const { run = '' } = CLIENTS[name] ?? {};
+      await expect(shell(name, run)).rejects.toMatchObject({
+        stderr: expect.stringMatching(/BASE_URL.* not set/),
+      });
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,36 +1,42 @@
 import { read } from '../support/published.js';
 
-/** The generators of TypeScript, by exact version; those of other languages are on the page. */
-const TYPESCRIPT = 'typescript@5.9.3 @types/node@26.6.6';
-const OPENAPI_FETCH = 'openapi-typescript@7.13.0 openapi-fetch@0.17.0';
-const HEY_API = '@hey-api/openapi-ts@0.99.0';
-const ORVAL = 'orval@8.0.0';
-const install = (packages: string) =>
-  `echo '{"type":"module"}' > package.json; npm install --ignore-scripts --no-audit --no-fund ${packages} ${TYPESCRIPT}`;
-/** Type-checks as strictly as TypeScript can be; Node.js then runs the source itself. */
-const compile =
-  'npx tsc --noEmit --strict --target es2024 --module nodenext --allowImportingTsExtensions main.ts';
-const run = 'node main.ts';
+/** How a client is made and run: lines of a shell, in a folder with its sources and `openapi.json`. */
+export interface Recipe {
+  readonly setup: readonly string[];
+  readonly run: string;
+}
 
-/** How each client is generated, compiled and run: lines of a shell, in a folder with `openapi.json`. */
-export const CLIENTS: Readonly<Record<string, readonly string[]>> = {
-  own: [
-    install(''),
-    'mkdir -p node_modules && ln -s "$PACKAGE" node_modules/plant-store',
-    compile,
-    run,
-  ],
-  'openapi-fetch': [install(OPENAPI_FETCH), 'node generate.ts', compile, run],
-  'hey-api': [install(HEY_API), 'npx openapi-ts -f openapi-ts.config.mjs', compile, run],
-  orval: [install(ORVAL), 'npx orval --config orval.config.mjs', compile, run],
-  python: linesOf('Python'),
-  go: linesOf('Go'),
-  java: linesOf('Java'),
+const TYPESCRIPT = linesOf('TypeScript');
+
+/** The samples of docs/clients.md. All but the generators of its table are made as the page says. */
+export const CLIENTS: Readonly<Record<string, Recipe>> = {
+  curl: toRecipe(linesOf('curl')),
+  'openapi-fetch': toRecipe(TYPESCRIPT),
+  'hey-api': toRecipe(
+    generateBy('@hey-api/openapi-ts@0.99.0', 'npx openapi-ts -f openapi-ts.config.mjs'),
+  ),
+  orval: toRecipe(generateBy('orval@8.0.0', 'npx orval --config orval.config.mjs')),
+  python: toRecipe(linesOf('Python')),
+  go: toRecipe(linesOf('Go')),
+  java: toRecipe(linesOf('Java')),
 };
 
-/** The shell lines below a heading of the page on clients. */
+/** The page's lines for TypeScript with another generator. */
+function generateBy(generator: string, generate: string): string[] {
+  return TYPESCRIPT.map((line) =>
+    line
+      .replace(/openapi-fetch@\S+ openapi-typescript@\S+/, generator)
+      .replace('node generate.ts', generate),
+  );
+}
+
+function toRecipe(lines: readonly string[]): Recipe {
+  return { setup: lines.slice(0, -1), run: lines.at(-1) ?? '' };
+}
+
+/** The lines of the block of shell commands below a heading of the page. */
 function linesOf(heading: string): string[] {
-  const [, section = ''] = read('docs/clients.md').split(`\n### ${heading}\n`);
+  const [, section = ''] = read('docs/clients.md').split(`\n## ${heading}\n`);
   const [, block = ''] = /```sh\n([^]*?)\n```/.exec(section) ?? [];
   return block.split(/(?<!\\)\n/);
 }

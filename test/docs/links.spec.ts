@@ -29,9 +29,10 @@ it.each(PAGES)('the links of %s lead to existing files and headings', (page) => 
   }
 });
 
-it.each(['python/main.py', 'go/main.go'])('docs/clients.md shows the retries of %s', (file) => {
-  const page = readFileSync('docs/clients.md', 'utf8');
-  const source = readFileSync(`test/clients/${file}`, 'utf8');
-  const [create = 'none'] = /^(?:def|func) create[^]*?\n(?=\n\n|\nfunc )/m.exec(source) ?? [];
-  expect(page).toContain(create.trim());
-});
+it.each(['http.ts', 'openapi-fetch/generate.ts', 'openapi-fetch/main.ts'])(
+  'docs/clients.md shows %s',
+  (file) => {
+    const source = readFileSync(`test/clients/${file}`, 'utf8');
+    expect(readFileSync('docs/clients.md', 'utf8')).toContain(`\n${source}`);
+  },
+);

@@ -2,45 +2,66 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"math"
+	"log"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 )
 
-func create(client *ClientWithResponses, plant NewPlant) (*CreatePlantResponse, error) {
+// Sends a plant up to five times.
+func send(client *ClientWithResponses, plant NewPlant) (*CreatePlantResponse, error) {
 	for delay := 200 * time.Millisecond; ; delay *= 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		answer, err := client.CreatePlantWithResponse(ctx, plant)
+		response, err := client.CreatePlantWithResponse(ctx, plant)
 		cancel()
-		isFinal := err == nil && answer.StatusCode() != 408 && answer.StatusCode() != 429 && answer.StatusCode() < 500
-		if isFinal || delay > 3*time.Second {
-			return answer, err
+		retryAfter := 0
+		if err == nil {
+			status := response.StatusCode()
+			if status != 408 && status != 429 && status < 500 {
+				return response, nil
+			}
+			retryAfter, _ = strconv.Atoi(response.HTTPResponse.Header.Get("Retry-After"))
 		}
-		time.Sleep(delay)
+		if delay > 3*time.Second {
+			return response, err
+		}
+		time.Sleep(delay + time.Duration(retryAfter)*time.Second)
 	}
 }
 
+func create(client *ClientWithResponses, plant NewPlant) {
+	response, err := send(client, plant)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if response.JSON200 != nil {
+		fmt.Println(response.JSON200.Name)
+		return
+	}
+	var refused Error
+	if err := json.Unmarshal(response.Body, &refused); err != nil {
+		log.Fatal(response.Status(), ": ", string(response.Body))
+	}
+	fmt.Printf("%d %d: %s\n", response.StatusCode(), refused.Error, refused.Message)
+}
+
 func main() {
+	baseURL, token := os.Getenv("BASE_URL"), os.Getenv("TOKEN")
+	if baseURL == "" || token == "" {
+		log.Fatal("BASE_URL and TOKEN are not set: export them first")
+	}
 	authorize := func(_ context.Context, request *http.Request) error {
-		request.Header.Set("Authorization", "Bearer "+os.Getenv("TOKEN"))
+		request.Header.Set("Authorization", "Bearer "+token)
 		return nil
 	}
-	client, err := NewClientWithResponses(os.Getenv("BASE_URL"), WithRequestEditorFn(authorize))
+	client, err := NewClientWithResponses(baseURL, WithRequestEditorFn(authorize))
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	tag := "Alnus"
-	plant := NewPlant{Id: math.MaxInt64, Name: "Alder", Tag: &tag}
-	created, err := create(client, plant)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(created.JSON200.Name)
-	refused, err := create(client, NewPlant{Id: plant.Id, Name: "Oak"})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(refused.StatusCode(), refused.JSON400.Error)
+	id, tag := int64(9223372036854775806), "Alnus"
+	create(client, NewPlant{Id: id, Name: "Alder", Tag: &tag})
+	create(client, NewPlant{Id: id, Name: "Oak"})
 }

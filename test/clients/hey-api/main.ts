@@ -1,11 +1,15 @@
 import { client } from './generated/client.gen.ts';
 import { createPlant } from './generated/sdk.gen.ts';
-import { toJson } from './json.ts';
+import type { NewPlant } from './generated/types.gen.ts';
+import { BASE_URL, fetchAgain, TOKEN, toJson } from './http.ts';
 
-const { BASE_URL = '', TOKEN = '' } = process.env;
-client.setConfig({ baseUrl: BASE_URL, auth: TOKEN, bodySerializer: toJson });
-const id = 9223372036854775807n;
-const { data } = await createPlant({ body: { id, name: 'Alder', tag: 'Alnus' } });
-console.log(data?.name);
-const { error, response } = await createPlant({ body: { id, name: 'Oak' } });
-console.log(response?.status, error?.error);
+client.setConfig({ baseUrl: BASE_URL, auth: TOKEN, bodySerializer: toJson, fetch: fetchAgain });
+
+async function create(plant: NewPlant): Promise<void> {
+  const { data, error, response } = await createPlant({ body: plant });
+  console.log(data?.name ?? `${response?.status} ${error?.error}: ${error?.message}`);
+}
+
+const id = 9223372036854775803n;
+await create({ id, name: 'Alder', tag: 'Alnus' });
+await create({ id, name: 'Oak' });

@@ -1,24 +1,56 @@
+import java.time.Duration;
 import plants.ApiClient;
 import plants.ApiException;
 import plants.JSON;
 import plants.api.PlantsApi;
 import plants.model.NewPlant;
+import plants.model.Plant;
 
 public class Main {
-  public static void main(String[] args) throws Exception {
-    ApiClient client = new ApiClient();
-    client.updateBaseUri(System.getenv("BASE_URL"));
-    client.setRequestInterceptor(
-        request -> request.header("Authorization", "Bearer " + System.getenv("TOKEN")));
-    PlantsApi api = new PlantsApi(client);
-    NewPlant plant = new NewPlant().id(Long.MAX_VALUE).name("Alder").tag("Alnus");
-    System.out.println(api.createPlant(plant).getName());
-    try {
-      api.createPlant(new NewPlant().id(Long.MAX_VALUE).name("Oak"));
-    } catch (ApiException refused) {
-      plants.model.Error error =
-          JSON.getDefault().getMapper().readValue(refused.getResponseBody(), plants.model.Error.class);
-      System.out.println(refused.getCode() + " " + error.getError());
+  /** Sends a plant up to five times. */
+  static Plant send(PlantsApi api, NewPlant plant) throws ApiException, InterruptedException {
+    for (long delay = 200; ; delay *= 2) {
+      try {
+        return api.createPlant(plant);
+      } catch (ApiException failure) {
+        int status = failure.getCode(); // 0 of a broken connection
+        boolean isFinal = status != 0 && status != 408 && status != 429 && status < 500;
+        if (isFinal || delay > 3_000) throw failure;
+        long retryAfter =
+            status == 0
+                ? 0
+                : failure.getResponseHeaders().firstValue("retry-after")
+                    .filter(value -> value.matches("\\d{1,5}")).map(Long::parseLong).orElse(0L);
+        Thread.sleep(delay + 1_000 * retryAfter);
+      }
     }
+  }
+
+  static void create(PlantsApi api, NewPlant plant) throws Exception {
+    try {
+      System.out.println(send(api, plant).getName());
+    } catch (ApiException failure) {
+      if (failure.getCode() == 0) throw failure;
+      plants.model.Error error =
+          JSON.getDefault().getMapper().readValue(failure.getResponseBody(), plants.model.Error.class);
+      System.out.printf("%d %d: %s%n", failure.getCode(), error.getError(), error.getMessage());
+    }
+  }
+
+  public static void main(String[] args) throws Exception {
+    String baseUrl = System.getenv("BASE_URL");
+    String token = System.getenv("TOKEN");
+    if (baseUrl == null || token == null) {
+      System.err.println("BASE_URL and TOKEN are not set: export them first");
+      System.exit(1);
+    }
+    ApiClient client = new ApiClient();
+    client.updateBaseUri(baseUrl);
+    client.setReadTimeout(Duration.ofSeconds(30));
+    client.setRequestInterceptor(
+        request -> request.header("Authorization", "Bearer " + token));
+    PlantsApi api = new PlantsApi(client);
+    create(api, new NewPlant().id(9223372036854775807L).name("Alder").tag("Alnus"));
+    create(api, new NewPlant().id(9223372036854775807L).name("Oak"));
   }
 }

@@ -1,15 +1,19 @@
 import createClient from 'openapi-fetch';
-import { toJson } from './json.ts';
-import type { paths } from './schema.d.ts';
+import { BASE_URL, fetchAgain, TOKEN, toJson } from './http.ts';
+import type { components, paths } from './schema.d.ts';
 
-const { BASE_URL = '', TOKEN = '' } = process.env;
 const { POST } = createClient<paths>({
   baseUrl: BASE_URL,
   headers: { authorization: `Bearer ${TOKEN}` },
   bodySerializer: toJson,
+  fetch: fetchAgain,
 });
-const id = 9223372036854775807n;
-const { data } = await POST('/plants', { body: { id, name: 'Alder', tag: 'Alnus' } });
-console.log(data?.name);
-const { error, response } = await POST('/plants', { body: { id, name: 'Oak' } });
-console.log(response.status, error?.error);
+
+async function create(plant: components['schemas']['NewPlant']): Promise<void> {
+  const { data, error, response } = await POST('/plants', { body: plant });
+  console.log(data?.name ?? `${response.status} ${error?.error}: ${error?.message}`);
+}
+
+const id = 9223372036854775802n;
+await create({ id, name: 'Alder', tag: 'Alnus' });
+await create({ id, name: 'Oak' });

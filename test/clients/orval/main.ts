@@ -1,11 +1,15 @@
-import { createPlant } from './generated.ts';
+import { createPlant, type NewPlant } from './generated.ts';
 import { RequestError } from './request.ts';
 
-const id = 9223372036854775807n;
-const { name } = await createPlant({ id, name: 'Alder', tag: 'Alnus' });
-console.log(name);
-try {
-  await createPlant({ id, name: 'Oak' });
-} catch (error) {
-  if (error instanceof RequestError) console.log(error.status, error.body.error);
+async function create(plant: NewPlant): Promise<void> {
+  try {
+    console.log((await createPlant(plant)).name);
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    console.log(`${error.status} ${error.body.error}: ${error.body.message}`);
+  }
 }
+
+const id = 9223372036854775804n;
+await create({ id, name: 'Alder', tag: 'Alnus' });
+await create({ id, name: 'Oak' });

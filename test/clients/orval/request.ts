@@ -1,7 +1,5 @@
-import { toJson } from './json.ts';
 import type { Error as ErrorBody } from './generated.ts';
-
-const { BASE_URL = '', TOKEN = '' } = process.env;
+import { BASE_URL, fetchAgain, TOKEN, toJson } from './http.ts';
 
 export class RequestError extends Error {
   status: number;
@@ -17,7 +15,7 @@ export class RequestError extends Error {
 type Request = { url: string; method: string; headers: Record<string, string>; data: unknown };
 
 export async function request<T>({ url, method, headers, data }: Request): Promise<T> {
-  const response = await fetch(BASE_URL + url, {
+  const response = await fetchAgain(BASE_URL + url, {
     method,
     headers: { ...headers, authorization: `Bearer ${TOKEN}` },
     body: toJson(data),

@@ -1,4 +1,5 @@
 import os
+import sys
 import time
 
 import httpx
@@ -7,27 +8,39 @@ from plants.api.plants import create_plant
 from plants.models import Error, NewPlant, Plant
 from plants.types import Response
 
-client = AuthenticatedClient(
-    base_url=os.environ["BASE_URL"], token=os.environ["TOKEN"], timeout=httpx.Timeout(30)
-)
+BASE_URL, TOKEN = os.environ.get("BASE_URL"), os.environ.get("TOKEN")
+if not BASE_URL or not TOKEN:
+    sys.exit("BASE_URL and TOKEN are not set: export them first")
+client = AuthenticatedClient(base_url=BASE_URL, token=TOKEN, timeout=httpx.Timeout(30))
 
 
-def create(plant: NewPlant) -> Response[Error | Plant]:
+def send(plant: NewPlant) -> Response[Error | Plant]:
+    """Sends a plant up to five times."""
     for delay in (0.2, 0.4, 0.8, 1.6, None):
+        retry_after = 0
         try:
-            answer = create_plant.sync_detailed(client=client, body=plant)
-            if delay is None or (answer.status_code not in (408, 429) and answer.status_code < 500):
-                return answer
+            response = create_plant.sync_detailed(client=client, body=plant)
+            status = response.status_code
+            if delay is None or (status not in (408, 429) and status < 500):
+                return response
+            retry_after = int(response.headers.get("Retry-After", 0))
         except (httpx.TransportError, ValueError):
             if delay is None:
                 raise
-        time.sleep(delay)
+        time.sleep(delay + retry_after)
 
 
-id = 9223372036854775807
-created = create(NewPlant(id=id, name="Alder", tag="Alnus")).parsed
-assert isinstance(created, Plant)
-print(created.name)
-refused = create(NewPlant(id=id, name="Oak"))
-assert isinstance(refused.parsed, Error)
-print(int(refused.status_code), refused.parsed.error)
+def create(plant: NewPlant) -> None:
+    response = send(plant)
+    match response.parsed:
+        case Plant(name=name):
+            print(name)
+        case Error(error=error, message=message):
+            print(f"{int(response.status_code)} {error}: {message}")
+        case _:
+            print(int(response.status_code), response.content)
+
+
+id = 9223372036854775805
+create(NewPlant(id=id, name="Alder", tag="Alnus"))
+create(NewPlant(id=id, name="Oak"))
