@@ -6,7 +6,7 @@ import type { Config } from './config/config.js';
 import { createCorsOptions } from './http/cors.js';
 import { announceCertificate, readKeyPair } from './http/tls.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { serveDocument } from './openapi/document.js';
+import { serveDocument } from './openapi/docs-page.js';
 import { GroupCommit } from './plants/group-commit.js';
 import { ServiceLogger } from './telemetry/logger.js';
 
@@ -36,5 +36,7 @@ export async function createApp(
   const groups = app.get(GroupCommit);
   adapter.refuseWhile(() => groups.isFull);
   if (config.docs) serveDocument(app, config);
+  // Behind the pages, which are no operations.
+  adapter.routes.recordFrom(adapter);
   return app;
 }

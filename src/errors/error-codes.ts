@@ -48,9 +48,13 @@ export const ERRORS = {
     message: 'the token lacks the scope',
     headers: { 'www-authenticate': `${REALM}, error="insufficient_scope"` },
   },
-  NO_SUCH_PATH: { error: 3000, status: 404, message: 'no such path' },
-  // Its Allow is the path's: src/http/plant-store.adapter.ts.
-  NO_SUCH_METHOD: { error: 3001, status: 405, message: 'no such method on this path' },
+  NO_SUCH_PATH: {
+    error: 3000,
+    status: 404,
+    message: 'no such path: plants are created by POST /plants',
+  },
+  // Its Allow, and what the message adds, are the path's: src/http/plant-store.adapter.ts.
+  NO_SUCH_METHOD: { error: 3001, status: 405, message: 'method not allowed' },
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
   // RFC 9112, section 6.1.
   NO_SUCH_CODING: { error: 3003, status: 501, message: 'no such transfer coding' },

@@ -65,7 +65,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     app.enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy);
     super(app);
-    this.routes.recordFrom(this);
   }
 
   /** Puts a server of ours in the place of Nest's. */
@@ -104,15 +103,18 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   override setNotFoundHandler(...handler: Parameters<ExpressAdapter['setNotFoundHandler']>): void {
+    const { docs, publicUrl = '' } = this.config;
+    const seeDocs = docs ? `; see ${publicUrl}/docs` : '';
     this.use(({ method, path }: Request, _response: Response, next: NextFunction) => {
       const methods = this.routes.listMethods(path);
       // A route may not match for another reason, such as its version.
-      if (methods.length === 0 || methods.includes(method)) next();
-      else
-        throw new ApiException({
-          ...ERRORS.NO_SUCH_METHOD,
-          headers: { allow: methods.join(', ') },
-        });
+      if (methods.length === 0 || methods.includes(method)) {
+        next();
+        return;
+      }
+      const allow = methods.join(', ');
+      const kind = { ...ERRORS.NO_SUCH_METHOD, headers: { allow } };
+      throw new ApiException(kind, `${kind.message}: only ${allow} ${path}${seeDocs}`);
     });
     super.setNotFoundHandler(...handler);
   }

@@ -34,7 +34,7 @@ const HEADERS: readonly string[] = [
 ];
 
 /** How long a browser uses nothing but TLS with this host. */
-export const HSTS_MAX_AGE_SECONDS = 365 * 24 * 60 * 60;
+const HSTS_MAX_AGE_SECONDS = 365 * 24 * 60 * 60;
 
 /** HEADERS, and RFC 6797's. Without `includeSubDomains`: other services of the domain decide for themselves. */
 const TLS_HEADERS = [

@@ -27,6 +27,11 @@ const MAX_MONITORS = 128;
 /** Where the process is on its way from its start to its end. */
 export type Lifecycle = { phase: 'starting' | 'serving' | 'stopping' };
 
+const NO_SUCH_PATH: ErrorCode = {
+  ...ERRORS.NO_SUCH_PATH,
+  message: 'no such path: there are /livez, /readyz and /metrics',
+};
+
 /** The result of a check, with its details. */
 type Check = { readonly status: 'up' | 'down' } & Readonly<Record<string, string | number>>;
 
@@ -73,7 +78,7 @@ export class Management {
 
   private async answer({ method = '', url = '' }: IncomingMessage, response: ServerResponse) {
     const path = URL.parse(url, 'http://localhost')?.pathname ?? '';
-    if (!/^\/(livez|readyz|metrics)$/.test(path)) sendError(response, ERRORS.NO_SUCH_PATH);
+    if (!/^\/(livez|readyz|metrics)$/.test(path)) sendError(response, NO_SUCH_PATH);
     else if (!/^(GET|HEAD)$/.test(method)) sendError(response, ERRORS.NO_SUCH_METHOD);
     // A restart would not bring the store back, so it is not checked.
     else if (path === '/livez') sendHealth(response, {});

@@ -22,7 +22,8 @@ beforeAll(async () => {
     if (message.type() === 'error') complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
-  await page.goto(`http://127.0.0.1:${service.port}/docs`);
+  // As a person types it.
+  await page.goto(`http://127.0.0.1:${service.port}`);
 });
 
 afterAll(async () => {
@@ -53,28 +54,35 @@ async function tryOut(plant?: string): Promise<string> {
   return answer.innerText();
 }
 
-/** Its value, as a script of the page would read it. */
-const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
+/** What the open operation shows last. */
+const operation = (page: Page) => page.locator('.opblock.is-open .headers').first();
+const reload = () => page.reload({ waitUntil: 'networkidle' });
 const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
 
-it("shows the operation at once, fits a phone, and follows the system's dark mode", async () => {
-  await page.locator('.opblock.is-open .headers').first().waitFor();
-  expect(await background()).toBe('rgb(250, 250, 250)');
+it("shows the operation at once, in the system's light or dark mode, with a switch", async () => {
+  await operation(page).waitFor();
   await page.emulateMedia({ colorScheme: 'dark' });
+  await reload();
   await page.locator('html.dark-mode').waitFor();
   expect(await background()).toBe('rgb(28, 32, 34)');
-  await page.setViewportSize({ width: 390, height: 800 });
-  await page.waitForFunction('innerWidth === 390');
-  expect(await width()).toBe(390);
+  await page.getByRole('button', { name: 'Switch to light mode' }).click();
+  expect(await background()).toBe('rgb(250, 250, 250)');
+  await page.emulateMedia({ colorScheme: 'light' });
+});
+
+it('fits a phone', async () => {
+  const phone = { viewport: { width: 390, height: 800 }, isMobile: true, hasTouch: true };
+  const context = await browser.newContext(phone);
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${service.port}/docs`);
+  await operation(page).waitFor();
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390);
   await page.getByRole('button', { name: 'Authorize' }).click();
   const box = await page.locator('.modal-ux .close-modal').boundingBox();
   expect((box?.x ?? NaN) + (box?.width ?? NaN)).toBeLessThanOrEqual(390);
-  await page.locator('.modal-ux .btn-done').click();
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 1100, height: 1000 });
+  await context.close();
 });
 
-const reload = () => page.reload({ waitUntil: 'networkidle' });
 const onDisk = () => page.context().storageState();
 
 it('lets a developer authorize, reload, send a plant, and see the answer and a refusal', async () => {
@@ -87,6 +95,18 @@ it('lets a developer authorize, reload, send a plant, and see the answer and a r
   expect(await tryOut('{"id": 3, "name": "Oak"}')).toContain('"error": 1004');
   expect(await service.store.plant(3n)).toEqual(stored);
   expect(await onDisk()).toEqual({ cookies: [], origins: [] });
+});
+
+it('sends every digit of an id', async () => {
+  const exact = '{"id": 9007199254740993, "name": "Grey alder"}';
+  expect(await tryOut(exact)).toContain('"name": "Grey alder"');
+  expect(await service.store.plant(9007199254740993n)).toMatchObject({ name: 'Grey alder' });
+  expect(await service.store.plant(9007199254740992n)).toBeUndefined();
+});
+
+it('links to the document', async () => {
+  const link = page.getByRole('link', { name: 'openapi.json' });
+  expect(await link.getAttribute('href')).toBe('/openapi.json');
 });
 
 it('forgets the token at Logout, also after a reload', async () => {

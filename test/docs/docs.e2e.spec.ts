@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { published, read, type JsonObject } from '../support/published.js';
+import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 
 let service: Service;
@@ -48,32 +49,48 @@ describe('the document and its UI', () => {
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
-  it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
-    '%s: answers 304 to a browser that has it',
+  it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/openapi.yaml'])(
+    '%s: HEAD has the headers of GET',
     async (path) => {
-      const get = (headers: Record<string, string>) =>
-        service.client.send({ method: 'GET', path, headers });
-      const { headers } = await get({});
-      const { etag = '' } = headers;
-      expect(headers['cache-control']).toMatch(
-        path.endsWith('.js') ? /^public, max-age=31536000, immutable$/ : /^no-cache$/,
-      );
-      expect(await get({ 'if-none-match': etag })).toMatchObject({ status: 304, text: '' });
-      expect(await get({ 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
+      const { headers } = await get(path);
       const head = await service.client.send({ method: 'HEAD', path, headers: {} });
       expect(head).toMatchObject({ status: 200, text: '' });
       expect(head.headers['content-length']).toBe(headers['content-length']);
     },
   );
 
-  it('the page names its files by version, and all of them exist', async () => {
+  it('a file that the browser has is not sent again: 304', async () => {
+    const path = '/docs/swagger-ui-bundle.js';
+    const send = (headers: Record<string, string>) =>
+      service.client.send({ method: 'GET', path, headers });
+    const { etag = '', 'cache-control': caching } = (await send({})).headers;
+    expect(caching).toBe('no-cache');
+    expect(await send({ 'if-none-match': etag })).toMatchObject({ status: 304, text: '' });
+    expect(await send({ 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
+  });
+
+  it('pipelined pages are sent in order, behind plants too', async () => {
+    const connection = await service.connect();
+    const paths = ['/docs', '/docs/swagger-ui.css', '/openapi.json', '/docs/x', '/openapi.yaml'];
+    const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    connection.write(`${requestText(service.client.headers, '{}')}${requests.join('')}`);
+    expect(await connection.read()).toMatchObject({ status: 400 });
+    for (const path of paths) {
+      const { status, text } = await connection.read({ method: 'GET', path });
+      if (path === '/docs/x') expect(status).toBe(404);
+      else expect({ status, text }).toEqual({ status: 200, text: (await get(path)).text });
+    }
+    connection.close();
+  });
+
+  it('all files that the page names exist', async () => {
     for (const [page, base] of [
       ['/docs', '/'],
       ['/docs/', '/docs/'],
     ] as const) {
       const { text } = await service.client.send({ method: 'GET', path: page, headers: {} });
       const names = [...text.matchAll(/(?:href|src)="\.\/([^"]+)"/g)].map(([, name = '']) => name);
-      expect(names).toHaveLength(5);
+      expect(names).toHaveLength(6);
       for (const name of names) {
         const path = `${base}${name}`;
         expect((await service.client.send({ method: 'GET', path, headers: {} })).status).toBe(200);
@@ -90,26 +107,37 @@ describe('the document and its UI', () => {
     },
   );
 
-  it('the bare address answers 404 with links to them', async () => {
-    const { status, body } = await get('/');
-    expect({ status, body }).toEqual({
-      status: 404,
-      body: { error: 3000, message: 'no such path; the documentation is at /docs' },
+  it.each([
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 302],
+    ['*/*', 404],
+    ['application/json', 404],
+  ])('the bare address, Accept: %s: %i', async (accept, expected) => {
+    const { status, headers } = await service.client.send({
+      method: 'GET',
+      path: '/',
+      headers: { accept },
     });
-    const proxied = await Service.start({ PUBLIC_URL: 'https://plants.example/v1/' });
-    const { body: of } = await proxied.client.send({ method: 'GET', path: '/' });
-    expect(of).toMatchObject({
-      message: expect.stringMatching(/ https:\/\/plants.example\/v1\/docs$/),
+    expect(status).toBe(expected);
+    // Relative, so that it holds behind a proxy that adds a path.
+    expect(headers.location).toBe(expected === 302 ? 'docs' : undefined);
+  });
+
+  it('PUBLIC_URL: its links and its server are there', async () => {
+    const url = 'https://plants.example/v1';
+    const proxied = await Service.start({ PUBLIC_URL: `${url}/` });
+    const send = (method: string, path: string) => proxied.client.send({ method, path });
+    const { text } = await send('GET', '/docs/swagger-ui-init.js');
+    expect(text).toContain(`[openapi.json](${url}/openapi.json)`);
+    expect(text).toContain(`"servers": [\n      {\n        "url": "${url}"\n      }\n    ]`);
+    expect((await send('GET', '/plants')).body).toMatchObject({
+      message: `method not allowed: only POST /plants; see ${url}/docs`,
     });
     await proxied.stop();
   });
 
-  it('unknown paths below them answer 404 like any other', async () => {
-    const { status, body } = await service.client.send({ method: 'GET', path: '/docs/x' });
-    expect({ status, body }).toEqual({
-      status: 404,
-      body: { error: 3000, message: 'no such path' },
-    });
+  it.each(['POST', 'DELETE', 'OPTIONS'])('%s: 404', async (method) => {
+    for (const path of ['/docs', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml'])
+      expect((await service.client.send({ method, path })).status).toBe(404);
   });
 });
 
@@ -121,13 +149,19 @@ describe('DOCS=off', () => {
   it.each(['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml'])(
     'answers %s with 404',
     async (path) => {
-      const { status, body } = await off.client.send({ method: 'GET', path });
+      const headers = { accept: 'text/html' };
+      const { status, body } = await off.client.send({ method: 'GET', path, headers });
       expect({ status, body }).toEqual({
         status: 404,
-        body: { error: 3000, message: 'no such path' },
+        body: { error: 3000, message: 'no such path: plants are created by POST /plants' },
       });
     },
   );
+
+  it('a 405 does not name the page', async () => {
+    const { body } = await off.client.send({ method: 'GET' });
+    expect(body).toEqual({ error: 3001, message: 'method not allowed: only POST /plants' });
+  });
 
   it('POST /plants still works', async () => {
     const { status, body } = await off.client.create({ id: 1n, name: 'oak' });

@@ -571,10 +571,11 @@ describe('the methods of a path', () => {
     ['GET', '/plants', 'POST'],
   ])('%s %s: 405, Allow: %s', async (method, path, allow) => {
     const { status, headers, body } = await send(method, path);
+    const [bare] = path.split('?');
     expect({ status, allow: headers.allow, body }).toEqual({
       status: 405,
       allow,
-      body: { error: 3001, message: 'no such method on this path' },
+      body: { error: 3001, message: `method not allowed: only ${allow} ${bare}; see /docs` },
     });
   });
 

@@ -8,7 +8,7 @@ import { Service } from '../support/service.js';
 const PUBLIC: Readonly<Record<string, RegExp>> = {
   'the document': /^GET \/openapi\.(json|yaml)$/,
   'Swagger UI': /^GET \/docs(\/|$)/,
-  'the way to Swagger UI: 404': /^GET \/$/,
+  'the redirect to Swagger UI': /^GET \/$/,
 };
 
 let service: Service;
@@ -48,7 +48,7 @@ it.each(Object.entries(PUBLIC))('the public route %s exists', (_name, route) => 
   expect(routes().some((one) => route.test(one))).toBe(true);
 });
 
-const TO_DOCS = 'no such path; the documentation is at /docs';
+const NO_SUCH_PATH = { error: 3000, message: 'no such path: plants are created by POST /plants' };
 
 describe('another path: 404', () => {
   const paths = [
@@ -70,6 +70,7 @@ describe('another path: 404', () => {
     '/metrics',
     '/health',
     '/favicon.ico',
+    '/docs/x',
     `/${'x'.repeat(300)}`,
   ];
   it.each(paths)('%s', async (path) => {
@@ -79,7 +80,7 @@ describe('another path: 404', () => {
       const answer = await service.client.send({ method, path, headers, body });
       expect({ status: answer.status, body: answer.body }).toEqual({
         status: 404,
-        body: { error: 3000, message: method === 'GET' && path === '/' ? TO_DOCS : 'no such path' },
+        body: NO_SUCH_PATH,
       });
     }
     expect(await service.store.count()).toBe(0);
@@ -88,7 +89,10 @@ describe('another path: 404', () => {
   it('answers HEAD with the same status and no body', async () => {
     const { status, headers, text } = await service.client.send({ method: 'HEAD', path: '/x' });
     expect({ status, text }).toEqual({ status: 404, text: '' });
-    expect(headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '39' });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': `${JSON.stringify(NO_SUCH_PATH).length}`,
+    });
   });
 });
 
@@ -101,7 +105,11 @@ describe('another method on /plants: 405', () => {
       expect(answer.status).toBe(405);
       expect(answer.headers).toMatchObject({ allow: 'POST', 'content-type': 'application/json' });
       if (method === 'HEAD') expect(answer.text).toBe('');
-      else expect(answer.body).toEqual({ error: 3001, message: 'no such method on this path' });
+      else
+        expect(answer.body).toEqual({
+          error: 3001,
+          message: 'method not allowed: only POST /plants; see /docs',
+        });
     },
   );
 });

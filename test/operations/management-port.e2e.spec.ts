@@ -42,7 +42,7 @@ describe('the management port', () => {
     expect({ status, allow: headers.allow, body: JSON.parse(text) as unknown }).toEqual({
       status: 405,
       allow: 'GET, HEAD',
-      body: { error: 3001, message: 'no such method on this path' },
+      body: { error: 3001, message: 'method not allowed' },
     });
   });
 
@@ -58,7 +58,7 @@ describe('the management port', () => {
     expect(headers['content-type']).toMatch(/^application\/json/);
     expect({ status, body: JSON.parse(text) as unknown }).toEqual({
       status: 404,
-      body: { error: 3000, message: 'no such path' },
+      body: { error: 3000, message: 'no such path: there are /livez, /readyz and /metrics' },
     });
     expect(headers).not.toHaveProperty('x-powered-by');
   });

@@ -20,8 +20,8 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** Paths of the document and its UI. The document does not describe them. */
-const DOCUMENT = /^\/(docs|openapi\.)/;
+/** Paths of the document, its UI, and the redirect to that. The document does not describe them. */
+const DOCUMENT = /^\/(docs|openapi\.|$)/;
 
 /**
  * Makes an answer, after a check against the published document. Every answer in a test passes here.

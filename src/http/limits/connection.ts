@@ -43,11 +43,7 @@ export class Connection implements Reader {
   private idleSince = Infinity;
   private withoutToken = 0;
   readonly reading: Reading;
-  readonly memory: Holding;
-  /**
-   * In the order of their arrival; those that have begun come first. Not a Set: V8 then keeps dead requests alive, as each
-   * new table of the Set is referenced by the old one.
-   */
+  /** By arrival; those that have begun come first. Not a Set: V8 keeps dead requests alive by a Set's old tables. */
   private readonly pending: Pending[] = [];
   private begun = 0;
   private hadTurn = false;
@@ -128,6 +124,11 @@ export class Connection implements Reader {
     if (this.isEnding && this.isIdle) this.end();
     else if (this.mayRead && this.socket.isPaused()) this.socket.resume();
     if (!this.hadTurn) this.begin();
+  }
+
+  /** Finds the response that must be sent before another one; undefined if that is the next. */
+  findPrevious(response: ServerResponse): ServerResponse | undefined {
+    return this.pending[this.pending.findIndex((each) => each.response === response) - 1]?.response;
   }
 
   /** The next response on the connection, if its request is whole. */
