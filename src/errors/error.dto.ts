@@ -1,8 +1,18 @@
 import { ApiProperty, ApiResponse, ApiSchema, type ApiResponseOptions } from '@nestjs/swagger';
-import { ERRORS } from './error-codes.js';
+import { ERRORS, HTTP_EXCEPTION, type ErrorCode } from './error-codes.js';
 
-/** The body of every answer other than 200 (interface, "Error"). */
-@ApiSchema({ name: 'Error', description: 'What is wrong with a request, or with the service' })
+const NUMBERS = Object.values<ErrorCode>(ERRORS)
+  .map(({ error, status, message }) => `- ${error}, status ${status}: ${message}`)
+  .join('\n');
+
+const ERROR_DESCRIPTION = `What is wrong with a request, or with the service. A number of \`error\` keeps its meaning
+forever. New numbers may be added.
+
+${NUMBERS}
+- ${HTTP_EXCEPTION}, any other status: see the message`;
+
+/** The body of every response other than 200 (interface, "Error"). */
+@ApiSchema({ name: 'Error', description: ERROR_DESCRIPTION })
 export class ErrorDto {
   /** A number from the table of errors. */
   @ApiProperty({ type: 'integer', format: 'int32', description: 'Numeric error value' })
@@ -15,7 +25,7 @@ export class ErrorDto {
 
 export type Headers = NonNullable<ApiResponseOptions['headers']>;
 
-/** Documents a header of an answer; its type is that of the example. */
+/** Documents a header of a response; its type is that of the example. */
 export function documentHeader(
   description: string,
   example: string | number,
@@ -25,7 +35,7 @@ export function documentHeader(
   return { description, required, schema: { type }, example };
 }
 
-/** The header that every answer carries. */
+/** The header that every response carries. */
 export const REQUEST_ID: Headers = {
   'X-Request-Id': documentHeader(
     "The request's id in the operator's log: what the request said in this header, or a new one",
@@ -33,7 +43,7 @@ export const REQUEST_ID: Headers = {
   ),
 };
 
-/** The header of answers after which a client may try again. */
+/** The header of responses after which a client may try again. */
 export const RETRY_AFTER: Headers = {
   'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
 };
@@ -42,7 +52,7 @@ export const RETRY_AFTER: Headers = {
 const MIN_GENERAL = ERRORS.NO_TOKEN.error;
 
 /**
- * Documents an answer with an Error body, the headers that only this answer carries besides X-Request-Id, and an example
+ * Documents a response with an Error body, the headers that only this response carries besides X-Request-Id, and an example
  * for every number that the table of errors has for the status.
  *
  * @param options.hasBody whether the operation takes a body

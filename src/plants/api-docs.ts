@@ -4,12 +4,15 @@ import { documentRateLimit } from '../auth/rate-limit.guard.js';
 import { ApiError, REQUEST_ID, RETRY_AFTER } from '../errors/error.dto.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 
-const CREATE_DESCRIPTION = `Stores a plant under its id and answers with the plant, without the id.
+const CREATE_DESCRIPTION = `Stores a plant under its id and responds with the plant, without the id.
 
 A 200 means that the plant is on stable storage; it is never sent earlier. Sending the same plant
-again is safe: it answers 200 and writes nothing twice, so a client whose connection broke learns
-that its plant is stored. The same id with other content answers 400, and the stored plant stays as
+again is safe: the response is 200 and nothing is written twice, so a client whose connection broke learns
+that its plant is stored. The same id with different content is a 400, and the stored plant stays as
 it is. A request that was refused has stored nothing.
+
+A 400 tells that the request must be corrected before it is sent again: \`error\` says what is wrong, \`message\`
+says where. Every number of \`error\` is in the schema Error.
 
 Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53
 loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
@@ -21,7 +24,7 @@ good, as a plant cannot be changed.`;
 const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
 const UNTAGGED = { name: 'Black alder' };
 
-/** Documents `POST /plants`; `@Authenticated()` documents the token and the answers without one. */
+/** Documents `POST /plants`; `@Authenticated()` documents the token and the responses without one. */
 export function ApiCreatePlant(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
