@@ -43,6 +43,7 @@ export class Connection implements Reader {
   private idleSince = Infinity;
   private withoutToken = 0;
   readonly reading: Reading;
+  readonly memory: Holding;
   /** By arrival; those that have begun come first. Not a Set: V8 keeps dead requests alive by a Set's old tables. */
   private readonly pending: Pending[] = [];
   private begun = 0;
