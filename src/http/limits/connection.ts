@@ -35,7 +35,6 @@ interface Pending {
  * section 9.3.2) while their responses are small.
  */
 export class Connection implements Reader {
-  /** Whether it has sent an active token. */
   isTrusted = false;
   /** Read at once: otherwise Node, and Express's `request.ip`, do not know it when the client has left. */
   readonly remoteAddress: string | undefined;
@@ -194,8 +193,8 @@ export class Connection implements Reader {
     this.serve(next.request, next.response);
   }
 
-  /** Ends the connection. With bytes unread that would reset it, and the client could lose its last responses. */
   private end(): void {
+    // With bytes unread that would reset the connection, and the client could lose its last responses.
     if (!this.isDone) {
       this.socket.destroySoon();
       return;
