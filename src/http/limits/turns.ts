@@ -1,8 +1,10 @@
 /**
- * Milliseconds for which requests are begun in a turn of the event loop; the others wait for the next. Short, as libuv
- * accepts one connection in a turn.
+ * Milliseconds for which requests are begun in a turn of the event loop, at least and at most; the others wait for the
+ * next. Between the two it is as long as reading and handshakes took. libuv accepts one connection in a turn, so a turn
+ * is short.
  */
-const MAX_TURN_MS = 2;
+const MIN_TURN_MS = 1;
+const MAX_TURN_MS = 50;
 
 interface Taker {
   /** Called once in a turn. */
@@ -14,12 +16,14 @@ export class Turns {
   private waiting: Taker[] = [];
   /** When the turn is over, by performance.now(), in milliseconds. */
   private end = 0;
+  /** When the latest turn was over. */
+  private over = 0;
 
   /** Has takeTurn() called in one of the next turns. */
   await(taker: Taker): void {
     if (this.waiting.push(taker) > 1) return;
     setImmediate(this.give);
-    this.end = performance.now() + MAX_TURN_MS;
+    this.end = performance.now() + MIN_TURN_MS;
   }
 
   /** Whether what was begun in this turn has taken long enough. */
@@ -30,9 +34,11 @@ export class Turns {
   private readonly give = (): void => {
     const { waiting } = this;
     this.waiting = [];
-    this.end = performance.now() + MAX_TURN_MS;
+    const now = performance.now();
+    const end = now + Math.max(MIN_TURN_MS, Math.min(now - this.over, MAX_TURN_MS));
     let next: Taker | undefined;
-    while (!this.isOver && (next = waiting.shift())) next.takeTurn();
+    while (performance.now() < end && (next = waiting.shift())) next.takeTurn();
+    this.over = performance.now();
     if (waiting.length === 0) return;
     if (this.waiting.length === 0) setImmediate(this.give);
     this.waiting = waiting.concat(this.waiting);
