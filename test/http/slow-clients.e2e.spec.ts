@@ -146,29 +146,3 @@ it('cuts off a refused client that never closes its side', async () => {
   await closed;
   clearInterval(sending);
 });
-
-it('closes connections that together hold too much, the oldest without a token first', async () => {
-  // 40 % of this heap is counted as some 1,600 connections.
-  const service = await ServiceProcess.start({
-    env: { NODE_OPTIONS: '--max-old-space-size=48' },
-  });
-  cleanUp = () => service.remove();
-  const send = (connection: RawConnection) =>
-    connection
-      .write(requestText(service.client().headers, '{"id":1,"name":"n"}'))
-      .read()
-      .then(({ status }) => status);
-  const known = await service.connect();
-  expect(await send(known)).toBe(200);
-  const idle: RawConnection[] = [];
-  while (idle.length < 2_000) {
-    idle.push(...(await Promise.all(range(100).map(() => service.connect()))));
-  }
-  expect(await send(await service.connect())).toBe(200);
-  expect(await send(known)).toBe(200);
-  const [first] = idle;
-  await first?.closed();
-  expect(idle.at(-1)?.socket.destroyed).toBe(false);
-  expect(service.output).toContain('held too much memory');
-  for (const connection of idle) connection.close();
-});
