@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -112,6 +112,21 @@ describe('a service that stood still serves what arrived meanwhile', () => {
     standStill();
     expect(await connection.read()).toMatchObject(answer);
     connection.close();
+  });
+
+  it('on an open connection while it stops', async () => {
+    const service = await Service.start();
+    const connection = await service.connect();
+    const send = () => connection.write(requestText(service.client.headers, body));
+    expect(await send().read()).toMatchObject(answer);
+    const stopped = service.stop();
+    while (service.app.getHttpServer().listening) await sleep(1);
+    // Timers that fall due then run before the sockets are read.
+    await endOfTurn();
+    send();
+    standStill();
+    expect(await connection.read()).toMatchObject(answer);
+    await stopped;
   });
 });
 
