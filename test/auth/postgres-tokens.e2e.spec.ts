@@ -1,5 +1,6 @@
 /** @engine postgres */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { Service } from '../support/service.js';
 
 let service: Service;
@@ -7,6 +8,7 @@ beforeAll(async () => {
   service = await Service.start();
 });
 afterAll(() => service.stop());
+afterEach(() => void jest.restoreAllMocks());
 
 // On SQLite only processes write concurrently: see test/cli/cli.e2e.
 it('concurrent creates of one name on separate connections: one succeeds', async () => {
@@ -34,4 +36,22 @@ it('a revoke during a rotation revokes the new token too', async () => {
     // Either both tokens are revoked, or the revoke came first and the rotation found no token.
     expect(last?.revokedAt).not.toBeNull();
   }
+});
+
+it('what a lookup has found is as old as its query: a slow answer accepts no token for longer', async () => {
+  const { client, store, tokens } = service;
+  const create = async () => (await client.create({ id: 1n, name: 'oak' })).status;
+  await store.execute('BEGIN; LOCK TABLE tokens');
+  const waiting = create();
+  const lookup = `
+    SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await store.rows(lookup)).length === 0) await sleep(5);
+  // More than the time for which a token is accepted without a lookup.
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + 4_000);
+  await store.execute('COMMIT');
+  expect(await waiting).toBe(200);
+  await tokens.revoke('test');
+  expect(await create()).toBe(401);
 });
