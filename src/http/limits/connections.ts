@@ -26,8 +26,6 @@ const MAX_CONNECTIONS = 10_000;
 const SHED_TO = 0.9;
 /** Two connections in the same step of memory count as equal when connections are shed. */
 const STEP_BYTES = 16 * 1024;
-/** Milliseconds that a connection over TLS is kept after its client has closed its side. */
-const LEFT_TIMEOUT_MS = 10_000;
 /** Milliseconds between two looks at what no event tells of. */
 const CHECK_INTERVAL_MS = 200;
 
@@ -65,8 +63,6 @@ export class Connections implements SharedLimits {
       socket.once('close', () => this.handshaking.delete(client));
     });
     server.on('secureConnection', (socket: Socket) => {
-      // Node does not always see that what it then writes reaches nobody.
-      socket.once('end', () => socket.setTimeout(LEFT_TIMEOUT_MS));
       const client = identifyClient(socket);
       const accepted = this.handshaking.get(client);
       this.handshaking.delete(client);
