@@ -1,5 +1,13 @@
 /** @engine sqlite */
-import { copyFileSync, renameSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
@@ -8,6 +16,8 @@ import { FIELDS, Plant } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
+import { dropLog } from './engine.js';
+import { SqliteThread } from './writer-thread.js';
 
 const oak = (fields: Partial<Plant> = {}): Plant => {
   const audit = { createdBy: 'token:1', createdAt: '1763700000000' };
@@ -73,15 +83,48 @@ describe('SqliteWritePath', () => {
   it('begins on no other file than the one that was opened', async () => {
     const other = new SqliteStore();
     await openStore(readConfig({ DATABASE_URL: other.url })).then((opened) => opened.destroy());
+    // As a backup is: the thread's pragmas would change it.
+    dropLog(other.path);
     renameSync(file.path, `${file.path}.elsewhere`);
     copyFileSync(other.path, file.path);
     await expect(insert([oak()])).rejects.toMatchObject({
       driverError: { reason: expect.stringMatching(/ was removed or replaced /) },
     });
-    renameSync(file.path, other.path);
+    expect(readFileSync(file.path).equals(readFileSync(other.path))).toBe(true);
     renameSync(`${file.path}.elsewhere`, file.path);
     expect(await insert([oak()])).toBe(1);
-    expect(await other.count()).toBe(0);
     await other.remove();
   });
+
+  it('writes nothing to a file that is moved away while the thread opens it', async () => {
+    const opened = ['', '-wal', '-shm'].map((end) => {
+      const path = file.path + end;
+      return { path, ...statSync(path, { bigint: true }) };
+    });
+    const unlock = await file.lock();
+    const before = countDescriptors(file.path);
+    // Each waits a tenth of a second for the lock.
+    const pragmas = new Array<string>(500).fill('wal_checkpoint(RESTART)');
+    const thread = new SqliteThread({ file: file.path, opened, timeoutMs: 1_000, pragmas });
+    const insert = thread.run("INSERT INTO plants (id, name) VALUES (1, 'oak')");
+    while (countDescriptors(file.path) === before) await sleep(5);
+    renameSync(file.path, `${file.path}.elsewhere`);
+    await unlock();
+    await expect(insert).rejects.toMatchObject({ reason: expect.stringMatching(/ was removed /) });
+    renameSync(`${file.path}.elsewhere`, file.path);
+    expect(await file.count()).toBe(0);
+  });
 });
+
+/** How many times this process has a file open. */
+function countDescriptors(path: string): number {
+  const leadsTo = (descriptor: string) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`) === path;
+    } catch {
+      // It is closed by now.
+      return false;
+    }
+  };
+  return readdirSync('/proc/self/fd').filter(leadsTo).length;
+}
