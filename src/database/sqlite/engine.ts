@@ -79,13 +79,16 @@ export const sqlite: Engine = {
     };
   },
 
-  openWritePath: (store, config) =>
-    new SqliteWritePath(store, {
-      file: parsePath(config),
-      opened: findOpened(parsePath(config)),
+  openWritePath(store, config) {
+    // A link may lead elsewhere by the time that the thread begins.
+    const file = realpathSync(parsePath(config));
+    return new SqliteWritePath(store, {
+      file,
+      opened: findOpened(file),
       timeoutMs: getStatementTimeoutMs(config),
       pragmas: [...PRAGMAS, CACHE],
-    }),
+    });
+  },
 
   findFile: parsePath,
   claim: (config) => claimFile(parsePath(config)),
@@ -184,9 +187,8 @@ function parsePath({ databaseUrl }: Config): string {
   return databaseUrl.slice('sqlite:'.length);
 }
 
-/** Finds the database file, its log and the log's index, which are beside the file that a link leads to. */
-function findOpened(file: string): OpenedFile[] {
-  const path = realpathSync(file);
+/** Finds the database file, its log and the log's index. */
+function findOpened(path: string): OpenedFile[] {
   // Without the index another process makes one of its own, and the two no longer see each other's commits.
   return [path, `${path}-wal`, `${path}-shm`].map((path) => {
     const { dev, ino } = statSync(path, { bigint: true });

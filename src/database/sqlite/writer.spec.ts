@@ -6,6 +6,8 @@ import {
   readlinkSync,
   renameSync,
   statSync,
+  symlinkSync,
+  unlinkSync,
 } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -41,6 +43,14 @@ afterEach(async () => {
   if (store.isInitialized) await store.destroy();
   await file.remove();
 });
+
+/** A store that is closed, without a log, as a backup is: opening it to write changes it. */
+async function makeOther(): Promise<SqliteStore> {
+  const other = new SqliteStore();
+  await openStore(readConfig({ DATABASE_URL: other.url })).then((opened) => opened.destroy());
+  dropLog(other.path);
+  return other;
+}
 
 describe('SqliteWritePath', () => {
   it('tells how many it inserted, each id to its last digit', async () => {
@@ -81,10 +91,7 @@ describe('SqliteWritePath', () => {
   });
 
   it('begins on no other file than the one that was opened', async () => {
-    const other = new SqliteStore();
-    await openStore(readConfig({ DATABASE_URL: other.url })).then((opened) => opened.destroy());
-    // As a backup is: the thread's pragmas would change it.
-    dropLog(other.path);
+    const other = await makeOther();
     renameSync(file.path, `${file.path}.elsewhere`);
     copyFileSync(other.path, file.path);
     await expect(insert([oak()])).rejects.toMatchObject({
@@ -93,6 +100,19 @@ describe('SqliteWritePath', () => {
     expect(readFileSync(file.path).equals(readFileSync(other.path))).toBe(true);
     renameSync(`${file.path}.elsewhere`, file.path);
     expect(await insert([oak()])).toBe(1);
+    await other.remove();
+  });
+
+  it('writes to the file that the store is in, wherever a link leads by then', async () => {
+    const link = `${file.folder}/link.sqlite`;
+    symlinkSync(file.path, link);
+    await using linked = await openStore(readConfig({ DATABASE_URL: `sqlite:${link}` }), [Plant]);
+    plants = new PlantsRepository(linked.writePath);
+    const other = await makeOther();
+    unlinkSync(link);
+    symlinkSync(other.path, link);
+    expect(await insert([oak()])).toBe(1);
+    expect(await file.count()).toBe(1);
     await other.remove();
   });
 
