@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { HttpAdapterHost } from '@nestjs/core';
 import { MAX_REQUESTS } from '../../src/http/limits/index.js';
+import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { tally, type Received } from '../support/received.js';
@@ -98,9 +100,16 @@ it('refused requests succeed when sent again', async () => {
 
 it('beyond the limit a request is refused before its body arrives; later ones are served', async () => {
   const unlock = await service.store.lock();
+  const { httpAdapter } = service.app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost);
+  const [begun, connection] = [await service.connect(), await service.connect()];
+  begun.write(requestText({ ...service.client.headers, 'content-length': '20' }));
+  while (httpAdapter.inFlight === 0) await sleep(5);
   const answering = flood();
   while (!(await isRefusedAtOnce()));
-  const connection = await service.connect();
+  // One that was begun before is refused once its plant has arrived.
+  begun.write('{"id":-4,"name":"n"}');
+  expect(await begun.read()).toMatchObject({ status: 503, body: { error: 5002 } });
+  begun.close();
   connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
   expect((await connection.read()).headers).toMatchObject({ 'retry-after': '1' });
   await unlock();

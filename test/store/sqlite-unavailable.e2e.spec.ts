@@ -1,8 +1,10 @@
 /** @engine sqlite */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from 'better-sqlite3';
+import { GroupCommit } from '../../src/plants/group-commit.js';
 import { Monitor } from '../support/monitor.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
@@ -52,6 +54,30 @@ describe('a store in trouble', () => {
     expect({ status, body }).toEqual(UNAVAILABLE);
     expect((await service.client.post('{"id":2,"name":"oak"}', headers)).status).toBe(200);
   });
+});
+
+it('in a locked store a plant that is given up during its commit takes no other from the queue', async () => {
+  const slow = await Service.start({ DATABASE_TIMEOUT: '4s' });
+  const groups = slow.app.get(GroupCommit);
+  const unlock = await slow.store.lock();
+  /** Sends a plant that waits for the commit in progress. */
+  const queue = async (id: bigint) => {
+    while (groups.queued > 0) await sleep(5);
+    const answer = slow.client.create({ id, name: 'oak' });
+    while (groups.queued === 0) await sleep(5);
+    return { answer };
+  };
+  const first = slow.client.create({ id: 1n, name: 'oak' });
+  while (groups.unsettled === 0 || groups.queued > 0) await sleep(5);
+  // The third one has as much time more to arrive.
+  await sleep(500);
+  const second = await queue(2n);
+  expect(await first).toMatchObject(UNAVAILABLE);
+  const third = await queue(3n);
+  expect(await second.answer).toMatchObject(UNAVAILABLE);
+  await unlock();
+  expect((await third.answer).status).toBe(200);
+  await slow.stop();
 });
 
 describe('a full disk', () => {
