@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { MAX_REQUESTS } from '../../src/http/limits/index.js';
 import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
-import { MAX_QUEUED } from '../../src/plants/group-commit.js';
+import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { tally, type Received } from '../support/received.js';
 import { Service } from '../support/service.js';
@@ -63,12 +63,17 @@ async function isRefusedAtOnce(): Promise<boolean> {
 }
 
 it("beyond the queue's limit: 503 with 5002, and nothing is lost", async () => {
+  const sizes: number[] = [];
+  const addSize = (commit: unknown) => sizes.push((commit as Commit).plants.length);
+  commits.start.subscribe(addSize);
   const unlock = await service.store.lock();
   const answering = flood();
   let probes = 1;
   while (!(await isRefusedAtOnce())) probes += 1;
   await unlock();
   const answers = await answering;
+  commits.start.unsubscribe(addSize);
+  expect(Math.max(...sizes)).toBe(MAX_GROUP_SIZE);
   expect(Object.keys(tally(answers)).sort()).toEqual([
     '200 {"name":"n"}',
     '503 {"error":5002,"message":"overloaded"}',
