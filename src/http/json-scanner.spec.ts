@@ -110,6 +110,15 @@ describe('JsonScan', () => {
     '"\\',
   ])('refuses %j', (text) => expect(new JsonScan(text).fault).toBeDefined());
 
+  it('refuses control characters in a string, and no others', () => {
+    const refused = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
+      .filter((character) => new JsonScan(`"a${character}"`).fault !== undefined)
+      .join('');
+    const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).join('');
+    // A quote ends the string, and a backslash escapes the quote.
+    expect(refused).toBe(`${controls}"\\`);
+  });
+
   it('finds the offset that V8 reports, or the start of the token that V8 stopped in', () => {
     fc.assert(
       fc.property(broken, (text) => {
@@ -148,6 +157,11 @@ describe('JsonScan', () => {
       { numRuns: 5_000 },
     );
   });
+
+  it.each(['idd', 'i', 'ID', '\\n0069d', 'i\\n0064', '\\u0069', '\\u0069dd'])(
+    'takes the name "%s" for no other',
+    (name) => expect(new JsonScan(`{"${name}":1}`, NAMES).literals).toEqual({}),
+  );
 
   it.each(['[{"id":1}]', '["id",1]', '"id"', '1', '{"id":1}}', '{"id":1'])(
     'finds no member in %s',

@@ -1,6 +1,8 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
 import { Service } from '../support/service.js';
 
 let service: Service;
@@ -38,6 +40,19 @@ it('a revoke during a rotation revokes the new token too', async () => {
   }
 });
 
+it('a lookup that fails for many requests is in the log once', async () => {
+  const { client, log, store } = service;
+  const adapter = service.app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
+  await store.execute('BEGIN; ALTER TABLE tokens RENAME hash TO digest');
+  const plants = Array.from({ length: 10 }, (_, id) => ({ id: BigInt(id), name: 'oak' }));
+  const answers = Promise.all(plants.map((plant) => client.create(plant)));
+  while (adapter.inFlight < plants.length) await sleep(5);
+  await store.execute('COMMIT');
+  expect((await answers).map(({ status }) => status)).toEqual(plants.map(() => 500));
+  await store.execute('ALTER TABLE tokens RENAME digest TO hash');
+  expect(log.text.split('column Token.hash does not exist')).toHaveLength(2);
+});
+
 it('what a lookup has found is as old as its query: a slow answer accepts no token for longer', async () => {
   const { client, store, tokens } = service;
   const create = async () => (await client.create({ id: 1n, name: 'oak' })).status;
@@ -54,4 +69,17 @@ it('what a lookup has found is as old as its query: a slow answer accepts no tok
   expect(await waiting).toBe(200);
   await tokens.revoke('test');
   expect(await create()).toBe(401);
+});
+
+it('the last use of a token does not go back behind what another process has recorded', async () => {
+  const used = await Service.start();
+  expect((await used.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+  const later = BigInt(Date.now() + 60_000);
+  await used.store.execute(`UPDATE tokens SET last_used_at = ${later}`);
+  used.client.close();
+  await used.app.close();
+  expect(await used.store.rows('SELECT last_used_at FROM tokens')).toEqual([
+    { last_used_at: later },
+  ]);
+  await used.store.remove();
 });

@@ -78,6 +78,24 @@ describe('SIGTERM', () => {
     await unused.remove();
   });
 
+  it('refuses what is complete only later, before it looks at a token', async () => {
+    service = await ServiceProcess.start();
+    const connections = await connect(50);
+    const [head, end] = [requestText({}).slice(0, -2), '\r\n'];
+    await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
+    for (const connection of connections) connection.write(head);
+    service.signal('SIGTERM');
+    let answer;
+    for (const connection of connections) {
+      answer = await connection.write(end).read();
+      if (answer.status !== 401) break;
+      await sleep(100);
+    }
+    expect(answer).toMatchObject(SHUTTING_DOWN);
+    for (const connection of connections) connection.close();
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
   it('with pipelined requests in flight: every one is answered, and the last answer ends the connection', async () => {
     service = await ServiceProcess.start();
     const connection = await service.connect();
