@@ -60,8 +60,6 @@ function createInvalidJson(text: string, offset = text.length): ApiException {
   return new ApiException(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message} ${place}`);
 }
 
-const EMPTY = Buffer.alloc(0);
-
 /** Reads a request's body. Only a body that is still to come makes a promise. */
 function readText(request: Request): string | Promise<string> {
   const { bodyLimit: limit } = getConnection(request).limits;
@@ -91,7 +89,10 @@ function decode(request: IncomingMessage, body: Buffer): string {
 /** The body if it has arrived whole, as most have. */
 function readArrived(request: Request): Buffer | undefined {
   if (request.readableLength !== Number(request.headers['content-length'])) return undefined;
-  return (request.read() as Buffer | null) ?? EMPTY;
+  const pieces: Buffer[] = [];
+  // Node 26 returns one piece at a time.
+  for (let piece; (piece = request.read() as Buffer | null) !== null;) pieces.push(piece);
+  return Buffer.concat(pieces);
 }
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). */

@@ -135,6 +135,20 @@ it('a pipeline of refused plants is served a request at a time, others in betwee
   await own.stop();
 });
 
+it('long plants of a pipeline are stored, though their pieces arrive before they are read', async () => {
+  const own = await Service.start();
+  const connection = await own.connect();
+  const name = 'n'.repeat(60_000);
+  const ids = range(MAX_REQUESTS);
+  const text = (id: number) => requestText(own.client.headers, `{"id":${id},"name":"${name}"}`);
+  connection.write(ids.map(text).join(''));
+  const statuses: number[] = [];
+  while (statuses.length < ids.length) statuses.push((await connection.read()).status);
+  expect(statuses).toEqual(ids.map(() => 200));
+  connection.close();
+  await own.stop();
+});
+
 it('a connection without an active token ends behind its 16th request', async () => {
   const connection = await service.connect();
   const request = { method: 'GET', path: '/openapi.json' };
