@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
+import type { PostgresStore } from '../support/postgres-store.js';
 import { Service } from '../support/service.js';
 
 let service: Service;
@@ -58,10 +59,7 @@ it('what a lookup has found is as old as its query: a slow answer accepts no tok
   const create = async () => (await client.create({ id: 1n, name: 'oak' })).status;
   await store.execute('BEGIN; LOCK TABLE tokens');
   const waiting = create();
-  const lookup = `
-    SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await store.rows(lookup)).length === 0) await sleep(5);
+  await (store as PostgresStore).untilLocked('tokens');
   // More than the time for which a token is accepted without a lookup.
   const now = performance.now.bind(performance);
   jest.spyOn(performance, 'now').mockImplementation(() => now() + 4_000);

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
 import {
   cli,
   contentOf,
@@ -198,6 +199,41 @@ it('restore reports a store that did not keep what it was given', async () => {
     stderr: expect.stringMatching(/^error: plants differ: 11, sha256 \w+ instead of 11, sha256 /),
   });
 });
+
+it('backup reports a file that did not keep what it was given, and leaves nothing', async () => {
+  put(source, PLANTS);
+  const unfinished = `${file}.${process.pid}.partial`;
+  let isSpoiled = false;
+  const made = cli(source, `backup ${file}`).finally(() => (isSpoiled = true));
+  // The last plant comes in a chunk of its own, behind others.
+  while (!isSpoiled) {
+    await new Promise(setImmediate);
+    isSpoiled ||= spoil(unfinished);
+  }
+  expect(await made).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/the backup is damaged: plants differ: 11, sha256 /),
+  });
+  expect(readdirSync(source.folder)).toEqual(['data']);
+});
+
+/** Has an unfinished backup change its last plant. Returns whether the file was far enough for that. */
+function spoil(unfinished: string): boolean {
+  if (!existsSync(unfinished)) return false;
+  const database = new Database(unfinished);
+  try {
+    database.exec(`
+      CREATE TRIGGER change AFTER INSERT ON plants WHEN NEW.name = 'highest'
+      BEGIN UPDATE plants SET tag = 'other' WHERE id = NEW.id; END`);
+    return true;
+  } catch {
+    // It has no such table yet.
+    return false;
+  } finally {
+    database.close();
+  }
+}
 
 it('restore does not create a missing store', async () => {
   await cli(source, `backup ${file}`);

@@ -1,6 +1,7 @@
 /** @engine postgres */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cli } from './backups.js';
 import { PostgresServer } from '../support/postgres-server.js';
@@ -46,6 +47,16 @@ it('a store passes while its service runs, its indexes too if amcheck is install
   await store.execute('CREATE SCHEMA "a b"; CREATE EXTENSION amcheck SCHEMA "a b"');
   expect(await cli(store, 'check')).toEqual(passed());
   expect(JSON.parse((await cli(store, 'check --json')).stdout)).toMatchObject({ indexes: true });
+});
+
+it('may take longer than the statements of its role', async () => {
+  await store.execute("ALTER ROLE postgres SET statement_timeout = '1s'");
+  await store.execute('BEGIN; LOCK TABLE plants');
+  const checked = cli(store, 'check');
+  await store.untilLocked('plants');
+  await sleep(1_200);
+  await store.execute('COMMIT; ALTER ROLE postgres RESET statement_timeout');
+  expect(await checked).toMatchObject({ code: 0 });
 });
 
 it('reports a plant that is missing in its index', async () => {

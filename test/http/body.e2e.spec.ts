@@ -171,6 +171,14 @@ describe('Expect', () => {
     connection.close();
   });
 
+  it('100-continue in HTTP/1.0, which has no status 100, is ignored', async () => {
+    const connection = await service.connect();
+    const text = requestText({ ...service.client.headers, expect: '100-continue' }, PLANT);
+    connection.write(text.replace('HTTP/1.1', 'HTTP/1.0'));
+    expect(await connection.read()).toMatchObject(ACCEPTED);
+    connection.close();
+  });
+
   it('100-continue on another path or method is not answered with 100', async () => {
     for (const [method, path, status] of [
       ['POST', '/x', 404],

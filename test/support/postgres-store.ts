@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, types } from 'pg';
 import { TemporaryStore } from './temporary-store.js';
 
@@ -44,6 +45,14 @@ export class PostgresStore extends TemporaryStore {
     const client = await connect(this.url);
     await client.query('BEGIN; LOCK TABLE plants IN SHARE ROW EXCLUSIVE MODE');
     return () => client.end();
+  }
+
+  /** Waits until a statement waits for a lock on a table. */
+  async untilLocked(table: string): Promise<void> {
+    const waiting = `
+      SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
+      WHERE NOT granted AND relation = '${table}'::regclass AND datname = current_database()`;
+    while ((await this.rows(waiting)).length === 0) await sleep(5);
   }
 
   override refuse(name: string): Promise<void> {
