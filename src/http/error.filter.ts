@@ -80,7 +80,7 @@ export class ErrorFilter extends BaseExceptionFilter {
     return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
   }
 
-  /** Logs an error once that a whole group of plants shares. */
+  /** Logs an error once that many requests share, such as those that wait for one lookup of their tokens. */
   private logOnce(request: Request, { context }: Response, error: unknown): void {
     if (error instanceof ApiException || (error instanceof Error && this.logged.has(error))) return;
     if (error instanceof Error) this.logged.add(error);
