@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration, parseWholeNumber } from '../config/parsers.js';
+import { parseDuration, parseHttpUrl, parseWholeNumber } from '../config/parsers.js';
 
 /** The option of the commands that issue a token; milliseconds. */
 export const EXPIRES_OPTION = [
@@ -46,9 +46,10 @@ export function toTokenName(text: string): string {
 }
 
 export function toHttpUrl(text: string): URL {
-  const url = URL.parse(text);
-  const isHttp = url && /^https?:$/.test(url.protocol);
-  return requireValid(isHttp ? url : undefined, 'It is not an http or https URL.');
+  return requireValid(
+    parseHttpUrl(text),
+    'It is not an http or https URL without credentials, query and fragment.',
+  );
 }
 
 /** Makes the parser of whole numbers from 1 to `max`. */

@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net';
 import type { Command } from 'commander';
 import { COMMAND, VERSION, type Config } from '../config/config.js';
-import { describeStore, readConfig } from '../config/environment.js';
+import { describeDatabase } from '../config/database-url.js';
+import { readConfig } from '../config/environment.js';
 import { Snapshot } from '../database/snapshot.js';
 import { describeError } from '../errors/operator-message.js';
 import { alignColumns, printResult, toPrintable } from './terminal.js';
@@ -34,7 +35,7 @@ export function addStatusCommand(program: Command): void {
       const status: Status = {
         rows: {
           version: `${VERSION}, Node.js ${process.versions.node}`,
-          store: describeStore(config.databaseUrl),
+          store: describeDatabase(config.databaseUrl),
         },
         problems: [],
       };

@@ -58,7 +58,7 @@ export class Config {
   readonly managementHost!: string;
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
-  @Variable('DATABASE_URL', parsers.storeUrl, 'sqlite:./data/plant-store.sqlite')
+  @Variable('DATABASE_URL', parsers.databaseUrl, 'sqlite:./data/plant-store.sqlite')
   readonly databaseUrl!: string;
 
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
@@ -152,6 +152,19 @@ export class Config {
   /** Whether this is production: JSON logs, and no token at the first start. */
   @Variable('NODE_ENV', parsers.nodeEnv, 'development')
   readonly production!: boolean;
+
+  /**
+   * Milliseconds that a request waits for its token's lookup, or for its plant's commit: `databaseTimeout` is for both
+   * together.
+   */
+  get lookupTimeoutMs(): number {
+    return this.databaseTimeout / 2;
+  }
+
+  /** Milliseconds of a statement, or of connecting: it fails before the request that waits for it gives up. */
+  get statementTimeoutMs(): number {
+    return 0.8 * this.lookupTimeoutMs;
+  }
 
   constructor() {
     for (const { field, parser, defaultText } of VARIABLES)

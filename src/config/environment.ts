@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
+import { describeDatabase, getDatabaseSystem, maskSecret } from './database-url.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -64,7 +65,8 @@ export function inspectConfig(env = process.env) {
       return { name, value: undefined, from };
     }
   });
-  return { config, settings, problems: [...problems, ...findConflicts(config)] };
+  // A conflict with the default of an invalid variable is none.
+  return { config, settings, problems: problems.length > 0 ? problems : findConflicts(config) };
 }
 
 /**
@@ -86,10 +88,11 @@ export function readSecret(name: string, env = process.env): string | undefined 
 /**
  * Reads the text of the file that a variable names.
  *
- * @throws ConfigError if it cannot be read; the message names the variable, not the path
+ * @throws ConfigError if it cannot be read; the path is shown unless it may be the secret itself
  */
 export function readNamedFile(variable: string, path: string): string {
-  return readText(path, `${variable} must name a file that can be read`);
+  const shown = SHOWABLE.test(path) ? `: ${path}` : '';
+  return readText(path, `${variable} must name a file that can be read${shown}`);
 }
 
 function readText(path: string, problem: string): string {
@@ -97,7 +100,17 @@ function readText(path: string, problem: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`${problem} (${code})`, { cause: error });
+    const user = code === 'EACCES' ? `, as user ${findUser()}` : '';
+    throw new ConfigError(`${problem} (${code}${user})`, { cause: error });
+  }
+}
+
+/** Finds the user of this process; undefined if it has no name, as in some containers. */
+export function findUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
   }
 }
 
@@ -107,7 +120,7 @@ function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): s
   return loaded?.names.has(name) ? loaded.path : 'environment';
 }
 
-/** A value that may be shown has no token, and no credentials or query of a URL. */
+/** Matches a value without a token, or the credentials or the query of a URL. */
 const SHOWABLE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
 /** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
@@ -118,74 +131,29 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
 
 /** Finds problems of several variables together, in a line each. */
 function findConflicts(config: Config): string[] {
-  const { port, reusePort, databaseUrl, managementPort, tlsCertFile, tlsKeyFile } = config;
-  const { authIssuer, authAudience, authJwksUrl } = config;
-  const conflicts: Readonly<Record<string, boolean>> = {
-    'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file':
-      reusePort && databaseUrl.startsWith('sqlite:'),
-    'REUSE_PORT=on needs a PORT that is not 0: each process would take another one':
-      reusePort && port === 0,
-    'MANAGEMENT_PORT must not be PORT: health and metrics are not for the public':
-      managementPort === port && port !== 0,
-    'TLS_CERT_FILE and TLS_KEY_FILE must be set together':
-      (tlsCertFile === undefined) !== (tlsKeyFile === undefined),
-    'AUTH_AUDIENCE must be set with AUTH_ISSUER: a token for another service would be taken':
-      authIssuer !== undefined && authAudience === undefined,
-    'AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL':
-      authIssuer === undefined && (authAudience ?? authJwksUrl) !== undefined,
-  };
-  return Object.keys(conflicts).filter((problem) => conflicts[problem]);
+  const { port, reusePort, managementPort, authIssuer, authAudience, authJwksUrl } = config;
+  const found: string[] = [];
+  if (reusePort && getDatabaseSystem(config.databaseUrl) === 'sqlite')
+    found.push(
+      'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file',
+    );
+  if (reusePort && port === 0)
+    found.push('REUSE_PORT=on needs a PORT that is not 0: each process would take another one');
+  if (managementPort === port && port !== 0)
+    found.push('MANAGEMENT_PORT must not be PORT: health and metrics are not for the public');
+  if ((config.tlsCertFile === undefined) !== (config.tlsKeyFile === undefined))
+    found.push('TLS_CERT_FILE and TLS_KEY_FILE must be set together');
+  if (authIssuer !== undefined && authAudience === undefined)
+    found.push(
+      'AUTH_AUDIENCE must be set with AUTH_ISSUER: a token for another service would be taken',
+    );
+  if (authIssuer === undefined && (authAudience ?? authJwksUrl) !== undefined)
+    found.push('AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL');
+  return found;
 }
 
-const MASK = '***';
-
-/** A URL has no user without a host. This host stands for the socket of this machine. */
-const NO_HOST = 'no-host.invalid';
-
-/** What this process is and which store it works on, in one line for the operator, without a password. */
+/** Describes this process and the database that it uses in one line for the operator, without a password. */
 export function describeProcess({ databaseUrl }: Config): string {
   const node = process.versions.node;
-  return `plant-store ${VERSION}, Node.js ${node}, store: ${describeStore(databaseUrl)}`;
-}
-
-/**
- * Where a store is, for the operator: the absolute path of its file, or host and database; never a user or a
- * password.
- *
- * @param address as in DATABASE_URL
- */
-export function describeStore(address: string): string {
-  if (address.startsWith('sqlite:')) return `SQLite ${resolve(address.slice('sqlite:'.length))}`;
-  const url = parsePostgresUrl(address);
-  if (!url) return 'PostgreSQL';
-  const { host, port, database } = Object.fromEntries(url.searchParams);
-  const named = url.hostname === NO_HOST ? '' : decodeURIComponent(url.hostname);
-  const at = host ?? (named || (process.env.PGHOST ?? 'localhost'));
-  const behind = port ?? url.port;
-  const name = database ?? decodeURIComponent(url.pathname.slice(1));
-  return `PostgreSQL ${at}${behind ? `:${behind}` : ''}, database ${name}`;
-}
-
-/**
- * A secret as it may be shown: the address of a store without its password, nothing of anything else. Lists of headers
- * are never taken for an address, as no header's name has a colon.
- */
-export function maskSecret(text: string): string {
-  if (text.startsWith('sqlite:')) return text;
-  const url = parsePostgresUrl(text);
-  if (!url) return MASK;
-  if (url.password) url.password = MASK;
-  for (const name of url.searchParams.keys()) {
-    if (/password/i.test(name)) url.searchParams.set(name, MASK);
-  }
-  return url.href.replace(NO_HOST, '');
-}
-
-/**
- * Reads an address as the driver does. Undefined if it is no such URL, or a part of a password could be taken for
- * the database: `postgres://user:1/2@host/plants`.
- */
-function parsePostgresUrl(address: string): URL | undefined {
-  const url = URL.parse(address.replace(/@(?=[/?])/, `@${NO_HOST}`));
-  return url && /^postgres/.test(url.protocol) && /^\/[^@]+$/.test(url.pathname) ? url : undefined;
+  return `plant-store ${VERSION}, Node.js ${node}, store: ${describeDatabase(databaseUrl)}`;
 }

@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
+import { isDatabaseUrl } from './database-url.js';
 
 /** Reads the text of a variable, and says what the text must be. */
 export class EnvParser<Value> {
@@ -30,12 +31,6 @@ const DURATION_UNITS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/**
- * SQLite's driver would trim the path, and open another file than the one named. `sqlite://data/x` would be
- * `/data/x`.
- */
-const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
-
 export const anyText = new EnvParser('a text', (text) => text);
 
 export const onOff = makeChoiceParser('on or off', { on: true, off: false });
@@ -47,9 +42,9 @@ export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
 );
 
 /** `sqlite:` and a path, or the address of a PostgreSQL database, which may have a password. */
-export const storeUrl = new EnvParser(
+export const databaseUrl = new EnvParser(
   'sqlite: and the path of a file, or postgres://user:password@host/database',
-  (text) => (SQLITE_URL.test(text) || isPostgresUrl(text) ? text : undefined),
+  (text) => (isDatabaseUrl(text) ? text : undefined),
   true,
 );
 
@@ -168,19 +163,11 @@ function parseList(value: string, isItem: (item: string) => boolean): string[] |
   return items.every(isItem) ? items : undefined;
 }
 
-function parseHttpUrl(value: string): URL | undefined {
+/** Reads an http or https URL without credentials, query and fragment; undefined if it is none. */
+export function parseHttpUrl(value: string): URL | undefined {
   const url = URL.parse(value);
   const isPlain = url && !url.username && !url.password && !/[?#\s]/.test(value);
   return isPlain && /^https?:$/.test(url.protocol) ? url : undefined;
-}
-
-/** Whether the driver can read it: a `%` must be written as `%25`. */
-function isPostgresUrl(value: string): boolean {
-  try {
-    return /^postgres(ql)?:\/\/[^/]*\/[^/?]/.test(decodeURI(value));
-  } catch {
-    return false;
-  }
 }
 
 /** An address, a network such as `10.0.0.0/8`, or Express's name for networks that are not of the internet. */

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
-import { describeStore } from '../../src/config/environment.js';
+import { describeDatabase } from '../../src/config/database-url.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
 import { runCli, runHere, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
@@ -25,7 +25,7 @@ const start = (line: string, url = store.url): Promise<Ran> =>
   runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url } });
 /** The line on stderr that names the store, without a password. */
 const says = (): unknown =>
-  `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeStore(store.url)}\n`;
+  `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeDatabase(store.url)}\n`;
 const ONE_LINE = /^error: [^\n]+\n$/;
 
 it('concurrent commands take turns to create the store and to write to it', async () => {

@@ -1,0 +1,34 @@
+/** @engine sqlite */
+import { resolve } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { describeDatabase, maskSecret } from './database-url.js';
+
+it.each([
+  ['sqlite:./data/x', `SQLite ${resolve('data/x')}`, 'sqlite:./data/x'],
+  ['sqlite:/a b', 'SQLite /a b', 'sqlite:/a b'],
+  [
+    'postgres://u:SECRET@db.example:5432/plants?sslmode=verify-full',
+    'PostgreSQL db.example:5432, database plants',
+    'postgres://u:***@db.example:5432/plants?sslmode=verify-full',
+  ],
+  [
+    'postgresql:///plants?host=/var/run/postgresql&user=u&password=SECRET',
+    'PostgreSQL /var/run/postgresql, database plants',
+    'postgresql:///plants?host=%2Fvar%2Frun%2Fpostgresql&user=u&password=***',
+  ],
+  ['postgres:///plants', 'PostgreSQL localhost, database plants', 'postgres:///plants'],
+  ['postgres://u:SECRET@/plants', 'PostgreSQL localhost, database plants', '***'],
+  ['postgres://%2Frun%2Fpg/my%20plants', 'PostgreSQL /run/pg, database my plants'],
+  // A password with a slash or a question mark that is not encoded: nothing of it is shown.
+  ['postgres://u:1/SECRET@db.example/plants', 'PostgreSQL', '***'],
+  ['postgres://u:1?SECRET@db.example/plants', 'PostgreSQL', '***'],
+  ['postgres://u:SECRET/x@db.example/plants', 'PostgreSQL', '***'],
+])('describes and masks %s', (address, described, masked = address) => {
+  const { PGHOST } = process.env;
+  delete process.env.PGHOST;
+  expect({ described: describeDatabase(address), masked: maskSecret(address) }).toEqual({
+    described,
+    masked,
+  });
+  if (PGHOST !== undefined) process.env.PGHOST = PGHOST;
+});
