@@ -1,9 +1,11 @@
 import { Token } from './src/auth/tokens/token.entity.js';
 import { loadEnvironment, readConfig } from './src/config/environment.js';
-import { Store } from './src/database/store.js';
+import { loadEngine, Store } from './src/database/store.js';
 import { Plant } from './src/plants/plant.entity.js';
 
 loadEnvironment();
+const config = readConfig();
+const engine = await loadEngine(config.databaseUrl);
 
 /** The store that the environment names, as the service opens it: for TypeORM's own CLI. */
-export default new Store(readConfig(), 'create', [Plant, Token]);
+export default new Store(engine, config, 'create', [Plant, Token]);

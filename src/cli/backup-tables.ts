@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { LinesQuery } from '../database/engine.js';
+import { getSystem, type LinesQuery } from '../database/engine.js';
 import type { Store } from '../database/store.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
@@ -40,7 +40,7 @@ async function insertTokens(store: DataSource, rows: readonly Row[]): Promise<vo
 
 /** Makes PostgreSQL number the next token after the inserted ones, as SQLite does by itself. */
 export async function finishTokens(store: Store): Promise<void> {
-  if (store.engine.system !== 'postgresql') return;
+  if (getSystem(store.manager) === 'sqlite') return;
   await store.query(
     "SELECT setval(pg_get_serial_sequence('tokens', 'id'), (SELECT MAX(id) FROM tokens))",
   );

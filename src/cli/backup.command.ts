@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { COMMAND, type Config } from '../config/config.js';
-import { openStore, selectEngine, StoreUnusableError } from '../database/store.js';
+import { loadEngine, openStore, StoreUnusableError } from '../database/store.js';
 import { Snapshot } from '../database/snapshot.js';
 import { dropLog } from '../database/sqlite/engine.js';
 import { describeError } from '../errors/operator-message.js';
@@ -151,14 +151,15 @@ async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<strin
 
 const CONTINUES = 'run it again, and it continues';
 
-/** Copies what the store lacks, while no service can claim it, and compares the store with the digests. */
+/** Copies what the store lacks, while no service can lock it, and compares the store with the digests. */
 async function fillStore(
   config: Config,
   backup: Snapshot,
   lastKeys: ReadonlyMap<string, bigint>,
   digests: Digests,
 ): Promise<void> {
-  using _claim = selectEngine(config.databaseUrl).claim?.(config);
+  const engine = await loadEngine(config.databaseUrl);
+  using _lock = engine.lock?.(config);
   using _listening = onEndingSignal((signal) => {
     process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
     process.kill(process.pid, signal);

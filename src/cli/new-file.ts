@@ -13,13 +13,8 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { LOG_SUFFIXES, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { onEndingSignal } from './terminal.js';
-
-/** What SQLite may have beside a file, and the file itself. */
-export const STORE_SUFFIXES = ['', '-wal', '-shm', '-journal'];
-
-/** SQLite would play these back into the file beside them, even if it is another file by then. */
-const LOG_SUFFIXES = ['-wal', '-journal'];
 
 /**
  * Makes a file whole or not at all: writes it beside its place, syncs and renames it; replaces an existing file.

@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.js';
+import { findSqliteFile, toSqliteUrl } from '../config/database-url.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
-import { selectEngine } from '../database/store.js';
-import { isSameFile, STORE_SUFFIXES } from './new-file.js';
+import { STORE_SUFFIXES } from '../database/sqlite/files.js';
+import { isSameFile } from './new-file.js';
 import type { GlobalOptions } from './terminal.js';
 
 /** Longer than the service's timeout, as no request waits for the answer. */
@@ -40,16 +40,16 @@ export function readJobConfig(command: Command): Config {
 
 /** The configuration for long work on the store in a file. */
 export function configureFile(path: string): Config {
-  const config = readConfig({ DATABASE_URL: `sqlite:${resolve(path)}` });
+  const config = readConfig({ DATABASE_URL: toSqliteUrl(path) });
   return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
 }
 
 /** @throws Error if a new file would replace the store, or its log: a crash would lose the plants in that */
-export function assertNotStore(file: string, config: Config): void {
-  const store = selectEngine(config.databaseUrl).findFile?.(config);
+export function assertNotStore(file: string, { databaseUrl }: Config): void {
+  const store = findSqliteFile(databaseUrl);
   if (store === undefined || !existsSync(store)) return;
   const path = realpathSync(store);
-  if ([...STORE_SUFFIXES, '-lock'].some((suffix) => isSameFile(path + suffix, file))) {
+  if (STORE_SUFFIXES.some((suffix) => isSameFile(path + suffix, file))) {
     throw new Error(`${file} is a file of the store`);
   }
 }

@@ -3,10 +3,13 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { WritePath } from './engine.js';
-import { awaitStore, type Store } from './store.js';
 import { StoreHealth } from './health.js';
+import { loadEngine, openStore, type Store } from './store.js';
 
-/** Opens the store, its schema up to date, and provides its connection, its write path and its health. */
+/**
+ * Opens the store at the start, its schema up to date, and provides its connection, its write path and its health.
+ * While the database is unavailable TypeOrmModule tries again, every 3 s, and logs why.
+ */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -15,9 +18,16 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          // awaitStore() decides about another try.
-          useFactory: () => ({ autoLoadEntities: true, toRetry: () => false }),
-          dataSourceFactory: (options) => awaitStore(config, options?.entities),
+          useFactory: async () => {
+            const engine = await loadEngine(config.databaseUrl);
+            return {
+              autoLoadEntities: true,
+              retryAttempts: Infinity,
+              verboseRetryLog: true,
+              toRetry: ({ cause }: Error) => engine.isUnavailableAtStart?.(cause) ?? false,
+            };
+          },
+          dataSourceFactory: (options) => openStore(config, options?.entities, 'serve'),
         }),
       ],
       providers: [

@@ -7,10 +7,9 @@ import { StoreHealth } from './health.js';
 
 it('a success beside a failure does not end an outage: some plants may be on another server', async () => {
   Logger.overrideLogger(false);
-  const health = new StoreHealth(readConfig({}));
-  const probe = () => Promise.resolve();
-  await health.assertAvailable(probe);
+  const health = new StoreHealth(readConfig({}), { probe: () => Promise.resolve() });
+  await health.assertAvailable();
   health.recordFailure(new StoreUnavailableException('a server is away'));
   health.markAvailable();
-  await expect(health.assertAvailable(probe)).rejects.toMatchObject({ reason: 'a server is away' });
+  await expect(health.assertAvailable()).rejects.toMatchObject({ reason: 'a server is away' });
 });

@@ -1,13 +1,13 @@
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
-import { getLookupTimeoutMs, Logger } from './engine.js';
+import { Logger, WritePath } from './engine.js';
 import { TOO_LONG, toStoreError } from './store-errors.js';
 
-/** How long the outcome of a request or a probe counts. */
+/** How long a check uses the outcome of an earlier request or probe. */
 const PROBE_TTL_MS = 1_000;
-/** How long a probe is awaited at most: health checks have short timeouts themselves. */
+/** How long a check waits for a probe: clients of health checks have short timeouts themselves. */
 const MAX_PROBE_MS = 2_000;
 /** The longest time without a failure that ends an outage. */
 const MAX_STEADY_MS = 5_000;
@@ -21,20 +21,23 @@ export class StoreHealth implements BeforeApplicationShutdown {
   private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store', 'error');
   private readonly timeoutMs: number;
   private readonly steadyMs: number;
-  /** The newest sign that the store is unavailable, and when it came, by performance.now(). */
+  /** The latest failure, and when it was found, by performance.now(). */
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
   private check: Promise<void> | undefined;
-  /** The only probe in flight, perhaps for longer than anyone waits. */
+  /** The only probe in flight. It may outlive the checks that wait for it. */
   private probing: Promise<void> | undefined;
   private isStopping = false;
 
-  constructor(config: Config) {
-    this.timeoutMs = getLookupTimeoutMs(config);
+  constructor(
+    config: Config,
+    @Inject(WritePath) private readonly writePath: Pick<WritePath, 'probe'>,
+  ) {
+    this.timeoutMs = config.lookupTimeoutMs;
     this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
   }
 
   /**
-   * Waits for the store's answer, no longer than one lookup may take.
+   * Waits for a lookup, no longer than one may take.
    *
    * @throws StoreUnavailableException, which is recorded; else the error of a statement that is at fault itself
    */
@@ -58,7 +61,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
     this.availability.markUnavailable(error);
   }
 
-  /** The store has just taken plants, or a probe. */
+  /** Records that a commit succeeded. */
   markAvailable(): void {
     if (this.hasFailedWithin(this.steadyMs)) return;
     this.lastFailure = undefined;
@@ -69,12 +72,11 @@ export class StoreHealth implements BeforeApplicationShutdown {
    * Resolves if the store takes writes, and no outage is on. Calls within a second share one probe. No probe is made if
    * a request found the store unavailable in that time.
    *
-   * @param probe does all that an insert does, with no plant
    * @throws the reason why the store takes no writes
    */
-  async assertAvailable(probe: () => Promise<void>): Promise<void> {
+  async assertAvailable(): Promise<void> {
     if (this.isStopping) throw new StoreUnavailableException('not checked: the service stops');
-    if (!this.hasFailedWithin(PROBE_TTL_MS)) await (this.check ??= this.run(probe));
+    if (!this.hasFailedWithin(PROBE_TTL_MS)) await (this.check ??= this.run());
     if (this.lastFailure) throw this.lastFailure.error;
   }
 
@@ -82,18 +84,18 @@ export class StoreHealth implements BeforeApplicationShutdown {
     return this.lastFailure !== undefined && performance.now() - this.lastFailure.at < ms;
   }
 
-  /** Ends the probes. At the next hook the store is closed already, and a probe would log that as an outage. */
+  /** Ends the probes. At the next hook the store is already closed, and a probe would log that as an outage. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
   }
 
-  private async run(probe: () => Promise<void>): Promise<void> {
+  private async run(): Promise<void> {
     try {
-      this.probing ??= probe().finally(() => (this.probing = undefined));
+      this.probing ??= this.writePath.probe().finally(() => (this.probing = undefined));
       await withTimeout(this.probing, Math.min(this.timeoutMs, MAX_PROBE_MS));
       this.markAvailable();
     } catch (error) {
-      // Even a statement at fault: a store whose rights are gone takes no plant either.
+      // Any error: a store whose rights were revoked takes no plant either.
       this.markUnavailable(toStoreError(error));
     } finally {
       setTimeout(() => (this.check = undefined), PROBE_TTL_MS).unref();

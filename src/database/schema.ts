@@ -1,5 +1,5 @@
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
-import { NoStoreError, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 
 /** What makes the schema, in this order. */
@@ -8,9 +8,16 @@ export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
 /** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
 const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
-/** Whether a migration is of this version or of an older one. */
-export function isOurMigration(name: string): boolean {
-  return MIGRATIONS.some((each) => each.name === name) || MERGED_MIGRATIONS.includes(name);
+/** There is no store. */
+export class NoStoreError extends Error {
+  constructor(message = 'it is not a plant store') {
+    super(message);
+  }
+}
+
+/** There is a database without tables. */
+export class EmptyDatabaseError extends NoStoreError {
+  override message = 'it is empty';
 }
 
 /** An older version made the store, and it was not migrated since. */
@@ -18,16 +25,21 @@ export class OlderSchemaError extends Error {
   override message = 'its schema is of an older version';
 }
 
+/** A database, open, and its engine. */
+type Opened = DataSource & { readonly engine: Engine };
+
+/** Whether a migration is of this version or of an older one. */
+export function isOurMigration(name: string): boolean {
+  return MIGRATIONS.some((each) => each.name === name) || MERGED_MIGRATIONS.includes(name);
+}
+
 /**
- * Migrates a store, or demands that it is up to date. If that fails, open() closes the connection, which rolls
+ * Migrates a store, or demands that it is up to date. If that fails, the caller closes the connection, which rolls
  * everything back.
  *
  * @returns the names of the migrations that were run
  */
-export async function bringUpToDate(
-  store: DataSource & { readonly engine: Engine },
-  migrates: boolean,
-): Promise<string[]> {
+export async function bringUpToDate(store: Opened, migrates: boolean): Promise<string[]> {
   const { engine } = store;
   // Before anything is made in a database that cannot be used.
   await engine.assertDurable?.(store);
@@ -39,7 +51,7 @@ export async function bringUpToDate(
     executor.transaction = 'none';
     for (const { name } of await executor.executePendingMigrations()) ran.push(name);
     await runner.query('COMMIT');
-  } else await assertMigrated(runner);
+  } else await assertMigrated(runner, engine);
   await runner.release();
   return ran;
 }
@@ -50,10 +62,16 @@ export async function bringUpToDate(
  * @returns whether the schema is this version's or a newer one's
  * @throws NoStoreError, OlderSchemaError
  */
-export async function assertMigrated(runner: QueryRunner): Promise<'same' | 'newer'> {
+export async function assertMigrated(
+  runner: QueryRunner,
+  { findTables }: Engine,
+): Promise<'same' | 'newer'> {
   // TypeORM's own check would make the table.
-  if (!(await runner.hasTable('migrations'))) throw new NoStoreError();
-  const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
+  if (!(await runner.hasTable('migrations'))) {
+    const tables = await runner.manager.query<unknown[]>(findTables);
+    throw tables.length === 0 ? new EmptyDatabaseError() : new NoStoreError();
+  }
+  const rows = await runner.manager.query<{ name: string }[]>('SELECT name FROM migrations');
   const ran = rows.map(({ name }) => name);
   const unknown = ran.filter((name) => !isOurMigration(name));
   if (unknown.length === ran.length) throw new NoStoreError();

@@ -7,10 +7,10 @@ import { open, type Store } from './store.js';
 import { assertMigrated } from './schema.js';
 import { DamageError } from './store-errors.js';
 
-/** Minimum bytes of every chunk of lines but the last. */
+/** Minimum bytes of each chunk of lines; the last may be shorter. */
 const CHUNK_LENGTH = 2 ** 18;
 
-/** A store as it was at one moment, to read alone: what others write meanwhile is not in it. */
+/** A read-only view of a store at one moment: later writes are not in it. */
 export class Snapshot {
   private constructor(
     private readonly store: Store,
@@ -18,7 +18,7 @@ export class Snapshot {
   ) {}
 
   /**
-   * Opens a store that is there already; nothing is made or migrated.
+   * Opens an existing store; nothing is made or migrated.
    *
    * @param name what an error calls the store: an environment variable or a file, then what that is
    * @throws StoreUnusableError, also if its schema is not this version's
@@ -27,7 +27,8 @@ export class Snapshot {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
       await store.engine.reader.begin(runner, config.databaseTimeout);
-      if ((await assertMigrated(runner)) === 'same') return new Snapshot(store, runner);
+      if ((await assertMigrated(runner, store.engine)) === 'same')
+        return new Snapshot(store, runner);
       throw new Error('its schema is of a newer version: use that version of plant-store');
     };
     return open(config, 'read', [], work, name);
@@ -51,7 +52,7 @@ export class Snapshot {
       yield joinText(chunks, query);
       chunks = [chunk.subarray(end)];
       length = chunk.length - end;
-      // SQLite answers at once: progress and signals would never have their turn.
+      // SQLite reads synchronously: progress and signals would never have their turn.
       await setImmediate();
     }
     if (length > 0) yield joinText(chunks, query);

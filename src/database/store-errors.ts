@@ -3,18 +3,18 @@ import { describeError } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 
 /**
- * Codes that say something of the store, not of the statement. SQLite (sqlite.org/rescode.html): it
- * is locked, full, read-only, damaged or gone; extended codes start with them.
+ * SQLite's codes of errors that the statement did not cause (sqlite.org/rescode.html): the file is locked, full,
+ * read-only, damaged or gone. Extended codes start with them.
  */
 const SQLITE_CODES =
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
 
 /**
- * PostgreSQL (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), it is read-only
- * after a failover (25006), took too long for it (25P03, 25P04), no longer lets us in (28, 3D), its recovery took
- * precedence (40001), a table was renamed or dropped (42P01), it has no room (53), a lock or a statement took too long
- * (55P03, 57014), it starts or stops (57P), its disk fails (58), or something within it (XX; a lookup at a server in
- * recovery, too).
+ * PostgreSQL's codes of such errors (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), the
+ * server is read-only after a failover (25006), a transaction took too long (25P03, 25P04), authentication failed (28,
+ * 3D), recovery took precedence (40001), a table was renamed or dropped (42P01), the server has no room (53), a lock or
+ * a statement took too long (55P03, 57014), the server starts or stops (57P), its disk fails (58), or something within
+ * it (XX; a lookup on a server in recovery, too).
  */
 const POSTGRES_CODES =
   /^(08...|25006|25P0[34]|28...|3D...|40001|42P01|53...|55P03|57...|58...|XX...)$/;
@@ -22,24 +22,20 @@ const POSTGRES_CODES =
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
-/** Why a statement or a request was given up. */
+/** Reason of a statement or a request that was given up. */
 export const TOO_LONG = 'the store took too long';
 
-/** Codes of damage to what is stored. PostgreSQL: XX001 and the like, and a disk's (58). */
+/** Codes of damage to what is stored; PostgreSQL's are XX001 and the like, and a failed disk's. */
 const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
-
-/** Errors of the drivers without a code of their own, such as SQLite's of a table that was renamed or dropped. */
-const DRIVER_MESSAGES =
-  /^(no such table|timeout exceeded when trying to connect|Connection terminated|Query read timeout|timeout expired|Client has encountered a connection error)/;
 
 /** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
 export function isUnavailable(error: unknown): boolean {
-  // Not by instanceof: SQLite's driver makes its errors in the context that has loaded it first.
+  // Not by instanceof: SQLite's driver makes its errors in the context that loaded it first.
   if (!Error.isError(error)) return false;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if ([SQLITE_CODES, POSTGRES_CODES, NETWORK_CODES].some((codes) => codes.test(code))) return true;
-  // A socket that is a file may not be there: ENOENT.
-  return syscall === 'connect' || DRIVER_MESSAGES.test(error.message);
+  // A socket that is a file may not be there: ENOENT. SQLite has no code for a table that was renamed or dropped.
+  return syscall === 'connect' || error.message.startsWith('no such table');
 }
 
 /** The store's content is damaged. */
@@ -47,7 +43,7 @@ export class DamageError extends Error {
   readonly code = 'DAMAGE';
 }
 
-/** Whether an error, what caused it, or what closing covered up, says that the store is damaged. */
+/** Whether an error, its cause, or an error that a failed close suppressed says that the store is damaged. */
 export function isDamage(error: unknown): boolean {
   if (!Error.isError(error)) return false;
   const { code = '', cause } = error as NodeJS.ErrnoException;
@@ -55,14 +51,14 @@ export function isDamage(error: unknown): boolean {
   return DAMAGE_CODES.test(code) || isDamage(inner);
 }
 
-/** Decides what failed in the store: StoreUnavailableException if a later try may succeed, else the error as it is. */
+/** Returns StoreUnavailableException if a later try may succeed, else the error as it is. */
 export function toStoreError(error: unknown): unknown {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
   if (cause instanceof StoreUnavailableException) return cause;
   return isUnavailable(cause) ? toStoreUnavailable(cause) : error;
 }
 
-/** Makes an error say that the store is unavailable. */
+/** Wraps an error in StoreUnavailableException. */
 export function toStoreUnavailable(error: unknown): StoreUnavailableException {
   if (error instanceof StoreUnavailableException) return error;
   return new StoreUnavailableException(describeError(error), { cause: error });

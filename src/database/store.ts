@@ -1,62 +1,67 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
-import { COMMAND } from '../config/config.js';
-import type { Config } from '../config/config.js';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { COMMAND, type Config } from '../config/config.js';
+import { getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
-import { Logger, NoStoreError, type Access, type Engine, type WritePath } from './engine.js';
-import { postgres } from './postgres/engine.js';
-import { bringUpToDate, MIGRATIONS, OlderSchemaError } from './schema.js';
-import { sqlite } from './sqlite/engine.js';
-
-/** Milliseconds between two tries to reach the store, at most. */
-const MAX_RETRY_MS = 5_000;
+import { Logger, type Access, type Engine, type WritePath } from './engine.js';
+import {
+  bringUpToDate,
+  EmptyDatabaseError,
+  MIGRATIONS,
+  NoStoreError,
+  OlderSchemaError,
+} from './schema.js';
 
 /** What an error calls the store of the configuration, and what to do if it is missing or older. */
 const CONFIGURED_STORE = 'DATABASE_URL: the store';
-const HOW_TO_CREATE = `; run this in the service's folder, or set DATABASE_URL; \`${COMMAND} migrate\` creates a new store`;
+const HOW_TO_FILL = `: run \`${COMMAND} migrate\``;
+const HOW_TO_FIND = `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``;
 const HOW_TO_MIGRATE = `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`;
 const HOW_TO_BACK_UP = `; name a file that \`${COMMAND} backup\` has made`;
 /** A backup itself must not be migrated: its digests are those of its own columns. */
-const HOW_TO_MIGRATE_FILE =
-  `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with ` +
-  'DATABASE_URL=sqlite:COPY, and use NEW';
+const HOW_TO_MIGRATE_FILE = `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`;
 
 /** Classes of entities, for TypeORM. */
 type Entities = DataSourceOptions['entities'];
 
-/** Selects the engine that a `DATABASE_URL` names by its scheme. */
-export function selectEngine(url: string): Engine {
-  if (url.startsWith('sqlite:')) return sqlite;
-  if (/^postgres(ql)?:/.test(url)) return postgres;
-  throw new Error('DATABASE_URL names no engine');
+/** Loads the engine that a DATABASE_URL names, with its driver; the other one is not loaded. */
+export async function loadEngine(url: string): Promise<Engine> {
+  if (getDatabaseSystem(url) === 'sqlite') return (await import('./sqlite/engine.js')).sqlite;
+  return (await import('./postgres/engine.js')).postgres;
 }
 
 /** The store cannot be used; the message says why, for the operator. */
 export class StoreUnusableError extends Error {
   constructor(cause: unknown, name = CONFIGURED_STORE) {
-    const isConfigured = name === CONFIGURED_STORE;
-    let advice = '';
-    if (cause instanceof NoStoreError) advice = isConfigured ? HOW_TO_CREATE : HOW_TO_BACK_UP;
-    if (cause instanceof OlderSchemaError) {
-      advice = isConfigured ? HOW_TO_MIGRATE : HOW_TO_MIGRATE_FILE;
-    }
+    const advice = name === CONFIGURED_STORE ? adviseOnStore(cause) : adviseOnBackup(cause);
     super(`${name} cannot be opened: ${describeError(cause)}${advice}`, { cause });
+    // TypeOrmModule would log it at each try. That of the cause says where it failed.
+    delete this.stack;
   }
+}
+
+function adviseOnStore(cause: unknown): string {
+  if (cause instanceof EmptyDatabaseError) return HOW_TO_FILL;
+  if (cause instanceof NoStoreError) return HOW_TO_FIND;
+  return cause instanceof OlderSchemaError ? HOW_TO_MIGRATE : '';
+}
+
+function adviseOnBackup(cause: unknown): string {
+  if (cause instanceof NoStoreError) return HOW_TO_BACK_UP;
+  return cause instanceof OlderSchemaError ? HOW_TO_MIGRATE_FILE : '';
 }
 
 /** A store with the way on which its repositories write. */
 export class Store extends DataSource {
-  readonly engine: Engine;
-  private readonly claim: Disposable | undefined;
+  private readonly lock: Disposable | undefined;
   private opened: WritePath | undefined;
 
-  /** @throws NoStoreError; Error if another service has claimed the store */
+  /** @throws NoStoreError; Error if another service has locked the store */
   constructor(
+    readonly engine: Engine,
     private readonly config: Config,
     access: Access,
     entities: Entities = [],
   ) {
-    const engine = selectEngine(config.databaseUrl);
     super({
       ...engine.connect(config, access),
       entities,
@@ -65,9 +70,8 @@ export class Store extends DataSource {
       // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
       logger: 'debug',
     });
-    this.engine = engine;
     // Before it is opened: a store that another service runs on is not even migrated.
-    if (access === 'serve') this.claim = engine.claim?.(config);
+    if (access === 'serve') this.lock = engine.lock?.(config);
   }
 
   /** Only once the store is open. */
@@ -75,11 +79,11 @@ export class Store extends DataSource {
     return (this.opened ??= this.engine.openWritePath(this, this.config));
   }
 
-  /** The write path first: while it ends the process for a failed sync, this connection must stay open. */
+  /** Closes the write path first: while it ends the process for a failed sync, this connection must stay open. */
   override async destroy(): Promise<void> {
     await this.opened?.close();
     if (this.isInitialized) await super.destroy();
-    this.claim?.[Symbol.dispose]();
+    this.lock?.[Symbol.dispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -87,13 +91,9 @@ export class Store extends DataSource {
   }
 }
 
-/** Finds the engine of a repository's store: its statements are chosen by the engine's `system`. */
-export function getEngine({ dataSource }: EntityManager): Engine {
-  return (dataSource as Store).engine;
-}
-
 /**
- * Opens the store that the configuration names, its schema up to date.
+ * Opens the store that the configuration names, its schema up to date. For the service, locks it until it is closed,
+ * and makes durable what an earlier process has left.
  *
  * @throws StoreUnusableError
  */
@@ -124,28 +124,6 @@ export function migrateStore(config: Config): Promise<string[]> {
 }
 
 /**
- * Opens the store for the service: claims it until it is closed, makes durable what an earlier process has left, and
- * waits for one that is unavailable.
- *
- * @throws StoreUnusableError
- */
-export async function awaitStore(config: Config, entities?: Entities): Promise<Store> {
-  const logger = new Logger('Store');
-  const engine = selectEngine(config.databaseUrl);
-  for (let wait = 500; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
-    try {
-      return await openStore(config, entities, 'serve');
-    } catch (error) {
-      const { cause } = error as StoreUnusableError;
-      if (!engine.isUnavailableAtStart?.(cause)) throw error;
-      const seconds = (wait / 1_000).toLocaleString('en');
-      logger.warn(`the store is unavailable (${describeError(cause)}), next try in ${seconds} s`);
-      await sleep(wait);
-    }
-  }
-}
-
-/**
  * Opens a store, and works with it; closes it if that fails. The one way to open a store.
  *
  * @param name what an error calls the store
@@ -158,9 +136,10 @@ export async function open<Result>(
   work: (store: Store) => Promise<Result>,
   name?: string,
 ): Promise<Result> {
+  const engine = await loadEngine(config.databaseUrl);
   let store: Store | undefined;
   try {
-    store = new Store(config, access, entities);
+    store = new Store(engine, config, access, entities);
     await store.initialize();
     return await work(store);
   } catch (error) {

@@ -11,7 +11,6 @@ import { describeError } from '../errors/operator-message.js';
 import { ERRORS, type ErrorCode } from '../errors/error-codes.js';
 import { surviveAcceptErrors } from '../http/server.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
-import { PlantsRepository } from '../plants/plants.repository.js';
 import { createMetrics } from '../telemetry/metrics.js';
 
 /** In milliseconds. Node looks for slow clients every 30 s by default. */
@@ -104,7 +103,7 @@ export class Management {
     const { app } = this;
     if (!app) return { message: 'not open yet', status: 'down' };
     try {
-      await app.get(StoreHealth).assertAvailable(() => app.get(PlantsRepository).probe());
+      await app.get(StoreHealth).assertAvailable();
       return { status: 'up' };
     } catch (error) {
       return { message: describeError(error), status: 'down' };

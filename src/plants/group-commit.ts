@@ -2,7 +2,7 @@ import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { getLookupTimeoutMs, WritePath } from '../database/engine.js';
+import { WritePath } from '../database/engine.js';
 import { TOO_LONG } from '../database/store-errors.js';
 import { StoreHealth } from '../database/health.js';
 import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
@@ -14,30 +14,30 @@ export const MAX_QUEUED = 2_048;
 const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Plants in one commit at most. */
 export const MAX_GROUP_SIZE = 512;
-/** Their characters at most, unless one plant has more: on its way to the store a group is in memory several times. */
+/** Their characters at most, unless one plant has more: on its way to the database a group is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
 
-/** How many times the event loop reads its sockets, at most, while a group gathers. */
+/** How many times the event loop reads its sockets at most in a batch window. */
 const MAX_POLLS = 4;
 
-/** A group of plants is committed. */
+/** A commit of a group of plants. */
 export interface Commit {
   readonly plants: readonly Plant[];
   /** By performance.now(). */
   readonly startedAt: number;
-  /** How many were written that were not there before. */
+  /** How many plants were new. */
   inserted: number;
   /** What the commit failed with. */
   readonly error?: unknown;
 }
 
-/** Publishes each plant that begins to wait for its commit, in the context of its request. */
+/** Publishes each plant that is queued, in the context of its request. */
 export const plantQueued = channel<Plant>('plant-store.plants.queued');
 
 /** Traces the promise of each {@link Commit}. */
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
-/** Between two looks whether a stop may go on. */
+/** Between two checks whether a stop may go on. */
 const SHUTDOWN_POLL_MS = 10;
 
 /** A plant that waits for its commit. */
@@ -56,15 +56,15 @@ interface QueuedPlant {
  */
 @Injectable()
 export class GroupCommit implements OnApplicationShutdown {
-  /** Plants that wait for a commit, the oldest first. */
+  /** Plants that wait for a commit, oldest first. */
   private queue: QueuedPlant[] = [];
   private queuedLength = 0;
   /** Plants in the groups that are being committed. */
   private inFlight = 0;
   /** How many take group after group from the queue. */
   private committers = 0;
-  /** The wait for the next group; undefined if none is in progress. */
-  private gathering: PromiseWithResolvers<void> | undefined;
+  /** Open while requests may still join the next group. */
+  private batchWindow: PromiseWithResolvers<void> | undefined;
 
   constructor(
     private readonly plants: PlantsRepository,
@@ -91,19 +91,19 @@ export class GroupCommit implements OnApplicationShutdown {
   /**
    * Queues a plant. Resolves once it is durable: written now, or earlier with the same content.
    *
-   * @throws ApiException OVERLOADED if the queue is full; rejects with ApiException ID_TAKEN, with StoreUnavailableException if the plant may
-   *   not be stored, or with the store's error
+   * @throws ApiException OVERLOADED if the queue is full; rejects with ApiException ID_TAKEN, with
+   *   StoreUnavailableException if it is unknown whether the plant is stored, or with the database's error
    */
-  store(plant: Plant): Promise<void> {
+  commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
     const stored: PromiseWithResolvers<void> = Promise.withResolvers();
-    const timer = setTimeout(() => this.giveUp(queued), getLookupTimeoutMs(this.config));
+    const timer = setTimeout(() => this.giveUp(queued), this.config.lookupTimeoutMs);
     const queued: QueuedPlant = { plant, length: countCharacters(plant), stored, timer };
     this.queue.push(queued);
     this.queuedLength += queued.length;
     if (plantQueued.hasSubscribers) plantQueued.publish(plant);
-    if (this.queue.length >= MAX_GROUP_SIZE) this.gathering?.resolve();
-    if (!this.gathering && this.committers < this.writePath.concurrency) void this.commitGroups();
+    if (this.queue.length >= MAX_GROUP_SIZE) this.batchWindow?.resolve();
+    if (!this.batchWindow && this.committers < this.writePath.concurrency) void this.commitGroups();
     return stored.promise;
   }
 
@@ -122,34 +122,31 @@ export class GroupCommit implements OnApplicationShutdown {
     queued.stored.reject(this.health.recordFailure(new StoreUnavailableException(TOO_LONG)));
   }
 
-  /** Commits one group after the other, until none gathers. */
+  /** Commits one group after the other, until no plant waits. */
   private async commitGroups(): Promise<void> {
     this.committers += 1;
     for (;;) {
       if (this.queue.length < MAX_GROUP_SIZE) {
-        await (this.gathering ??= this.gather()).promise;
-        this.gathering = undefined;
+        await (this.batchWindow ??= this.openBatchWindow()).promise;
+        this.batchWindow = undefined;
       }
       const group = this.takeGroup();
       if (group.length === 0) break;
       this.inFlight += group.length;
-      await this.commit(group);
+      await this.commitGroup(group);
       this.inFlight -= group.length;
     }
     this.committers -= 1;
   }
 
-  /**
-   * Begins a wait for requests that share the next group, such as those that follow the answers to the group before. A
-   * full group ends it.
-   */
-  private gather(): PromiseWithResolvers<void> {
-    const gathering: PromiseWithResolvers<void> = Promise.withResolvers();
-    void this.pollUntilQuiet().then(gathering.resolve);
-    return gathering;
+  /** Waits for requests that may share the next group, for example from clients of the previous group. A full group ends the wait. */
+  private openBatchWindow(): PromiseWithResolvers<void> {
+    const batchWindow: PromiseWithResolvers<void> = Promise.withResolvers();
+    void this.pollUntilQuiet().then(batchWindow.resolve);
+    return batchWindow;
   }
 
-  /** Waits until the event loop has read its sockets and found no plant, but not for long. */
+  /** Waits until the event loop has read its sockets and found no more plants, {@link MAX_POLLS} times at most. */
   private async pollUntilQuiet(): Promise<void> {
     let found = 0;
     for (let polls = 0; polls < MAX_POLLS && found < this.queue.length; polls++) {
@@ -172,7 +169,7 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
-  private async commit(group: QueuedPlant[]): Promise<void> {
+  private async commitGroup(group: QueuedPlant[]): Promise<void> {
     const plants = group.map(({ plant }) => plant);
     const commit = { plants, startedAt: performance.now(), inserted: 0 };
     try {
@@ -193,8 +190,8 @@ export class GroupCommit implements OnApplicationShutdown {
         return;
       }
       const half = Math.ceil(group.length / 2);
-      await this.commit(group.slice(0, half));
-      await this.commit(group.slice(half));
+      await this.commitGroup(group.slice(0, half));
+      await this.commitGroup(group.slice(half));
     }
   }
 }
@@ -203,8 +200,8 @@ export class GroupCommit implements OnApplicationShutdown {
 const CELL = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Resolves when the event loop has read its sockets once more. setImmediate() would wait for the end of a turn: with
- * over 1,024 busy connections that is 48 times as much input, and takes seconds.
+ * Resolves when the event loop has read its sockets once more. setImmediate() would wait for the end of a turn, which
+ * reads up to 48 times as much from over 1,024 busy connections, and takes seconds.
  */
 async function nextPoll(): Promise<void> {
   const { value } = Atomics.waitAsync(CELL, 0, 0);

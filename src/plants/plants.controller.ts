@@ -25,7 +25,7 @@ export class PlantsController {
     @JsonText(NewPlantPipe) plant: NewPlantDto,
     @Sender() sender: Principal,
   ): Promise<PlantDto> {
-    await this.groups.store(toEntity(plant, sender.id));
+    await this.groups.commit(toEntity(plant, sender.id));
     return toPlantDto(plant);
   }
 }

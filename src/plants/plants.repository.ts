@@ -1,18 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Repository } from 'typeorm';
-import { WritePath } from '../database/engine.js';
-import { getEngine } from '../database/store.js';
-import {
-  COMMITTED,
-  describeWeakness,
-  PROBED,
-  type Settings,
-} from '../database/postgres/commit-level.js';
-import { COMMIT_A_PAGE } from '../database/sqlite/engine.js';
+import type { DatabaseSystem } from '../config/database-url.js';
+import { getSystem, WritePath } from '../database/engine.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.entity.js';
 
-/** A row's values in the order of its table's columns. Integers are decimal digits: a double cannot hold them all. */
+/** A row's values in the order of its table's columns. Integers are decimal strings: a double cannot hold them all. */
 export type Row = readonly (string | null)[];
 
 /** An engine's SQL for `plants`: one statement each, for any number of rows. */
@@ -22,16 +15,12 @@ interface Statements {
   /** Returns the content of ids, on stable storage. */
   readonly find: string;
   readonly toFindParameters: (ids: readonly string[]) => unknown[];
-  /** Does all that an insert does, with no row. */
-  readonly probe: string;
-  /** Describes why plants could be lost, from the probe's row. */
-  readonly describeWeakness?: (probed: Settings) => string | undefined;
 }
 
 const columns = Object.values(COLUMNS);
 const names = columns.map(({ name }) => name).join(', ');
 
-/** Selects a plant's content: integers as digits. */
+/** Selects a plant's content, integers as decimal strings. */
 const content = ['id' as const, ...CONTENT]
   .map((field) => (COLUMNS[field].type === 'text' ? field : `CAST(${field} AS TEXT) AS ${field}`))
   .join(', ');
@@ -41,7 +30,7 @@ const values = columns
   .map(({ name, type }, i) => `CAST(value->>${i} AS ${type}) AS ${name}`)
   .join(', ');
 
-const sqlite: Statements = {
+const SQLITE: Statements = {
   insert: `
     INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
     ON CONFLICT (id) DO NOTHING`,
@@ -49,48 +38,42 @@ const sqlite: Statements = {
     SELECT ${content} FROM plants
     WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
   toFindParameters: (ids) => [JSON.stringify(ids)],
-  probe: COMMIT_A_PAGE,
 };
-
-const emitMessage = "pg_logical_emit_message(true, 'plant-store', '')";
 
 /**
- * Inserts in the order of the ids, so that two groups wait for each other one way round only. One JSON text takes this
- * process less than an array for each column (docs/performance.md). The commit's level is set once, in a query of its
- * own, not for each row.
+ * Inserts sorted by id, so that concurrent inserts cannot deadlock. Takes one JSON text, which costs this process less
+ * than an array for each column (docs/performance.md). Sets the commit's level once, in a query of its own, not for
+ * each row.
  *
- * A lookup of what is stored writes a message to the log for each row, so it is a transaction that commits: it waits
- * for stable storage, and for the synchronous standby if there is one, as the commit of the row itself did. Otherwise a
- * row whose own commit was aborted before it was on the standby would pass for stored. The probe, an insert of no
- * rows, does the same; it needs the right to insert and a server that is not read-only. (The message's place in the
- * log is never null.)
+ * A lookup of stored plants writes a message to the log for each row. That makes it a transaction that commits: it waits
+ * for stable storage, and for the synchronous standby if there is one, as the row's own commit did. Otherwise a row
+ * whose commit was aborted before it reached the standby would pass for stored.
+ *
+ * @param commitColumn of the {@link WritePath}
  */
-const postgres: Statements = {
+const makePostgres = (commitColumn: string): Statements => ({
   insert: `
     INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_array_elements($1::jsonb) ORDER BY id
-    ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${COMMITTED}`,
+    ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${commitColumn}`,
   find: `
-    SELECT ${content}, ${emitMessage}, ${COMMITTED}
+    SELECT ${content}, pg_logical_emit_message(true, 'plant-store', ''), ${commitColumn}
     FROM plants WHERE id = ANY($1::bigint[])`,
   toFindParameters: (ids) => [ids],
-  probe: `
-    WITH inserted AS (
-      INSERT INTO plants (id) SELECT 0 FROM ${emitMessage} AS place WHERE place IS NULL RETURNING id
-    )
-    SELECT (SELECT count(*) FROM inserted), ${PROBED}`,
-  describeWeakness,
-};
+});
 
-const STATEMENTS = { sqlite, postgresql: postgres };
+const MAKE_STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
+  sqlite: () => SQLITE,
+  postgresql: makePostgres,
+};
 
 /** The stored plants. TypeORM's own insert would build a statement for each group. */
 @Injectable()
 export class PlantsRepository extends Repository<Plant> {
   private readonly statements: Statements;
 
-  constructor({ manager }: WritePath) {
+  constructor({ manager, commitColumn }: WritePath) {
     super(Plant, manager, manager.queryRunner);
-    this.statements = STATEMENTS[getEngine(manager).system];
+    this.statements = MAKE_STATEMENTS[getSystem(manager)](commitColumn);
   }
 
   /**
@@ -126,21 +109,10 @@ export class PlantsRepository extends Repository<Plant> {
     const { find, toFindParameters } = this.statements;
     const ids = new Set(plants.map(({ id }) => id));
     const found = await this.query<PlantContent[]>(find, toFindParameters([...ids]));
-    // The service deletes no plants: another server answers, which does not have them yet.
+    // The service deletes no plants: the lookup was on another server, which does not have them yet.
     if (found.length < ids.size)
       throw new StoreUnavailableException('conflicting id not found by lookup');
     const byId = new Map(found.map((plant) => [plant.id, plant]));
     return plants.map(({ id }) => byId.get(id));
-  }
-
-  /**
-   * Resolves if a plant would be stored now: does all that an insert does, with no plant.
-   *
-   * @throws the store's error
-   */
-  async probe(): Promise<void> {
-    const [settings] = await this.query<Settings[]>(this.statements.probe);
-    const weakness = this.statements.describeWeakness?.(settings ?? {});
-    if (weakness !== undefined) throw new StoreUnavailableException(weakness);
   }
 }

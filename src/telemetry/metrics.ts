@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { tokenLookups } from '../auth/tokens/token-verifier.js';
 import { COMMIT, VERSION, type Config } from '../config/config.js';
-import { selectEngine } from '../database/store.js';
+import { getDatabaseSystem } from '../config/database-url.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
 import { certificateUsed } from '../http/tls.js';
@@ -138,7 +138,7 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
       this.set(Number(await gauges.isStoreUp()));
     },
   });
-  const { system: engine } = selectEngine(config.databaseUrl);
+  const engine = getDatabaseSystem(config.databaseUrl);
   new Gauge({
     name: 'plant_store_build_info',
     labelNames: ['version', 'commit', 'node', 'engine'],

@@ -5,7 +5,7 @@ import * as api from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Config } from '../config/config.js';
-import { selectEngine } from '../database/store.js';
+import { getDatabaseSystem } from '../config/database-url.js';
 import * as http from '../http/request-context.js';
 import { speaksTls } from '../http/tls.js';
 import { commits, plantQueued, type Commit } from '../plants/group-commit.js';
@@ -39,7 +39,7 @@ export class Tracing implements OnApplicationShutdown {
     this.tracer = new BasicTracerProvider(options).getTracer('plant-store');
     this.scheme = speaksTls(config) ? 'https' : 'http';
     this.database = {
-      'db.system.name': selectEngine(config.databaseUrl).system,
+      'db.system.name': getDatabaseSystem(config.databaseUrl),
       'db.operation.name': 'INSERT',
       'db.collection.name': 'plants',
     };

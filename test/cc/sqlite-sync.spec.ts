@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
-import { COMMIT_A_PAGE } from '../../src/database/sqlite/engine.js';
+import { COMMIT_A_PAGE } from '../../src/database/sqlite/writer.js';
 import { runCli } from '../support/cli.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -74,7 +74,7 @@ describe('a failed sync ends the process without closing the store, and the next
       acknowledged.push(id);
     }
     expect(await service.exited).toEqual({ code: EX_IOERR, signal: null });
-    expect(service.output).toContain('writing the log back failed (SQLITE_IOERR_FSYNC): ');
+    expect(service.output).toContain('a checkpoint failed (SQLITE_IOERR_FSYNC): ');
     expect(acknowledged.length).toBeGreaterThan(20);
     expect(statSync(`${store.path}-wal`).size).toBeGreaterThan(acknowledged.length * name.length);
 

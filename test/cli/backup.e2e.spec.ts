@@ -245,8 +245,10 @@ it('restore does not create a missing store', async () => {
     expect({ line, code, stdout }).toEqual({ line, code: 1, stdout: '' });
     expect(stderr).toBe(
       `error: DATABASE_URL: the store cannot be opened: ${
-        ENGINE === 'sqlite' ? `there is no file ${missing}` : 'it is not a plant store'
-      }; run this in the service's folder, or set DATABASE_URL; \`bin/plant-store migrate\` creates a new store\n`,
+        ENGINE === 'sqlite'
+          ? `there is no file ${missing}: run this in the service's folder, or set DATABASE_URL; only for a new store,`
+          : 'it is empty:'
+      } run \`bin/plant-store migrate\`\n`,
     );
   }
   expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);

@@ -169,7 +169,7 @@ describe('a missing store', () => {
       const { code, stdout, stderr } = await run(`${line} --quiet`);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(ONE_LINE);
-      expect(stderr).toMatch(/(no file|not a plant store).*bin\/plant-store migrate/);
+      expect(stderr).toMatch(/(no file .*|is empty): run .*`bin\/plant-store migrate`/);
       expect(readdirSync(store.folder)).toEqual([]);
       // Nor are its tables created in a file or database that exists.
       await run('migrate');

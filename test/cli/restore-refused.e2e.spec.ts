@@ -70,7 +70,7 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   [
     'empty',
     () => writeFileSync(file, ''),
-    'it is not a plant store; name a file that `bin/plant-store backup` has made\n',
+    'it is empty; name a file that `bin/plant-store backup` has made\n',
   ],
   ['NDJSON', () => writeFileSync(file, '{"id":1,"name":"x"}\n'.repeat(999)), 'is not a database'],
   [

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
-import { describeStore } from '../../src/config/environment.js';
+import { describeDatabase } from '../../src/config/database-url.js';
 import { runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -34,7 +34,7 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   );
   expect(rows).toEqual({
     version: `${VERSION}, Node.js ${process.versions.node}`,
-    store: describeStore(store.url),
+    store: describeDatabase(store.url),
     schema: 'up to date',
     plants: '1',
     tokens: expect.stringMatching(

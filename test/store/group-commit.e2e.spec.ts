@@ -90,7 +90,7 @@ describe('a commit that fails', () => {
     commits.start.subscribe(countCommit);
     const plants = range(4).map((i) => Object.assign(new Plant(), { id: `${i}`, name: 'oak' }));
     // All in one turn, so all in one group.
-    const stored = plants.map((plant) => busy.app.get(GroupCommit).store(plant));
+    const stored = plants.map((plant) => busy.app.get(GroupCommit).commit(plant));
     const unavailable = { reason: expect.any(StoreUnavailableException) };
     expect(await Promise.allSettled(stored)).toMatchObject(plants.map(() => unavailable));
     expect(count).toBe(1);

@@ -1,9 +1,10 @@
 /** @engine sqlite */
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli } from '../support/cli.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
 let store: SqliteStore;
@@ -54,5 +55,30 @@ describe('files of SQLite are accessible to their user only', () => {
     await service.kill();
     expect(modeOf(folder)).toBe('755');
     expect(modeOf(store.path)).toBe('600');
+  });
+});
+
+describe('a start without the right to write', () => {
+  /** Without root's right to ignore permissions. */
+  const UNPRIVILEGED =
+    userInfo().uid === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+
+  it.each([
+    ['to the folder of a new store', () => store.folder, 0o500, false],
+    ['to the folder', () => dirname(store.path), 0o500, true],
+    ['to the file', () => store.path, 0o400, true],
+  ])('%s names it, and the user', async (_name, getPath, mode, exists) => {
+    const url = exists ? store.url : `sqlite:${store.folder}/new.sqlite`;
+    const env = { DATABASE_URL: url };
+    if (exists) await runCli(['migrate'], { cwd: store.folder, env });
+    chmodSync(getPath(), mode);
+    const { code, stderr } = await runMain(store, env, UNPRIVILEGED);
+    chmodSync(getPath(), 0o700);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'DATABASE_URL: the store cannot be opened: ' +
+        `user ${userInfo().username} cannot write to ${getPath()} (EACCES)\n`,
+    });
   });
 });

@@ -59,7 +59,7 @@ describe('the log of a killed process', () => {
     reader.close();
     expect(now).toBe(left + FRAME);
     expect(service.output).toContain(
-      'the log was synced, but not written back: another process uses the store',
+      'the log was synced, but not checkpointed: another process uses the store',
     );
     expect((await service.client().create(OAK)).status).toBe(200);
   });

@@ -61,8 +61,12 @@ export function spawnMain(
 }
 
 /** Runs the service until it ends by itself. */
-export async function runMain(store: TemporaryStore, env: Readonly<Record<string, string>>) {
-  const child = spawnMain(store, env);
+export async function runMain(
+  store: TemporaryStore,
+  env: Readonly<Record<string, string>>,
+  under: readonly string[] = [],
+) {
+  const child = spawnMain(store, env, under);
   const texts = Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await once(child, 'exit')) as [number | null];
   const [stdout, stderr] = await texts;

@@ -1,7 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { WritePath } from '../../database/engine.js';
-import { getEngine } from '../../database/store.js';
+import { getSystem, WritePath } from '../../database/engine.js';
 import { describeError } from '../../errors/operator-message.js';
 
 const WRITE_INTERVAL_MS = 10_000;
@@ -57,7 +56,7 @@ export class LastUsed implements OnApplicationShutdown {
     if (uses.length === 0) return;
     const { manager } = this.store;
     try {
-      await RECORD_USES[getEngine(manager).system](manager, uses);
+      await RECORD_USES[getSystem(manager)](manager, uses);
     } catch (error) {
       // No request fails for a time of last use.
       this.logger.warn(`times of last use were not written: ${describeError(error)}`);

@@ -1,5 +1,5 @@
 import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
-import { getEngine } from '../../database/store.js';
+import { getSystem } from '../../database/engine.js';
 import {
   createSecret,
   hashToken,
@@ -153,7 +153,7 @@ export class TokensService {
   /** Changes tokens in a transaction. Changes take turns: each sees what the previous one has made. */
   private change<Result>(work: (tokens: Tokens) => Promise<Result>): Promise<Result> {
     return this.tokens.manager.transaction(async (manager) => {
-      await manager.query(LOCK_TOKENS[getEngine(manager).system]);
+      await manager.query(LOCK_TOKENS[getSystem(manager)]);
       return work(manager.getRepository(Token));
     });
   }

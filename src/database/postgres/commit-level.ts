@@ -1,24 +1,24 @@
 import type { QueryResult } from 'pg';
 
 /** Name of the last column of a statement that writes plants. On Citus each row may come from another server. */
-const COMMITTED_COLUMN = 'committed';
+const COMMITTED = 'committed';
 
 const get = (name: string) => `current_setting('${name}')`;
 
 /**
- * A condition that always holds. Whatever the server, the database or the role has lowered, the commit waits for stable
- * storage (`remote_apply` waits for more, and stays), and says if it did not wait for the standby. That counts for the
- * transaction alone, so a pooler may stand between.
+ * SQL of a condition that is always true. It makes the commit wait for stable storage, and warn if it does not wait for
+ * the standby, whatever the server, the database or the role has lowered. (`remote_apply` waits for more, and stays.) It
+ * sets this for the transaction alone, so a pooler may stand between.
  */
 const SET_LEVEL = `
   set_config('client_min_messages', 'warning', true) = 'warning'
   AND set_config('synchronous_commit',
     CASE ${get('synchronous_commit')} WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true) <> ''`;
 
-const toColumn = (condition: string) => `(SELECT 1 WHERE ${condition}) AS ${COMMITTED_COLUMN}`;
+const toColumn = (condition: string) => `(SELECT 1 WHERE ${condition}) AS ${COMMITTED}`;
 
 /** SQL of the last column of a statement that writes plants: 1, or NULL if its commit could be lost. */
-export const COMMITTED = toColumn(
+export const COMMIT_COLUMN = toColumn(
   `${get('fsync')} = 'on' AND ${get('full_page_writes')} = 'on' AND ${SET_LEVEL}`,
 );
 
@@ -27,12 +27,20 @@ const FIXED_SETTINGS = `
   ${get('fsync')} AS fsync, ${get('full_page_writes')} AS full_page_writes, ${get('server_encoding')} AS encoding,
   EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u') AS unlogged`;
 
-/** SQL of the last columns of a probe, which commits as a plant does, and says itself why plants could be lost. */
-export const PROBED = `${FIXED_SETTINGS}, ${toColumn(SET_LEVEL)}`;
+/**
+ * An insert of no plants. It needs the right to insert, and a server that is not read-only. The message that it writes to
+ * the log makes it a transaction that commits as an insert does. (The message's place in the log is never null.)
+ */
+export const PROBE = `
+  WITH inserted AS (
+    INSERT INTO plants (id)
+    SELECT 0 FROM pg_logical_emit_message(true, 'plant-store', '') AS place WHERE place IS NULL RETURNING id
+  )
+  SELECT (SELECT count(*) FROM inserted), ${FIXED_SETTINGS}, ${toColumn(SET_LEVEL)}`;
 
 /**
- * {@link FIXED_SETTINGS}, the settings that {@link COMMITTED} sets (tokens and migrations are committed as the server has it), and those
- * that would have statements fail.
+ * SQL of {@link FIXED_SETTINGS}, of the settings that {@link COMMIT_COLUMN} sets (tokens and migrations are committed as
+ * the server has it), and of those that would make statements fail.
  */
 export const ALL_SETTINGS = `
   ${get('default_transaction_isolation')} AS default_transaction_isolation,
@@ -40,7 +48,7 @@ export const ALL_SETTINGS = `
   ${get('synchronous_commit')} AS synchronous_commit, ${get('client_min_messages')} AS client_min_messages,
   ${FIXED_SETTINGS}`;
 
-/** What a server has of the settings that were read. */
+/** Settings of a server, by name. */
 export type Settings = Readonly<Record<string, string | boolean | null>>;
 
 const LOSS = 'a plant could be lost';
@@ -62,7 +70,7 @@ const SAFE: readonly (readonly [name: string, IsSafe, harm: string, safe: string
   ['full_page_writes', isOn, LOSS, 'on'],
   // It hides the warning that a commit did not wait for the standby.
   ['client_min_messages', (value) => value !== 'error', LOSS, 'warning'],
-  // Of plants that share an id all but one would fail.
+  // All but one of the plants that share an id would fail.
   [
     'default_transaction_isolation',
     (value) => /^read/.test(String(value)),
@@ -94,12 +102,12 @@ export function describeWeakness(settings: Settings): string | undefined {
   );
 }
 
-/** Whether a result is of a statement that writes plants. For several statements at once the driver gives an array. */
+/** Whether a result is of a statement that writes plants. The driver returns an array for several statements at once. */
 export function hasCommitted({ fields }: Partial<QueryResult>): boolean {
-  return fields?.at(-1)?.name === COMMITTED_COLUMN;
+  return fields?.at(-1)?.name === COMMITTED;
 }
 
 /** Whether the commit of a row of such a result could be lost. */
 export function isWeak({ rows }: QueryResult): boolean {
-  return (rows as Record<string, unknown>[]).some((row) => row[COMMITTED_COLUMN] === null);
+  return (rows as Record<string, unknown>[]).some((row) => row[COMMITTED] === null);
 }

@@ -1,18 +1,20 @@
-import { QueryFailedError, QueryResult, type DataSource, type EntityManager } from 'typeorm';
-import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
-import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
+import type { DataSource, EntityManager } from 'typeorm';
 import { describeError } from '../../errors/operator-message.js';
 import { Logger, WritePath } from '../engine.js';
+import { ThreadQueryRunner } from './query-runner.js';
 import {
   SqliteThread,
   type SqliteThreadOptions,
   type SqliteThreadResult,
 } from './writer-thread.js';
 
-/** Writes back as much of the log as readers and writers allow, and waits for none of them. */
+/** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
+export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
+
+/** Copies as much of the log into the file as readers and writers allow, and waits for none of them. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 
-/** Pages in the log after which it is written back: 32 MB. */
+/** Pages in the log after which a checkpoint runs: 32 MB. */
 const CHECKPOINT_AFTER_PAGES = 8_000;
 const PAGE_BYTES = 4_096;
 
@@ -25,65 +27,20 @@ const EX_IOERR = 74;
  */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
 /** A checkpoint writes many parts, over several tries, and then syncs once. An error in any part makes that sync useless. */
-const WRITE_BACK_FAILED = /^SQLITE_IOERR/;
-
-/**
- * Makes numbers of the integers that a double holds, as SQLite's driver does of all by default. Others stay bigints.
- *
- * @param rows that the driver has read with bigints; they are changed
- */
-export function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
-  for (const row of rows as readonly Record<string, unknown>[]) {
-    for (const [name, value] of Object.entries(row)) {
-      if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
-        row[name] = Number(value);
-    }
-  }
-  return rows;
-}
-
-/**
- * TypeORM's query runner for SQLite, with its statements sent to a thread. It refuses transactions of several
- * statements: a group within one would not be durable when its statement resolves. A statement that returns nothing
- * resolves to a row with the count of those that it changed, not to the last generated id.
- */
-class ThreadQueryRunner extends BetterSqlite3QueryRunner {
-  constructor(
-    store: DataSource,
-    private readonly run: SqliteThread['run'],
-  ) {
-    super(store.driver as BetterSqlite3Driver);
-  }
-
-  /** @throws QueryFailedError whose driverError is what the thread rejects with */
-  override async query<Result>(
-    sql: string,
-    parameters: unknown[] = [],
-    useStructuredResult = false,
-  ): Promise<Result> {
-    try {
-      const { rows, changes } = await this.run(sql, parameters);
-      const found = rows && narrowIntegers(rows);
-      if (!useStructuredResult) return (found ?? [{ count: changes }]) as Result;
-      const result = { raw: found, records: found ?? [], affected: changes };
-      return Object.assign(new QueryResult(), result) as Result;
-    } catch (error) {
-      throw new QueryFailedError(sql, parameters, error as Error);
-    }
-  }
-
-  override startTransaction(): Promise<never> {
-    return Promise.reject(new Error('each statement on the thread is its own transaction'));
-  }
-}
+const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
 /**
  * Writes on a thread with a connection of its own. TypeORM's driver for SQLite is synchronous: on the main thread it
  * would block every request while a commit waits for the disk, or for another process that holds the write lock.
+ *
+ * Checkpoints run in two steps: the checkpointer copies most of the log while commits go on, then the writer copies the
+ * rest between two commits, and the log starts over. SQLite's own checkpoints (`wal_autocheckpoint`) would make commits
+ * wait for all of it, which takes seconds on many disks (docs/performance.md), and SQLite ignores their errors.
  */
 export class SqliteWritePath extends WritePath {
   /** A second group would only wait for the first one's lock. */
   readonly concurrency = 1;
+  readonly commitColumn = '';
   readonly manager: EntityManager;
   private readonly logger = new Logger('Store');
   private readonly writer: SqliteThread;
@@ -100,6 +57,10 @@ export class SqliteWritePath extends WritePath {
     this.checkpointer = new SqliteThread(options);
     const run = this.run.bind(this);
     this.manager = store.createEntityManager(new ThreadQueryRunner(store, run));
+  }
+
+  override async probe(): Promise<void> {
+    await this.manager.query(COMMIT_A_PAGE);
   }
 
   override async abort(): Promise<void> {
@@ -131,32 +92,26 @@ export class SqliteWritePath extends WritePath {
   private addWritten(rows: number, parameters: readonly unknown[]): void {
     const length = parameters.reduce<number>((sum, one) => sum + String(one).length, 0);
     this.pages += 1 + rows + length / PAGE_BYTES;
-    if (this.pages >= CHECKPOINT_AFTER_PAGES) this.checkpoint ??= this.writeBack();
+    if (this.pages >= CHECKPOINT_AFTER_PAGES) this.checkpoint ??= this.runCheckpoint();
   }
 
-  /**
-   * Writes the log back to the file in two steps: the checkpointer writes most of it while commits go on, then the
-   * writer writes the rest between two commits, and the log starts over. SQLite's own checkpoint would make commits
-   * wait for all of it.
-   */
-  private async writeBack(): Promise<void> {
+  private async runCheckpoint(): Promise<void> {
     this.pages = 0;
     try {
       await this.checkpointer.run(CHECKPOINT);
       await this.writer.run(CHECKPOINT);
     } catch (error) {
-      if (WRITE_BACK_FAILED.test(readCode(error))) await this.end('writing the log back', error);
-      this.logger.warn(
-        `the log was not written back, and is tried again later: ${describeError(error)}`,
-      );
+      if (CHECKPOINT_FAILED.test(readCode(error))) await this.end('a checkpoint', error);
+      this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);
     }
     this.checkpoint = undefined;
   }
 
   /**
-   * Ends the process, because it is unknown what part of the file is on the disk. No 200 is sent any more. The log
-   * has everything that the file may lack, and the next start writes all of it back. So the log must stay. SQLite
-   * removes it when the last connection closes; exit() ends the threads, but leaves the main thread's connection open.
+   * Ends the process, because it is unknown what part of the file is on the disk. Nothing is acknowledged any more. The
+   * log has everything that the file may lack, and the next start copies all of it into the file. So the log must stay.
+   * SQLite removes it when the last connection closes; exit() ends the threads, but leaves the main thread's connection
+   * open.
    */
   private end(what: string, error: unknown): Promise<never> {
     if (!this.ending) {

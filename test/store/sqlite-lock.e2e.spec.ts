@@ -63,7 +63,7 @@ describe('a SQLite file in use by a service', () => {
   });
 });
 
-it('refuses a SQLite file with a hard link, as claim and log belong to one name', async () => {
+it('refuses a SQLite file with a hard link, as lock and log belong to one name', async () => {
   const linked = new SqliteStore();
   mkdirSync(dirname(linked.path));
   writeFileSync(linked.path, '');
