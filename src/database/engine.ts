@@ -13,10 +13,7 @@ export { Logger } from '@nestjs/common/services/logger.service.js';
 /** How long the database has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
 
-/**
- * What a store is opened for. Only `serve` and `create` make a store that is missing, and only `serve` locks it;
- * `read` changes nothing.
- */
+/** What a store is opened for. `serve` and `create` make a missing store; `serve` locks it; `read` changes nothing. */
 export type Access = 'serve' | 'create' | 'change' | 'read';
 
 /** Asks for rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
@@ -31,20 +28,20 @@ export interface LinesQuery {
   readonly to?: bigint | undefined;
 }
 
-/** How an engine reads a whole store as it was at one moment. */
+/** Reads a whole store as it was at one moment. Throws the database's errors, besides those that are named. */
 export interface SnapshotReader {
   /**
    * Begins the transaction, which sees every plant that was acknowledged before.
    *
    * @param timeoutMs for waiting for such plants
-   * @throws Error, with a reason for the operator, if some are missing after that time; the database's error
+   * @throws Error, with a reason for the operator, if some are missing after that time
    */
   begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
   /**
-   * Checks the structure of the files; rows are checked as they are read.
+   * Checks the structure of the files, but no rows.
    *
    * @returns whether that includes the indexes
-   * @throws DamageError; the database's error
+   * @throws DamageError
    */
   check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
   /** Reads rows as lines, each with its line feed. Lines may span chunks, and may not be UTF-8. */
@@ -58,24 +55,19 @@ export interface Engine {
   readonly beginMigration: string;
   /** SQL that returns a row if there are tables other than the list of migrations. */
   readonly findTables: string;
-  /** Makes TypeORM's options. @throws NoStoreError */
+  /** Makes TypeORM's options. @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   /** Opens the way on which the service writes while it runs. */
   openWritePath(store: DataSource, config: Config): WritePath;
   /** @throws Error, with a reason for the operator, if the database could lose an acknowledged plant */
   assertDurable?(store: DataSource): Promise<void>;
   /**
-   * Locks a database that no two services may share: for the service of this process, or for a restore.
+   * Locks a database that no two services may share, for this process and until its end at most.
    *
-   * @returns the lock, which the end of the process releases too
-   * @throws Error, with a reason for the operator, if another service has it
+   * @throws Error, with a reason for the operator, if another service has the lock
    */
   lock?(config: Config): Disposable;
-  /**
-   * Makes durable what an earlier process has left, before the service acknowledges any of it.
-   *
-   * @throws the database's error
-   */
+  /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
   /** Whether to retry a start that failed with this error; never if left out. */
   isUnavailableAtStart?(error: unknown): boolean;
@@ -91,9 +83,8 @@ export abstract class WritePath {
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
   /**
-   * For the repositories that write. Each of their statements is its own transaction, and durable once it resolves. A
-   * statement rejects with the database's error. If toStoreError() makes it a StoreUnavailableException, it is unknown
-   * what was written.
+   * For the repositories that write. Each statement is its own transaction, and durable once it resolves. If
+   * toStoreError() makes its error a StoreUnavailableException, it is unknown what was written.
    */
   abstract readonly manager: EntityManager;
   /** SQL of the last column of each statement that writes plants; '' on an engine whose commits need no check. */
@@ -106,7 +97,7 @@ export abstract class WritePath {
    */
   abstract probe(): Promise<void>;
 
-  /** Aborts what is in flight, as far as needed, for a process that is about to exit. A server needs nothing. */
+  /** Aborts what would keep the process from exiting. */
   async abort(): Promise<void> {}
 
   /** Waits for what is in flight, then closes connections of its own. */

@@ -13,8 +13,8 @@ const MAX_PROBE_MS = 2_000;
 const MAX_STEADY_MS = 5_000;
 
 /**
- * Tells whether the store is available, from the outcomes of requests and probes. An outage may affect only some plants,
- * for example if one server of a cluster is down. So it is over once nothing has failed for as long as a request waits.
+ * Judges by requests and probes whether the store is available. An outage may affect only some plants, for example if one
+ * server of a cluster is down. So it is over once nothing has failed for as long as a request waits.
  */
 @Injectable()
 export class StoreHealth implements BeforeApplicationShutdown {

@@ -8,25 +8,21 @@ export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
 /** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
 const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
-/** There is no store. */
-export class NoStoreError extends Error {
-  constructor(message = 'it is not a plant store') {
+const MESSAGES = {
+  empty: 'it is empty',
+  missing: 'it is not a plant store',
+  older: 'its schema is of an older version',
+};
+
+/** There is no store, or an older version made it and it was not migrated since. */
+export class SchemaError extends Error {
+  constructor(
+    readonly kind: keyof typeof MESSAGES,
+    message = MESSAGES[kind],
+  ) {
     super(message);
   }
 }
-
-/** There is a database without tables. */
-export class EmptyDatabaseError extends NoStoreError {
-  override message = 'it is empty';
-}
-
-/** An older version made the store, and it was not migrated since. */
-export class OlderSchemaError extends Error {
-  override message = 'its schema is of an older version';
-}
-
-/** A database, open, and its engine. */
-type Opened = DataSource & { readonly engine: Engine };
 
 /** Whether a migration is of this version or of an older one. */
 export function isOurMigration(name: string): boolean {
@@ -39,8 +35,11 @@ export function isOurMigration(name: string): boolean {
  *
  * @returns the names of the migrations that were run
  */
-export async function bringUpToDate(store: Opened, migrates: boolean): Promise<string[]> {
-  const { engine } = store;
+export async function bringUpToDate(
+  store: DataSource,
+  engine: Engine,
+  migrates: boolean,
+): Promise<string[]> {
   // Before anything is made in a database that cannot be used.
   await engine.assertDurable?.(store);
   const runner = store.createQueryRunner();
@@ -60,7 +59,7 @@ export async function bringUpToDate(store: Opened, migrates: boolean): Promise<s
  * Compares the migrations that were run on a store with those of this version; nothing is written.
  *
  * @returns whether the schema is this version's or a newer one's
- * @throws NoStoreError, OlderSchemaError
+ * @throws SchemaError
  */
 export async function assertMigrated(
   runner: QueryRunner,
@@ -69,13 +68,13 @@ export async function assertMigrated(
   // TypeORM's own check would make the table.
   if (!(await runner.hasTable('migrations'))) {
     const tables = await runner.manager.query<unknown[]>(findTables);
-    throw tables.length === 0 ? new EmptyDatabaseError() : new NoStoreError();
+    throw new SchemaError(tables.length === 0 ? 'empty' : 'missing');
   }
   const rows = await runner.manager.query<{ name: string }[]>('SELECT name FROM migrations');
   const ran = rows.map(({ name }) => name);
   const unknown = ran.filter((name) => !isOurMigration(name));
-  if (unknown.length === ran.length) throw new NoStoreError();
+  if (unknown.length === ran.length) throw new SchemaError('missing');
   const current = MIGRATIONS.map(({ name }) => name);
-  if (!current.every((name) => ran.includes(name))) throw new OlderSchemaError();
+  if (!current.every((name) => ran.includes(name))) throw new SchemaError('older');
   return unknown.length === 0 ? 'same' : 'newer';
 }

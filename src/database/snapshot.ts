@@ -20,10 +20,10 @@ export class Snapshot {
   /**
    * Opens an existing store; nothing is made or migrated.
    *
-   * @param name what an error calls the store: an environment variable or a file, then what that is
+   * @param backup what an error calls a backup; the store of the configuration if left out
    * @throws StoreUnusableError, also if its schema is not this version's
    */
-  static open(config: Config, name?: string): Promise<Snapshot> {
+  static open(config: Config, backup?: string): Promise<Snapshot> {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
       await store.engine.reader.begin(runner, config.databaseTimeout);
@@ -31,7 +31,7 @@ export class Snapshot {
         return new Snapshot(store, runner);
       throw new Error('its schema is of a newer version: use that version of plant-store');
     };
-    return open(config, 'read', [], work, name);
+    return open(config, 'read', [], work, backup);
   }
 
   /**
@@ -44,11 +44,10 @@ export class Snapshot {
     let chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of this.store.engine.reader.read(this.runner, query)) {
-      chunks.push(chunk);
       length += chunk.length;
       const end = length < CHUNK_LENGTH ? 0 : chunk.lastIndexOf('\n') + 1;
+      chunks.push(end === 0 ? chunk : chunk.subarray(0, end));
       if (end === 0) continue;
-      chunks[chunks.length - 1] = chunk.subarray(0, end);
       yield joinText(chunks, query);
       chunks = [chunk.subarray(end)];
       length = chunk.length - end;

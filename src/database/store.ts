@@ -3,22 +3,21 @@ import { COMMAND, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
 import { Logger, type Access, type Engine, type WritePath } from './engine.js';
-import {
-  bringUpToDate,
-  EmptyDatabaseError,
-  MIGRATIONS,
-  NoStoreError,
-  OlderSchemaError,
-} from './schema.js';
+import { bringUpToDate, MIGRATIONS, SchemaError } from './schema.js';
 
-/** What an error calls the store of the configuration, and what to do if it is missing or older. */
-const CONFIGURED_STORE = 'DATABASE_URL: the store';
-const HOW_TO_FILL = `: run \`${COMMAND} migrate\``;
-const HOW_TO_FIND = `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``;
-const HOW_TO_MIGRATE = `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`;
-const HOW_TO_BACK_UP = `; name a file that \`${COMMAND} backup\` has made`;
-/** A backup itself must not be migrated: its digests are those of its own columns. */
-const HOW_TO_MIGRATE_FILE = `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`;
+/** What to do if the store of the configuration is missing or older. */
+const STORE_ADVICE = {
+  empty: `: run \`${COMMAND} migrate\``,
+  missing: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
+  older: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
+};
+const NO_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
+/** The same for a backup, which must not be migrated itself: its digests are those of its own columns. */
+const BACKUP_ADVICE: typeof STORE_ADVICE = {
+  empty: NO_BACKUP,
+  missing: NO_BACKUP,
+  older: `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`,
+};
 
 /** Classes of entities, for TypeORM. */
 type Entities = DataSourceOptions['entities'];
@@ -31,23 +30,15 @@ export async function loadEngine(url: string): Promise<Engine> {
 
 /** The store cannot be used; the message says why, for the operator. */
 export class StoreUnusableError extends Error {
-  constructor(cause: unknown, name = CONFIGURED_STORE) {
-    const advice = name === CONFIGURED_STORE ? adviseOnStore(cause) : adviseOnBackup(cause);
-    super(`${name} cannot be opened: ${describeError(cause)}${advice}`, { cause });
+  /** @param backup what the message calls a backup; the store of the configuration if left out */
+  constructor(cause: unknown, backup?: string) {
+    const advice = backup === undefined ? STORE_ADVICE : BACKUP_ADVICE;
+    const step = cause instanceof SchemaError ? advice[cause.kind] : '';
+    const name = backup ?? 'DATABASE_URL: the store';
+    super(`${name} cannot be opened: ${describeError(cause)}${step}`, { cause });
     // TypeOrmModule would log it at each try. That of the cause says where it failed.
     delete this.stack;
   }
-}
-
-function adviseOnStore(cause: unknown): string {
-  if (cause instanceof EmptyDatabaseError) return HOW_TO_FILL;
-  if (cause instanceof NoStoreError) return HOW_TO_FIND;
-  return cause instanceof OlderSchemaError ? HOW_TO_MIGRATE : '';
-}
-
-function adviseOnBackup(cause: unknown): string {
-  if (cause instanceof NoStoreError) return HOW_TO_BACK_UP;
-  return cause instanceof OlderSchemaError ? HOW_TO_MIGRATE_FILE : '';
 }
 
 /** A store with the way on which its repositories write. */
@@ -55,7 +46,7 @@ export class Store extends DataSource {
   private readonly lock: Disposable | undefined;
   private opened: WritePath | undefined;
 
-  /** @throws NoStoreError; Error if another service has locked the store */
+  /** @throws SchemaError; Error if another service has locked the store */
   constructor(
     readonly engine: Engine,
     private readonly config: Config,
@@ -103,7 +94,7 @@ export function openStore(
   access: Exclude<Access, 'read'> = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
-    await bringUpToDate(store, access !== 'change' && config.migrate);
+    await bringUpToDate(store, store.engine, access !== 'change' && config.migrate);
     if (access === 'serve') await store.engine.recover?.(store);
     return store;
   });
@@ -117,7 +108,7 @@ export function openStore(
  */
 export function migrateStore(config: Config): Promise<string[]> {
   return open(config, 'create', [], async (store) => {
-    const ran = await bringUpToDate(store, true);
+    const ran = await bringUpToDate(store, store.engine, true);
     await store.destroy();
     return ran;
   });
@@ -126,7 +117,7 @@ export function migrateStore(config: Config): Promise<string[]> {
 /**
  * Opens a store, and works with it; closes it if that fails. The one way to open a store.
  *
- * @param name what an error calls the store
+ * @param backup what an error calls a backup; the store of the configuration if left out
  * @throws StoreUnusableError
  */
 export async function open<Result>(
@@ -134,7 +125,7 @@ export async function open<Result>(
   access: Access,
   entities: Entities,
   work: (store: Store) => Promise<Result>,
-  name?: string,
+  backup?: string,
 ): Promise<Result> {
   const engine = await loadEngine(config.databaseUrl);
   let store: Store | undefined;
@@ -147,6 +138,6 @@ export async function open<Result>(
     await store?.destroy().catch((failure: unknown) => {
       new Logger('Store').error(`the store could not be closed: ${describeError(failure)}`);
     });
-    throw new StoreUnusableError(error, name);
+    throw new StoreUnusableError(error, backup);
   }
 }

@@ -18,28 +18,25 @@ const SSL_ACCEPTED = 'S';
  * @throws Error if the server does not take the request in time
  */
 export async function cancelStatement(session: Session): Promise<void> {
-  const { processID, secretKey, host, port, ssl } = session;
+  const { processID, secretKey, host, port } = session;
   // A pooler may give no key to cancel by.
   if (!processID) throw new Error('the session has no key');
   // The address of the session's own server: a name may have several.
-  const { remoteAddress, remotePort } = session.connection.stream;
-  const address =
-    remoteAddress && remotePort
-      ? { host: remoteAddress, port: remotePort }
-      : { path: `${host}/.s.PGSQL.${port}` };
+  const { remoteAddress, remotePort = 0 } = session.connection.stream;
+  const address = remoteAddress
+    ? { host: remoteAddress, port: remotePort }
+    : { path: `${host}/.s.PGSQL.${port}` };
   const socket = connect({ ...address, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) });
-  const request = ssl ? await encrypt(socket, session) : socket;
+  const request = session.ssl ? await encrypt(socket, session) : socket;
   request.resume().end(encode(CANCEL_REQUEST, processID, secretKey));
   await once(request, 'close');
 }
 
-async function encrypt(socket: Socket, { host, ssl, sslNegotiation }: Session): Promise<Socket> {
-  if (sslNegotiation === 'postgres') {
-    socket.write(encode(SSL_REQUEST));
-    const [response] = (await once(socket, 'data')) as [Buffer];
-    if (response.toString() !== SSL_ACCEPTED) throw new Error('the server refused TLS');
-  }
-  const options = ssl === true || ssl === false ? {} : ssl;
+async function encrypt(socket: Socket, { host, ssl }: Session): Promise<Socket> {
+  socket.write(encode(SSL_REQUEST));
+  const [response] = (await once(socket, 'data')) as [Buffer];
+  if (response.toString() !== SSL_ACCEPTED) throw new Error('the server refused TLS');
+  const options = typeof ssl === 'object' ? ssl : {};
   const encrypted = connectTls({
     ...options,
     // The driver's `key` is not enumerable, so the spread lacks it.
@@ -48,7 +45,6 @@ async function encrypt(socket: Socket, { host, ssl, sslNegotiation }: Session): 
     host,
     // The certificate is for the name.
     ...(isIP(host) === 0 && { servername: host }),
-    ...(sslNegotiation === 'direct' && { ALPNProtocols: ['postgresql'] }),
   });
   await once(encrypted, 'secureConnect');
   return encrypted;

@@ -43,10 +43,9 @@ export const PROBE = `
  * the server has it), and of those that would make statements fail.
  */
 export const ALL_SETTINGS = `
-  ${get('default_transaction_isolation')} AS default_transaction_isolation,
-  (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout') AS idle_session_timeout,
   ${get('synchronous_commit')} AS synchronous_commit, ${get('client_min_messages')} AS client_min_messages,
-  ${FIXED_SETTINGS}`;
+  ${FIXED_SETTINGS}, ${get('default_transaction_isolation')} AS default_transaction_isolation,
+  (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout') AS idle_session_timeout`;
 
 /** Settings of a server, by name. */
 export type Settings = Readonly<Record<string, string | boolean | null>>;
@@ -54,44 +53,25 @@ export type Settings = Readonly<Record<string, string | boolean | null>>;
 const LOSS = 'a plant could be lost';
 const FAILURES = 'requests would fail';
 
-type Setting = Settings[string];
-type IsSafe = (value: Setting) => boolean;
-const isOn: IsSafe = (value) => value === 'on';
-
 /** What each setting may be, why, and what to set it to (postgresql.org/docs/current/runtime-config.html). */
-const SAFE: readonly (readonly [name: string, IsSafe, harm: string, safe: string])[] = [
-  [
-    'synchronous_commit',
-    (value) => isOn(value) || value === 'remote_apply',
-    LOSS,
-    'on or remote_apply',
-  ],
-  ['fsync', isOn, LOSS, 'on'],
-  ['full_page_writes', isOn, LOSS, 'on'],
+const SAFE: Readonly<Record<string, readonly [safe: RegExp, harm: string, remedy: string]>> = {
+  synchronous_commit: [/^(on|remote_apply)$/, LOSS, 'on or remote_apply'],
+  fsync: [/^on$/, LOSS, 'on'],
+  full_page_writes: [/^on$/, LOSS, 'on'],
   // It hides the warning that a commit did not wait for the standby.
-  ['client_min_messages', (value) => value !== 'error', LOSS, 'warning'],
+  client_min_messages: [/^(?!error$)/, LOSS, 'warning'],
   // All but one of the plants that share an id would fail.
-  [
-    'default_transaction_isolation',
-    (value) => /^read/.test(String(value)),
-    FAILURES,
-    'read committed',
-  ],
+  default_transaction_isolation: [/^read/, FAILURES, 'read committed'],
   // In milliseconds. The pool itself closes sessions that are idle for 10 s; servers older than 14 have none: null.
-  [
-    'idle_session_timeout',
-    (ms) => Number(ms) === 0 || Number(ms) >= 20_000,
-    FAILURES,
-    '0, or 20 s or more',
-  ],
-];
+  idle_session_timeout: [/^(null|0|[2-9]\d{4}|\d{6,})$/, FAILURES, '0, or 20 s or more'],
+};
 
 /** Describes why a plant could be lost, or not be stored as it is; undefined if all is well. */
 export function describeWeakness(settings: Settings): string | undefined {
-  for (const [name, isSafe, harm, safe] of SAFE) {
-    const value = settings[name];
-    if (value === undefined || isSafe(value)) continue;
-    return `${name} is ${value}, so that ${harm}: set it to ${safe}`;
+  for (const [name, value] of Object.entries(settings)) {
+    const [safe, harm, remedy] = SAFE[name] ?? [];
+    if (safe && !safe.test(String(value)))
+      return `${name} is ${value}, so that ${harm}: set it to ${remedy}`;
   }
   if (settings['unlogged'])
     return 'a crash would empty its table: run `ALTER TABLE plants SET LOGGED`';

@@ -20,7 +20,6 @@ export interface Session {
   readonly secretKey: number;
   /** Without options it is `true`. */
   readonly ssl: ConnectionOptions | boolean;
-  readonly sslNegotiation: 'postgres' | 'direct';
   readonly connection: { readonly stream: Socket };
 }
 

@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
 import { Logger, type Access, type Engine } from '../engine.js';
-import { EmptyDatabaseError, isOurMigration, NoStoreError } from '../schema.js';
+import { isOurMigration, SchemaError } from '../schema.js';
 import { hasLog, identifyFiles } from './files.js';
 import { assertWritable, lockFile, requireFile } from './lock.js';
 import { narrowIntegers } from './query-runner.js';
@@ -54,20 +54,19 @@ export const sqlite: Engine = {
 
   /** Checks the file before it is opened: TypeORM would make its folder, and the pragmas would change another program's file. */
   connect(config, access) {
-    const exists = access === 'read' || access === 'change';
-    const file = exists ? requireFile(getFile(config)) : getFile(config);
+    const fileMustExist = access === 'read' || access === 'change';
+    const file = fileMustExist ? requireFile(getFile(config)) : getFile(config);
     const timeout = config.statementTimeoutMs;
     if (access !== 'read') {
-      const folder = dirname(file);
       if (existsSync(file)) assertOurs(requireFile(file), access, timeout);
-      else if (existsSync(folder)) assertWritable(folder);
+      else if (existsSync(dirname(file))) assertWritable(dirname(file));
     }
     return {
       type: 'better-sqlite3',
       driver: ExactDatabase,
       database: file,
       timeout,
-      fileMustExist: exists,
+      fileMustExist,
       readonly: access === 'read' && hasLog(file),
       prepareDatabase: (database: Database.Database) => {
         const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
@@ -99,7 +98,7 @@ function getFile({ databaseUrl }: Config): string {
  * Checks a file before it is locked, or opened by a connection that may write: both would change it, or the files
  * beside it. Without a WAL beside it, opening read-only would create one.
  *
- * @throws NoStoreError; Error if the user may not write to it, or other programs' tables are where a store is to be made
+ * @throws SchemaError; Error if the user may not write to it, or other programs' tables are where a store is to be made
  */
 function assertOurs(file: string, access: Access, timeout: number, readonly = hasLog(file)): void {
   assertWritable(dirname(file));
@@ -108,7 +107,7 @@ function assertOurs(file: string, access: Access, timeout: number, readonly = ha
   try {
     if (readMigrations(database).some(isOurMigration)) return;
     const isEmpty = database.prepare(FIND_TABLES).get() === undefined;
-    if (access === 'change') throw isEmpty ? new EmptyDatabaseError() : new NoStoreError();
+    if (access === 'change') throw new SchemaError(isEmpty ? 'empty' : 'missing');
     if (isEmpty) return;
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
   } catch (error) {

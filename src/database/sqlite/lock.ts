@@ -3,18 +3,18 @@ import { dirname, resolve } from 'node:path';
 import { realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { findUser } from '../../config/environment.js';
-import { NoStoreError } from '../schema.js';
+import { SchemaError } from '../schema.js';
 import { LOCK_SUFFIX } from './files.js';
 
 /**
  * Finds the path of a database file, whatever links lead to it: two names of one file make one lock.
  *
- * @throws NoStoreError
+ * @throws SchemaError; Error if it is a folder
  */
 export function requireFile(file: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) throw new NoStoreError(`there is no file ${path}`);
+  if (!found) throw new SchemaError('missing', `there is no file ${path}`);
   if (!found.isFile()) throw new Error(`${path} is not a file`);
   return realpathSync(path);
 }
@@ -31,7 +31,7 @@ export function assertWritable(path: string): void {
 
 /**
  * Locks a database file for one service; makes the file and its folder if they are missing. The lock is SQLite's, on a
- * small file beside it, so the operating system releases it when the process ends, however that ends. A lock on the
+ * small file beside it, so the operating system releases it when the process ends, however it ends. A lock on the
  * database file itself would shut out commands.
  *
  * @throws Error if another service has the lock, or could use the file by a second name

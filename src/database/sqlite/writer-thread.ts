@@ -2,26 +2,20 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../../errors/operator-message.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-
-/** A file that the service has open, by its device and its number there. */
-export interface OpenedFile {
-  readonly path: string;
-  readonly dev: bigint;
-  readonly ino: bigint;
-}
+import type { OpenedFile } from './files.js';
 
 /** What the thread needs to open the store. */
 export interface SqliteThreadOptions {
   /** Path of the database file. */
   readonly file: string;
-  /** The database file, its log and the log's index: no others will do. */
+  /** The files that must still be in their places. */
   readonly opened: readonly OpenedFile[];
   /** For waiting until another connection releases the lock. */
   readonly timeoutMs: number;
   readonly pragmas: readonly string[];
 }
 
-/** The integer becomes 1 if the thread is to wait no more. */
+/** `abandoned` becomes 1 if the thread is to wait for no lock any more. */
 export type SqliteThreadData = SqliteThreadOptions & { readonly abandoned: Int32Array };
 
 /** A statement and its parameters; null asks the thread to end. */
@@ -34,14 +28,14 @@ export interface SqliteThreadResult {
   readonly changes: number;
 }
 
-/** The thread's answer to a task: its outcome, or SQLite's error and its code. */
+/** The thread's response to a task: its outcome, or SQLite's error and its code. */
 export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
 
 /** Runs statements on a thread with a connection of its own, in their order, each its own commit. */
 export class SqliteThread {
   private worker: Worker | undefined;
   private isClosed = false;
-  /** Tasks in flight, the oldest first: the thread answers in order. */
+  /** Tasks in flight, oldest first: the thread responds in order. */
   private pending: PromiseWithResolvers<SqliteThreadResult>[] = [];
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
 
@@ -62,7 +56,7 @@ export class SqliteThread {
     return outcome.promise;
   }
 
-  /** Ends the thread, once it has done what it was given. */
+  /** Ends the thread after its tasks in flight. */
   async close(): Promise<void> {
     this.isClosed = true;
     if (!this.worker) return;
@@ -70,7 +64,7 @@ export class SqliteThread {
     await once(this.worker, 'exit');
   }
 
-  /** Waits for no lock any more; resolves once every task in flight has ended. */
+  /** As close(), but tasks no longer wait for a lock. */
   async abort(): Promise<void> {
     Atomics.store(this.abandoned, 0, 1);
     await this.close();
@@ -79,18 +73,18 @@ export class SqliteThread {
   private start(): Worker {
     const worker = new Worker(new URL('./writer.worker.js', import.meta.url), {
       workerData: { ...this.options, abandoned: this.abandoned } satisfies SqliteThreadData,
-      // It holds a task at a time, so little is young there; the default would take 48 MB.
+      // It holds one task at a time, so little is young there.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     let cause: unknown;
-    worker.on('message', (answer: SqliteThreadResponse) => {
+    worker.on('message', (response: SqliteThreadResponse) => {
       const task = this.pending.shift();
-      if ('changes' in answer) task?.resolve(answer);
-      else task?.reject(Object.assign(new Error(answer.message), { code: answer.code }));
+      if ('changes' in response) task?.resolve(response);
+      else task?.reject(Object.assign(new Error(response.message), { code: response.code }));
     });
     worker.on('error', (error) => (cause = error));
     worker.on('exit', () => {
-      // What was in flight may be stored or not; the next task starts another thread.
+      // It is unknown whether tasks in flight were committed. The next task starts another thread.
       this.worker = undefined;
       const reason = cause === undefined ? '' : `: ${describeError(cause)}`;
       const message = `the thread that writes to the store ended${reason}`;
