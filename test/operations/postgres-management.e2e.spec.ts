@@ -27,7 +27,7 @@ it('a start that waits for its store is alive, but not ready until the store is 
   const child = spawnMain(store, { MANAGEMENT_PORT: '0' });
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  while (!printed.includes('next try')) await sleep(10);
+  while (!printed.includes('Retrying (1)')) await sleep(10);
   const monitor = Monitor.of({ printed });
   expect(await monitor.live()).toBe(200);
   expect(await monitor.ready()).toMatchObject({

@@ -158,7 +158,8 @@ describe('a start', () => {
           `connect ECONNREFUSED 127.0.0.1:${port}. Retrying (${attempt})...`,
       );
     await server.start();
-    for (let line = ''; !line.includes('/plants');) line = (await lines.next()).value as string;
+    for (let line = ''; !line.includes('Plant store: ');)
+      line = (await lines.next()).value as string;
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
@@ -185,7 +186,8 @@ describe('a start', () => {
     const { value } = (await lines.next()) as { value: string };
     expect(value).toMatch(/cannot be opened: .* read-only transaction\. Retrying \(1\)\.\.\.$/);
     await alter('RESET default_transaction_read_only');
-    for (let line = ''; !line.includes('/plants');) line = (await lines.next()).value as string;
+    for (let line = ''; !line.includes('Plant store: ');)
+      line = (await lines.next()).value as string;
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
     await empty.remove();
