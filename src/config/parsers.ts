@@ -147,7 +147,7 @@ export function parseDuration(text: string): number | undefined {
   return unitMs === undefined ? undefined : Number(number) * unitMs;
 }
 
-/** Whether nobody can change a URL's answer on its way: it is https, or on this machine. */
+/** Whether nobody can change a response from a URL on its way: the URL is https, or of this machine. */
 export function isSecure({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
-/** An integer in decimal digits, in code: a double does not hold every int64. The drivers read a number, a bigint or digits. */
+/** An integer is a decimal string in code: a double does not hold every int64. The drivers read numbers, bigints or strings. */
 const DECIMAL: ValueTransformer = {
-  to: (digits: string | null) => digits,
+  to: (decimal: string | null) => decimal,
   from: (value: number | bigint | string | null) => (value === null ? null : String(value)),
 };
 const INTEGER = { type: 'bigint', transformer: DECIMAL } as const;
@@ -13,7 +13,7 @@ interface PlantColumn {
   readonly type: 'bigint' | 'text';
   readonly transformer?: ValueTransformer;
   readonly nullable?: boolean;
-  /** Whether it tells who created the plant, or when. Two plants may differ in it and have the same content. */
+  /** Whether it says who created the plant, or when. Plants with the same content may differ in it. */
   readonly isAudit?: boolean;
 }
 
@@ -53,7 +53,7 @@ export class Plant {
   createdAt!: string | null;
 }
 
-/** The fields by which two plants are the same: all but who created them, and when. */
+/** The fields that plants with the same content share: all but who created them, and when. */
 export type PlantContent = Omit<Plant, 'createdBy' | 'createdAt'>;
 
 /** The fields of a plant, in the order of its columns. */
@@ -69,7 +69,7 @@ export function hasSameContent(a: PlantContent | undefined, b: PlantContent): bo
   return a === b || (a !== undefined && CONTENT.every((field) => a[field] === b[field]));
 }
 
-/** Characters of a plant's content, which it holds in memory while it waits. */
+/** Counts the characters of a plant's content, which is in memory while the plant waits. */
 export function countCharacters(plant: PlantContent): number {
   let count = 0;
   for (const field of CONTENT) count += plant[field]?.length ?? 0;

@@ -6,15 +6,15 @@ import type { SnapshotReader } from '../engine.js';
 
 /** The function of Citus that runs a command on every node; null on other servers. */
 const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
-/** What is prepared on each node of Citus, as a JSON array of names. */
+/** SQL of the names of the prepared transactions of each node of Citus, as a JSON array. */
 const PREPARED = `
   SELECT success, result FROM run_command_on_all_nodes($$
     SELECT coalesce(json_agg(gid), '[]') FROM pg_prepared_xacts
     WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
-/** Milliseconds from one look at what is prepared to the next. */
+/** Milliseconds between two lookups of prepared transactions. */
 const PREPARED_POLL_MS = 200;
 
-/** For this transaction alone, so that a pooler may stand between. Older servers than 17 have no limit of the last kind. */
+/** Sets no session state, so a pooler may stand between. Servers older than 17 have no `transaction_timeout`. */
 const BEGIN = `
   BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL statement_timeout = 0;
@@ -35,15 +35,15 @@ export const postgresReader: SnapshotReader = {
         AND ${RUN_ON_NODES} IS NULL`,
     );
     if (!amcheck) return false;
-    // With its second argument it looks for each row in the index, too.
+    // `true` makes it look up each row in the index, too.
     const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
     await runner.query(sql, [tables]);
     return true;
   },
 
   /**
-   * By COPY, in a format that changes nothing: JSON has no control characters. After an early end the driver destroys
-   * the connection when it is closed, as the server still sends the rest.
+   * Reads by COPY, in a format that escapes nothing: JSON has no control characters. If the reader stops early, the
+   * server still sends the rest, so the driver destroys the connection when it is closed.
    */
   async *read(runner, { table, columns, form, after, to }) {
     const line =
@@ -62,9 +62,9 @@ export const postgresReader: SnapshotReader = {
 };
 
 /**
- * On Citus a plant may be acknowledged and not visible: where its worker crashed, its transaction is prepared there
- * until the coordinator finds it (`citus.recover_2pc_interval`). Waits for those that are prepared now; what a later
- * one holds was not acknowledged before.
+ * Waits for the transactions that are prepared on Citus now. One of them may hold an acknowledged plant that is not
+ * visible: after a crash of its worker it stays prepared until the coordinator finds it (`citus.recover_2pc_interval`).
+ * Later ones hold no plant that was acknowledged before.
  */
 async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
   const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);

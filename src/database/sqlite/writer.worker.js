@@ -1,5 +1,5 @@
 // @ts-check
-// JavaScript, so that the thread can load it as it is: under Jest nothing compiles what a thread loads.
+// JavaScript, as Jest does not compile what a thread loads.
 import { statSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -17,7 +17,7 @@ const LOCK_WAIT_MS = 100;
 const MAX_STATEMENTS = 100;
 
 const { file, opened, timeoutMs, pragmas, abandoned } = /** @type {Options} */ (workerData);
-// Checked before opening, so no other file is touched, and after, in case it was replaced meanwhile.
+// Checked before it is opened, so that no other file is touched, and after, in case it was replaced meanwhile.
 assertOpened();
 const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true });
 // A double does not hold every int64.
