@@ -105,12 +105,11 @@ export class StoreHealth implements BeforeApplicationShutdown {
 
 /** @throws StoreUnavailableException if the promise is not settled in time */
 async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailableException(TOO_LONG)), timeoutMs);
-  });
+  const timeout = Promise.withResolvers<never>();
+  const giveUp = () => timeout.reject(new StoreUnavailableException(TOO_LONG));
+  const timer = setTimeout(giveUp, timeoutMs);
   try {
-    return await Promise.race([promise, timeout]);
+    return await Promise.race([promise, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -45,20 +45,19 @@ function runStatement([sql, ...parameters]) {
  * @throws Error with SQLite's code if a path leads to another file than the service opened, or to none
  */
 function assertOpened() {
-  for (const { path, dev, ino } of opened) {
-    const found = statFile(path);
-    if (found?.ino === ino && found.dev === dev) continue;
-    const message = `${path} was removed or replaced while the service runs: put it back, or restart the service`;
-    throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
-  }
+  const moved = opened.find((file) => !isInPlace(file));
+  if (!moved) return;
+  const message = `${moved.path} was removed or replaced while the service runs: put it back, or restart the service`;
+  throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
 }
 
-/** @param {string} path @returns what is there; undefined if nothing is, or if the check is not permitted */
-function statFile(path) {
+/** @param {import('./files.js').OpenedFile} file */
+function isInPlace({ path, dev, ino }) {
   try {
-    return statSync(path, { bigint: true });
+    const found = statSync(path, { bigint: true });
+    return found.ino === ino && found.dev === dev;
   } catch {
-    return undefined;
+    return false;
   }
 }
 
