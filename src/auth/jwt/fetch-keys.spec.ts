@@ -54,10 +54,10 @@ const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
 
 describe('fetchKeys() rejects if the discovery document', () => {
   it.each<[string, () => KeyAnswer, RegExp]>([
-    ['is missing', () => ({ status: 404, body: {} }), /answered 404$/],
-    ['is elsewhere', () => REDIRECT, /answered 302$/],
+    ['is missing', () => ({ status: 404, body: {} }), /responded with 404$/],
+    ['is elsewhere', () => REDIRECT, /responded with 302$/],
     ['is no JSON', () => ({ body: '<html>' }), /is not valid JSON$/],
-    ['is too large', () => discovery({ BIG }), /answered more than \d+ bytes$/],
+    ['is too large', () => discovery({ BIG }), /responded with more than \d+ bytes$/],
     ['is null', () => ({ body: null }), /is that of another issuer, undefined$/],
     ['is a list', () => ({ body: [] }), /another issuer, undefined$/],
     ['is of an issuer with a slash', () => discovery({ issuer: `${server.url}/` }), /\/$/],
@@ -75,17 +75,17 @@ describe('fetchKeys() rejects if the discovery document', () => {
 
 describe('fetchKeys() rejects if the key set', () => {
   it.each<[string, KeyAnswer, RegExp]>([
-    ['is missing', { status: 500, body: {} }, /answered 500$/],
-    ['is elsewhere', REDIRECT, /answered 302$/],
+    ['is missing', { status: 500, body: {} }, /responded with 500$/],
+    ['is elsewhere', REDIRECT, /responded with 302$/],
     ['is no JSON', { body: '' }, /end of JSON input$/],
-    ['is too large', { body: { keys: [], BIG } }, /answered more than/],
+    ['is too large', { body: { keys: [], BIG } }, /responded with more than/],
     [
       'is too large once it is unpacked',
       {
         body: gzipSync(JSON.stringify({ keys: [], BIG })),
         headers: { 'content-encoding': 'gzip' },
       },
-      /answered more than/,
+      /responded with more than/,
     ],
   ])('%s', async (_name, answer, problem) => {
     server.answers = { [DISCOVERY]: discovery(), '/jwks': answer, '/elsewhere': KEYS };

@@ -45,11 +45,13 @@ export class JwtVerifier implements OnApplicationShutdown {
   /** Checks in flight. In the cache, by its fetch(), each forged token would push out a valid one. */
   private readonly pending = new Map<string, Promise<Verified | undefined>>();
   private readonly keys: ProviderKeys;
+  private readonly stopping = new AbortController();
   private readonly lacksScope: ErrorCode;
   private checks = 0;
 
   constructor(private readonly config: Config) {
-    this.keys = new ProviderKeys(config, () => (this.cache = createCache()));
+    const forget = () => (this.cache = createCache());
+    this.keys = new ProviderKeys(config, forget, this.stopping.signal);
     const challenge = ERRORS.INSUFFICIENT_SCOPE.headers['www-authenticate'];
     this.lacksScope = {
       ...ERRORS.INSUFFICIENT_SCOPE,
@@ -76,7 +78,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.keys.stop();
+    this.stopping.abort();
   }
 
   /** Requests that bring one new token at once share one check of it. */
@@ -156,6 +158,6 @@ function assertClaim(isRight: boolean, payload: JWTPayload, claim: string): void
 
 /** Describes for the operator what is wrong with a token, without the token's content. */
 function describeFlaw(error: unknown): string {
-  if (!(error instanceof errors.JOSEError)) return 'its key cannot be used';
+  if (!(error instanceof errors.JOSEError)) return 'its key cannot be fetched or used';
   return 'claim' in error ? `${error.code}, ${String(error.claim)}` : error.code;
 }

@@ -13,21 +13,23 @@ const two = await SigningKey.create('two');
 
 let server: KeyServer;
 let keys: ProviderKeys | undefined;
+let stopping: AbortController;
 let changes: number;
 let lines: string[];
 beforeEach(async () => {
   lines = [];
   changes = 0;
+  stopping = new AbortController();
   const add = (line: string): void => void lines.push(line);
   Logger.overrideLogger({ log: add, warn: add, error: add });
   server = await KeyServer.start();
 });
 afterEach(async () => {
-  keys?.stop();
+  stopping.abort();
   await server.stop();
 });
 
-/** Sets the keys that the provider answers. */
+/** Sets the keys that the provider publishes. */
 function show(...shown: SigningKey[]): void {
   server.answers = { '/jwks': { body: { keys: shown.map(({ publicJwk }) => publicJwk) } } };
 }
@@ -42,7 +44,8 @@ const NEVER_ALL = { refresh: NEVER, cooldown: NEVER, retry: NEVER, timeout: NEVE
 function start(times: Partial<typeof NEVER_ALL> = {}): ProviderKeys {
   show(one);
   const source = { authJwksUrl: `${server.url}/jwks` };
-  keys = new ProviderKeys(source, () => changes++, { ...NEVER_ALL, ...times });
+  const all = { ...NEVER_ALL, ...times };
+  keys = new ProviderKeys(source, () => changes++, stopping.signal, all);
   return keys;
 }
 
@@ -107,33 +110,43 @@ describe('the provider is asked', () => {
     const own = start({ refresh: 1, cooldown: 1, retry: 1 });
     await own.reload();
     await until(() => server.asked.length > 3);
-    own.stop();
+    stopping.abort();
     await own.reload();
     // A request in flight may still arrive.
     await new Promise((resolve) => setTimeout(resolve, 50));
     const { length } = server.asked;
-    expect(await find('two')).toBe(UNKNOWN);
+    expect(await find('two')).toMatch(/aborted/);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(server.asked).toHaveLength(length);
   });
 });
 
-describe('during an outage of the provider no token waits for it or causes a request, while', () => {
+describe('during an outage of the provider no token causes a request, while', () => {
   it.each([
-    ['no key is known', false, UNAVAILABLE],
-    ['keys are known', true, UNKNOWN],
-  ])('%s', async (_name, isKnown, answer) => {
-    start({ cooldown: 1, retry: 1 });
+    ['no key is known', false, UNAVAILABLE, UNAVAILABLE],
+    ['keys are known', true, UNKNOWN, 'ERR_JWKS_TIMEOUT'],
+  ])('%s', async (_name, isKnown, before, meanwhile) => {
+    start({ cooldown: 1, retry: 1, timeout: 200 });
     if (isKnown) expect(await find('one')).toBe('one');
     server.answers = { '/jwks': { status: 500 } };
-    await until(async () => (await find('two')) === answer && lines.length > 0);
-    // The provider hangs.
+    await until(async () => (await find('two')) === before && lines.length > 0);
+    // The provider hangs, and tokens with unknown keys wait for the request in flight.
     server.answers = {};
     const { length } = server.asked;
     await until(() => server.asked.length > length);
-    expect(await findUnknown(100)).toEqual(new Set([answer]));
+    expect(await findUnknown(100)).toEqual(new Set([meanwhile]));
     expect(server.asked).toHaveLength(length + 1);
   });
+});
+
+it('a request that a token has caused notices an outage', async () => {
+  const own = start({ cooldown: 0 });
+  await own.reload();
+  server.answers = { '/jwks': { status: 500 } };
+  expect(await find('two')).toMatch(/responded with 500$/);
+  expect(await find('two')).toBe(UNKNOWN);
+  expect(lines).toEqual([expect.stringMatching(/ is unavailable: /)]);
+  expect(server.asked).toHaveLength(2);
 });
 
 it('a request for the keys times out', async () => {
@@ -141,13 +154,13 @@ it('a request for the keys times out', async () => {
   server.answers = {};
   expect(await find('one')).toBe(UNAVAILABLE);
   await until(() => server.asked.length > 2);
-  expect(lines).toEqual([expect.stringMatching(/ is unavailable: .* aborted due to timeout$/)]);
+  expect(lines).toEqual([expect.stringMatching(/ is unavailable: request timed out$/)]);
 });
 
 it.each<[string, unknown]>([
   ['no key set', {}],
   ['a key set with a member that is no key', { keys: [1] }],
-])('an answer that is %s is not used', async (_what, body) => {
+])('a response that is %s is not used', async (_what, body) => {
   start();
   server.answers = { '/jwks': { body } };
   expect(await find('one')).toBe(UNAVAILABLE);
@@ -174,7 +187,7 @@ describe('known keys', () => {
     await until(() => server.asked.length > 1);
     expect(await find('one')).toBe('one');
     await server.stop();
-    expect(await unknown).toBe(UNKNOWN);
+    expect(await unknown).toMatch(/fetch failed/);
     server = await KeyServer.start();
   });
 
@@ -204,7 +217,7 @@ it('an outage is logged once, and its end once', async () => {
   await until(async () => (await find('one')) === 'one');
   await until(() => server.asked.length > 6);
   expect(lines).toEqual([
-    `the identity provider is unavailable: ${server.url}/jwks answered 500`,
+    `the identity provider is unavailable: ${server.url}/jwks responded with 500`,
     expect.stringMatching(/^the identity provider is available again after \d+\.\d s$/),
   ]);
 });

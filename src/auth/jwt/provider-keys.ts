@@ -1,19 +1,26 @@
 import { Logger } from '@nestjs/common';
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+  type RemoteJWKSet,
+} from 'jose';
 import { isSecure } from '../../config/parsers.js';
 import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { AvailabilityLog } from '../../errors/availability-log.js';
 
-/** The times between requests for the keys, and the timeout of a request. */
 const TIMES_MS = {
-  /** After an answer. A key that the provider has removed is accepted for that long. */
+  /** Between requests for the keys. A key that the provider has removed is accepted for that long. */
   refresh: 300_000,
-  /** While the provider is unavailable; and after an answer, before a token with an unknown key causes a request. */
+  /** The same during an outage; and after a response, before a token with an unknown key causes a request. */
   cooldown: 10_000,
-  /** While the provider is unavailable and no key is known. */
+  /** During an outage while no key is known. */
   retry: 1_000,
-  /** For the discovery document and the keys together. */
+  /** Of a request for the discovery document and the keys together. */
   timeout: 5_000,
 };
 
@@ -23,85 +30,75 @@ const MAX_DOCUMENT_LENGTH = 2 ** 19;
 /** Where the keys are: at `authJwksUrl`, or where the discovery document of `authIssuer` says. */
 type KeySource = Pick<Config, 'authIssuer' | 'authJwksUrl'>;
 
-/**
- * The identity provider's keys, reloaded in the background. Known keys never expire, so they outlive an outage of
- * the provider. During an outage no token causes a request or waits for one; jose's createRemoteJWKSet() would
- * send one for each token with an unknown key.
- */
+/** The identity provider's keys, reloaded in the background. Known keys outlive an outage of the provider. */
 export class ProviderKeys {
-  private known: JWTVerifyGetKey | undefined;
-  private knownText = '';
-  private answeredAt = -Infinity;
-  private loading: Promise<void> | undefined;
+  private readonly keys: RemoteJWKSet;
+  private knownText: string | undefined;
+  /** Until the next reload; undefined while one is in flight. */
   private timer: NodeJS.Timeout | undefined;
-  private readonly availability = new AvailabilityLog(
-    new Logger('Tokens'),
-    'the identity provider',
-  );
-  private readonly stopping = new AbortController();
+  private readonly log = new AvailabilityLog(new Logger('Tokens'), 'the identity provider');
 
-  /** @param onChange called when other keys become known than before */
+  /**
+   * @param onChange called when other keys become known than before
+   * @param stop ends all requests
+   */
   constructor(
     private readonly source: KeySource,
     private readonly onChange: () => void,
+    private readonly stop: AbortSignal,
     private readonly times = TIMES_MS,
-  ) {}
+  ) {
+    this.keys = createRemoteJWKSet(new URL(source.authJwksUrl ?? source.authIssuer ?? ''), {
+      cacheMaxAge: Infinity,
+      cooldownDuration: times.cooldown,
+      timeoutDuration: times.timeout,
+      [customFetch]: this.load,
+    });
+  }
 
   /**
-   * The key of a token. An unknown key may be new, so the provider is asked.
+   * The key of a token. An unknown key may be new: the token waits while the provider is asked.
    *
-   * @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE if no key at all is known; jose's errors
+   * @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE if no key at all is known; jose's errors; what fails the request
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
-    if (!this.known && !this.availability.isUnavailable) await this.reload();
-    if (!this.known) throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
     try {
-      return await this.known(header, token);
+      return await this.keys(header, token);
     } catch (error) {
-      const isCooling = performance.now() - this.answeredAt < this.times.cooldown;
-      const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-      if (!isUnknown || isCooling || this.availability.isUnavailable) throw error;
-      await this.reload();
-      return this.known(header, token);
+      if (this.keys.fresh) throw error;
+      throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
     }
   };
 
-  /** Asks for the keys, now and from now on; calls while a request is in flight share it. Never rejects. */
-  reload(): Promise<void> {
-    return (this.loading ??= this.load().finally(() => (this.loading = undefined)));
-  }
-
-  stop(): void {
-    this.stopping.abort();
+  /** Asks for the keys, now and from now on. Never rejects. */
+  async reload(): Promise<void> {
+    const { refresh, cooldown, retry } = this.times;
     clearTimeout(this.timer);
-  }
-
-  private async load(): Promise<void> {
-    const { refresh, cooldown, retry, timeout } = this.times;
-    clearTimeout(this.timer);
+    this.timer = undefined;
+    let wait = refresh;
     try {
-      const signal = AbortSignal.any([AbortSignal.timeout(timeout), this.stopping.signal]);
-      this.learn(await fetchKeys(this.source, signal));
-      this.availability.markAvailable();
+      await this.keys.reload();
+      this.log.markAvailable();
+      const text = JSON.stringify(this.keys.jwks());
+      if (text !== this.knownText) this.onChange();
+      this.knownText = text;
     } catch (error) {
-      if (this.stopping.signal.aborted) return;
-      this.availability.markUnavailable(error);
+      if (this.stop.aborted) return;
+      this.log.markUnavailable(error);
+      wait = this.keys.fresh ? cooldown : retry;
     }
-    const pause = this.known ? cooldown : retry;
-    const wait = this.availability.isUnavailable ? pause : refresh;
+    clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.reload(), wait).unref();
   }
 
-  /** @throws jose's JWKSInvalid */
-  private learn(keys: JSONWebKeySet): void {
-    const known = createLocalJWKSet(keys);
-    this.answeredAt = performance.now();
-    const text = JSON.stringify(keys);
-    if (text === this.knownText) return;
-    this.known = known;
-    this.knownText = text;
-    this.onChange();
-  }
+  /** Called by jose, once for all that wait: at a reload, and for tokens whose key is unknown. */
+  private readonly load: FetchImplementation = async (_url, { signal }) => {
+    // During an outage no token causes a request.
+    if (this.timer && this.log.isUnavailable) throw new errors.JWKSNoMatchingKey();
+    // Joins this request, whatever has caused it, to learn its outcome.
+    queueMicrotask(() => void this.reload());
+    return Response.json(await fetchKeys(this.source, AbortSignal.any([signal, this.stop])));
+  };
 }
 
 /**
@@ -136,13 +133,13 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, { headers, signal, redirect: 'manual' });
   if (response.status !== 200 || !response.body) {
     await response.body?.cancel();
-    throw new Error(`${url} answered ${response.status}`);
+    throw new Error(`${url} responded with ${response.status}`);
   }
   let text = '';
   for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
     text += part;
     if (text.length > MAX_DOCUMENT_LENGTH)
-      throw new Error(`${url} answered more than ${MAX_DOCUMENT_LENGTH} bytes`);
+      throw new Error(`${url} responded with more than ${MAX_DOCUMENT_LENGTH} bytes`);
   }
   return JSON.parse(text);
 }
