@@ -40,7 +40,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
    *
    * @throws ApiException INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE; StoreUnavailableException, or the store's error
    */
-  validate(token: string): Promise<Principal | undefined> {
+  validate(token: string): Principal | undefined | Promise<Principal | undefined> {
     return (this.jwt && JWS.test(token) ? this.jwt : this.own).verify(token);
   }
 }

@@ -9,13 +9,13 @@ import { LastUsed } from './last-used.js';
 import type { Principal } from '../principal.js';
 import { hashToken, isActive, hasSecretForm, Token } from './token.entity.js';
 
-/** How long a token is accepted without a lookup. A revoked token may work for that long. */
+/** How long a token is accepted after the lookup that found it. A revoked token may work for that long. */
 const CACHE_TTL_MS = 4_000;
 /** After how long a used token is looked up again, while it is still accepted. */
 const REFRESH_AFTER_MS = 2_000;
-const MAX_CACHED_TOKENS = 10_000;
+export const MAX_CACHED_TOKENS = 10_000;
 /** Tokens that may wait for the next query; beyond that the service is overloaded. */
-const MAX_WAITING_TOKENS = 1_024;
+export const MAX_WAITING_TOKENS = 1_024;
 
 /** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
 export const tokenLookups = channel('plant-store.auth.lookup');
@@ -24,7 +24,7 @@ export const tokenLookups = channel('plant-store.auth.lookup');
 interface Known {
   readonly token: Token;
   readonly principal: Principal;
-  /** By performance.now(), which no clock that is set changes. A slow answer is as old as its question. */
+  /** When its query was sent, by performance.now(). */
   readonly askedAt: number;
   /** When it expires, by performance.now(). */
   readonly endsAt: number;
@@ -33,7 +33,19 @@ interface Known {
 /** Finds the holders of the service's own tokens. */
 @Injectable()
 export class TokenVerifier {
-  private readonly cache = new LRUCache<string, Known>({ max: MAX_CACHED_TOKENS });
+  /** Measures time by performance.now(), which a clock that is set does not change. */
+  private readonly cache = new LRUCache<string, Known>({
+    // A lookup takes a place. Those of forged tokens must not push out known ones.
+    max: MAX_CACHED_TOKENS + 2 * MAX_WAITING_TOKENS,
+    ttl: CACHE_TTL_MS,
+    ttlResolution: 0,
+    // A token that was known remains distinct from forged ones.
+    noDeleteOnStaleGet: true,
+    noDeleteOnFetchRejection: true,
+    // A lookup goes on if its place is taken.
+    ignoreFetchAbort: true,
+    fetchMethod: (hash, before, { options }) => this.lookUp(hash, before, options),
+  });
   /** Looks up tokens that were known before, so these never wait behind forged ones. */
   private readonly refreshes: TokenLookup;
   private readonly lookups: TokenLookup;
@@ -48,45 +60,42 @@ export class TokenVerifier {
   }
 
   /**
-   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked.
+   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked. A promise only if the
+   * token must be looked up.
    *
    * @throws StoreUnavailableException, or the store's error; ApiException OVERLOADED
    */
-  async verify(secret: string): Promise<Principal | undefined> {
+  verify(secret: string): Principal | undefined | Promise<Principal | undefined> {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);
-    // The store has no such token, so it is not asked.
+    // The store has no token of another form, so it is not asked.
     if (!known && !hasSecretForm(secret)) return undefined;
-    const age = known ? performance.now() - known.askedAt : Infinity;
-    tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
-    if (age >= CACHE_TTL_MS) {
-      const asked = this.lookUp(hash, known ? this.refreshes : this.lookups);
-      return this.use(await this.health.answer(asked));
-    }
-    if (age >= REFRESH_AFTER_MS && !this.refreshes.isAsked(hash)) {
+    tokenLookups.publish(known ? 'hit' : 'miss');
+    if (!known) return this.health.answer(this.cache.fetch(hash)).then(this.use);
+    if (performance.now() - known.askedAt >= REFRESH_AFTER_MS) {
       // In the background. If it fails, so does the first request after CACHE_TTL_MS.
-      this.lookUp(hash, this.refreshes).catch(() => undefined);
+      this.cache.fetch(hash, { forceRefresh: true }).catch(() => undefined);
     }
     return this.use(known);
   }
 
-  private use(known: Known | undefined): Principal | undefined {
+  private readonly use = (known: Known | undefined): Principal | undefined => {
     if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;
     this.lastUsed.record(known.token.id);
     return known.principal;
-  }
+  };
 
-  private async lookUp(hash: string, lookup: TokenLookup): Promise<Known | undefined> {
-    const { token, askedAt } = await lookup.find(hash);
-    if (!token) {
-      this.cache.delete(hash);
-      return undefined;
-    }
-    const before = this.cache.get(hash);
+  private async lookUp(
+    hash: string,
+    before: Known | undefined,
+    options: { ttl?: number },
+  ): Promise<Known | undefined> {
+    const { token, askedAt } = await (before ? this.refreshes : this.lookups).find(hash);
+    if (!token) return undefined;
+    // A slow response is as old as its query.
+    options.ttl = Math.max(1, askedAt + CACHE_TTL_MS - performance.now());
     const principal = { id: `token:${token.id}`, name: token.name };
-    const known = { token, principal, askedAt, endsAt: findEnd(token, before) };
-    if (askedAt > (before?.askedAt ?? -Infinity)) this.cache.set(hash, known);
-    return known;
+    return { token, principal, askedAt, endsAt: findEnd(token, before) };
   }
 }
 
@@ -98,55 +107,42 @@ function findEnd({ expiresAt }: Token, before: Known | undefined): number {
   return isSame ? Math.min(end, before.endsAt) : end;
 }
 
-/** What the store has under a hash, and when it was asked, by performance.now(). */
+/** What a query has found, by hash, and when it was sent, by performance.now(). */
 interface Found {
-  readonly token: Token | undefined;
+  readonly tokens: ReadonlyMap<string, Token>;
   readonly askedAt: number;
 }
-
-/** Lookups by the hash of the token. */
-type Lookups = Map<string, PromiseWithResolvers<Found>>;
 
 /**
  * Looks tokens up by their hashes, with one query at a time: hashes that are asked for meanwhile share the next
  * one. So many unknown tokens cost few queries, and leave the others their connections.
  */
 class TokenLookup {
-  private running: Lookups = new Map();
-  private waiting: Lookups = new Map();
+  private latest: Promise<unknown> = Promise.resolve();
+  private next: { readonly hashes: string[]; readonly found: Promise<Found> } | undefined;
 
   constructor(private readonly tokens: Repository<Token>) {}
 
-  isAsked(hash: string): boolean {
-    return this.running.has(hash) || this.waiting.has(hash);
+  /** @throws ApiException OVERLOADED; the store's error */
+  async find(hash: string): Promise<{ token: Token | undefined; askedAt: number }> {
+    const { hashes, found } = (this.next ??= this.prepare());
+    if (hashes.length >= MAX_WAITING_TOKENS) throw new ApiException(ERRORS.OVERLOADED);
+    hashes.push(hash);
+    const { tokens, askedAt } = await found;
+    return { token: tokens.get(hash), askedAt };
   }
 
-  /** @throws ApiException OVERLOADED; rejects with the store's error */
-  find(hash: string): Promise<Found> {
-    const asked = this.running.get(hash) ?? this.waiting.get(hash);
-    if (asked) return asked.promise;
-    if (this.waiting.size >= MAX_WAITING_TOKENS) throw new ApiException(ERRORS.OVERLOADED);
-    const lookup = Promise.withResolvers<Found>();
-    this.waiting.set(hash, lookup);
-    if (this.running.size === 0) void this.run();
-    return lookup.promise;
+  private prepare() {
+    const hashes: string[] = [];
+    const found = this.latest.then(() => this.query(hashes));
+    this.latest = found.catch(() => undefined);
+    return { hashes, found };
   }
 
-  /** Runs queries until nothing waits. Never rejects. */
-  private async run(): Promise<void> {
-    while (this.waiting.size > 0) {
-      this.running = this.waiting;
-      this.waiting = new Map();
-      const askedAt = performance.now();
-      try {
-        const tokens = await this.tokens.findBy({ hash: In([...this.running.keys()]) });
-        const byHash = new Map(tokens.map((token) => [token.hash, token]));
-        for (const [hash, { resolve }] of this.running)
-          resolve({ token: byHash.get(hash), askedAt });
-      } catch (error) {
-        for (const { reject } of this.running.values()) reject(error);
-      }
-    }
-    this.running = new Map();
+  private async query(hashes: readonly string[]): Promise<Found> {
+    this.next = undefined;
+    const askedAt = performance.now();
+    const tokens = await this.tokens.findBy({ hash: In(hashes) });
+    return { tokens: new Map(tokens.map((token) => [token.hash, token])), askedAt };
   }
 }
