@@ -72,7 +72,7 @@ describe('TokensService', () => {
     expect((await find('by-id'))?.revokedAt).toBeInstanceOf(Date);
     await expect(tokens.revoke(`${id}`)).rejects.toThrow(TokenError);
     await expect(tokens.revoke('by-id')).rejects.toThrow(TokenError);
-    await expect(tokens.revoke('nobody')).rejects.toThrow('no token nobody');
+    await expect(tokens.revoke('nobody')).rejects.toThrow('no active token named nobody');
     await expect(tokens.revoke('999999')).rejects.toThrow(TokenError);
   });
 });
