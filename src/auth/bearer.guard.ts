@@ -6,6 +6,7 @@ import type { Request } from 'express';
 import { ApiError, documentHeader, RETRY_AFTER } from '../errors/error.dto.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { getConnection } from '../http/limits/index.js';
+import { InvalidTokenException } from './principal.js';
 import { documentRateLimit, RateLimitGuard } from './rate-limit.guard.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
@@ -34,7 +35,7 @@ export class BearerGuard extends AuthGuard('bearer') {
     return true;
   }
 
-  /** @throws ApiException NO_TOKEN, INVALID_TOKEN; what the strategy has thrown */
+  /** @throws ApiException NO_TOKEN; InvalidTokenException; what the strategy has thrown */
   override handleRequest<Holder>(
     error: Error | null,
     principal: Holder | false,
@@ -44,9 +45,9 @@ export class BearerGuard extends AuthGuard('bearer') {
     if (error) throw error;
     if (principal) return principal;
     const { authorization = '' } = context.switchToHttp().getRequest<Attempt>().headers;
-    throw new ApiException(
-      CREDENTIALS.test(authorization) ? ERRORS.INVALID_TOKEN : ERRORS.NO_TOKEN,
-    );
+    if (CREDENTIALS.test(authorization))
+      throw new InvalidTokenException('malformed: more than a token after Bearer');
+    throw new ApiException(ERRORS.NO_TOKEN);
   }
 }
 

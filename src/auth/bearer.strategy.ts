@@ -12,12 +12,6 @@ export const JWT_VERIFIER = Symbol('JwtVerifier');
 /** RFC 9110, section 11.4, allows several blanks behind the scheme; Passport's strategy takes one. */
 const BLANKS = / {2,}/;
 
-/**
- * The JWS Compact Serialization (RFC 7515, section 7.1), which none of the service's own tokens has. A signature
- * has one valid spelling: unused bits of its last character are zero (RFC 4648, section 3.5).
- */
-const JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
-
 /** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
@@ -36,11 +30,13 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   }
 
   /**
-   * Finds the holder of a token; undefined if the token is invalid or expired.
+   * Finds the holder of a token.
    *
-   * @throws ApiException INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE; StoreUnavailableException, or the store's error
+   * @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE;
+   * StoreUnavailableException, or the store's error
    */
-  validate(token: string): Principal | undefined | Promise<Principal | undefined> {
-    return (this.jwt && JWS.test(token) ? this.jwt : this.own).verify(token);
+  validate(token: string): Principal | Promise<Principal> {
+    const isOwn = token.startsWith('plant_') || !this.jwt;
+    return isOwn ? this.own.verify(token) : this.jwt.verify(token);
   }
 }

@@ -82,14 +82,21 @@ export const ERRORS = {
 /** The number of an HttpException, Nest's or of code added later: its status and its message are its own. */
 export const HTTP_EXCEPTION = 3005;
 
+/** Members of a request's line in the log, for the operator. */
+export type LogMembers = Readonly<Record<string, string | undefined>>;
+
 /** A fault with a row in the table of errors. The client is told its `message`. */
 export class ApiException extends Error {
+  /** What the log says of it in the request's line. */
+  readonly details: LogMembers | undefined;
+
   constructor(
     readonly kind: ErrorCode,
     message: string = kind.message,
-    options?: ErrorOptions,
+    options: ErrorOptions & { readonly details?: LogMembers } = {},
   ) {
     super(message, options);
+    this.details = options.details;
   }
 }
 

@@ -10,7 +10,13 @@ import { BaseExceptionFilter } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { formatStack } from '../errors/operator-message.js';
 import type { ErrorDto } from '../errors/error.dto.js';
-import { ERRORS, ApiException, HTTP_EXCEPTION, type ErrorCode } from '../errors/error-codes.js';
+import {
+  ERRORS,
+  ApiException,
+  HTTP_EXCEPTION,
+  type ErrorCode,
+  type LogMembers,
+} from '../errors/error-codes.js';
 import { describePath } from './request-context.js';
 
 /** An answer with an Error body. */
@@ -19,6 +25,7 @@ export interface ErrorResponse {
   readonly body: ErrorDto;
   /** Headers besides those of every answer, names and values in turn. */
   readonly headers: readonly string[];
+  readonly details?: LogMembers | undefined;
 }
 
 /**
@@ -26,7 +33,8 @@ export interface ErrorResponse {
  * it is about the insides of the service: an exception of 5xx keeps its status, anything else is an internal error.
  */
 export function toErrorResponse(error: unknown): ErrorResponse {
-  if (error instanceof ApiException) return createErrorResponse(error.kind, error.message);
+  if (error instanceof ApiException)
+    return { ...createErrorResponse(error.kind, error.message), details: error.details };
   if (!(error instanceof HttpException)) return createErrorResponse(ERRORS.INTERNAL);
   const status = error.getStatus();
   const message = status < 500 ? getMessage(error) : ERRORS.INTERNAL.message;
@@ -50,8 +58,10 @@ function getMessage(error: HttpException): string {
 }
 
 /** Sends an Error. */
-export function sendError(response: Response, { status, body, headers }: ErrorResponse): void {
+export function sendError(response: Response, refusal: ErrorResponse): void {
+  const { status, body, headers, details } = refusal;
   response.context.error = body.error;
+  response.context.details = details;
   response.sendJson(status, body, headers);
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
+import type { LogMembers } from '../errors/error-codes.js';
 import { getConnection } from './limits/index.js';
 import { redactChosen } from './redact.js';
 
@@ -12,6 +13,8 @@ export class RequestContext {
   readonly requestId: string;
   /** The `error` member of the answer's body; undefined for successful answers. */
   error: number | undefined = undefined;
+  /** What the error says for the log. */
+  details: LogMembers | undefined = undefined;
   private isOver = false;
 
   /** @param onEnd is called once, at the end */

@@ -45,7 +45,7 @@ function isOurFault(error = 0, status = 0): boolean {
 
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
 function describeRequest(context: RequestContext) {
-  const { request, requestId, status, error, startedAt } = context;
+  const { request, requestId, status, error, details, startedAt } = context;
   // Node does not know the address of a client that has left, unless its connection asked before.
   const ip = request.ip ?? getConnection(request).remoteAddress;
   return {
@@ -58,6 +58,7 @@ function describeRequest(context: RequestContext) {
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
     tokenId: request.user?.id,
     tokenName: request.user?.name,
+    ...details,
     // Behind trusted proxies, the address that they name.
     client: ip && redactChosen(ip),
   };

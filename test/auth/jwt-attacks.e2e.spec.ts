@@ -1,8 +1,8 @@
 /** @engine sqlite */
-import { Logger } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ATTACKS, type NamedToken } from './jwt-attacks.js';
+import { BearerStrategy } from '../../src/auth/bearer.strategy.js';
 import { Forger, seconds } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
 import { KeyServer } from '../support/key-server.js';
@@ -20,13 +20,9 @@ let service: Service;
 /** The attacker's server. It publishes the attacker's key. */
 let trap: KeyServer;
 let forger: Forger;
-/** All log messages. */
-const lines: string[] = [];
 beforeAll(async () => {
   provider = await IdentityProvider.start();
   service = await Service.start(provider.env);
-  const add = (line: string): void => void lines.push(line);
-  Logger.overrideLogger({ log: add, warn: add, error: add, debug: add });
   const stranger = await SigningKey.create('ES256');
   trap = await KeyServer.start();
   trap.answers = { '/jwks': { body: { keys: [stranger.publicJwk] } } };
@@ -48,10 +44,18 @@ async function ask(token: string) {
   };
 }
 
+/** What the log says of an invalid token. None of it is a part of the token. */
+const REASON =
+  /^(malformed: [\w ]+|ERR_\w+(, [a-z]+( is (in )?\d+ s( ago)?)?)?|its key cannot be fetched or used)$/;
+
 describe.each(Object.entries(ATTACKS))('%s', (_part, tokens) => {
   it.each(tokens)('%s: 401', async (_name, token) => {
-    expect(await ask(token(forger))).toEqual(INVALID_TOKEN);
+    const made = token(forger);
+    expect(await ask(made)).toEqual(INVALID_TOKEN);
     expect(await service.store.count()).toBe(0);
+    const verify = async () => service.app.get(BearerStrategy).validate(made);
+    const reason = expect.stringMatching(REASON);
+    await expect(verify()).rejects.toMatchObject({ details: { reason } });
   });
 });
 
@@ -59,13 +63,6 @@ it('requests no address found in a token, and only the keys from the provider', 
   expect(trap.asked).toEqual([]);
   const paths = new Set(provider.asked);
   expect(paths).toEqual(new Set(['/.well-known/openid-configuration', '/jwks']));
-});
-
-it('logs why a token is invalid, without quoting it', () => {
-  expect(lines).toContain('a JSON Web Token is invalid: ERR_JWT_CLAIM_VALIDATION_FAILED, aud');
-  const line =
-    /^a JSON Web Token is invalid: (ERR_\w+(, [a-z]+)?|its key cannot be fetched or used)$/;
-  for (const said of new Set(lines)) expect(said).toMatch(line);
 });
 
 it('refuses a token with any one character changed', async () => {

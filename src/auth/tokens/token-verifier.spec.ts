@@ -3,7 +3,7 @@ import { getRepositoryToken } from '@nestjs/typeorm';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Repository } from 'typeorm';
 import { Service } from '../../../test/support/service.js';
-import { ERRORS } from '../../errors/error-codes.js';
+import { ApiException, ERRORS } from '../../errors/error-codes.js';
 import { createSecret, hashToken, Token } from './token.entity.js';
 import { MAX_CACHED_TOKENS, MAX_WAITING_TOKENS, TokenVerifier } from './token-verifier.js';
 
@@ -20,12 +20,12 @@ afterEach(() => service.stop());
 
 const verify = async (secret: string) => verifier.verify(secret);
 
-/** Verifies tokens at once. Returns the name of each token's holder, or the number of the error. */
+/** Verifies tokens at once. Returns the name of each token's holder, or what the log says of the error. */
 function verifyAll(secrets: readonly string[]): Promise<unknown[]> {
   const name = (secret: string) =>
     verify(secret).then(
-      (principal) => principal?.name,
-      (error: unknown) => (error as { kind?: object }).kind ?? error,
+      ({ name }) => name,
+      (error: unknown) => (error as ApiException).details?.reason ?? error,
     );
   return Promise.all(secrets.map(name));
 }
@@ -35,9 +35,10 @@ it('unknown tokens beyond the limit are refused, and a known one does not wait b
   await sleep(STALE);
   const unknown = Array.from({ length: MAX_WAITING_TOKENS + 76 }, createSecret);
   const outcomes = await verifyAll([...unknown, service.token]);
-  const refused = Array.from({ length: 76 }, () => ERRORS.OVERLOADED);
+  const refused = Array.from({ length: 76 }, () => new ApiException(ERRORS.OVERLOADED));
   expect(outcomes.slice(MAX_WAITING_TOKENS)).toEqual([...refused, 'test']);
-  expect(new Set(outcomes.slice(0, MAX_WAITING_TOKENS))).toEqual(new Set([undefined]));
+  const found = new Set(outcomes.slice(0, MAX_WAITING_TOKENS));
+  expect(found).toEqual(new Set(['unknown: not in the database']));
 });
 
 it('a known token is looked up again though another one takes its place in a full cache', async () => {

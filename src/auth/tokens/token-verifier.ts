@@ -6,7 +6,7 @@ import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../../database/health.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { LastUsed } from './last-used.js';
-import type { Principal } from '../principal.js';
+import { describeHolder, InvalidTokenException, type Principal } from '../principal.js';
 import { hashToken, isActive, hasSecretForm, Token } from './token.entity.js';
 
 /** How long a token is accepted after the lookup that found it. A revoked token may work for that long. */
@@ -16,6 +16,9 @@ const REFRESH_AFTER_MS = 2_000;
 export const MAX_CACHED_TOKENS = 10_000;
 /** Tokens that may wait for the next query; beyond that the service is overloaded. */
 export const MAX_WAITING_TOKENS = 1_024;
+
+const MALFORMED =
+  'malformed: not plant_ and 38 letters and digits, of which the last 6 are a checksum';
 
 /** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
 export const tokenLookups = channel('plant-store.auth.lookup');
@@ -60,16 +63,15 @@ export class TokenVerifier {
   }
 
   /**
-   * The holder of a secret, or undefined if the secret is malformed, unknown, expired or revoked. A promise only if the
-   * token must be looked up.
+   * The holder of a secret. A promise only if the token must be looked up.
    *
-   * @throws StoreUnavailableException, or the store's error; ApiException OVERLOADED
+   * @throws InvalidTokenException; StoreUnavailableException, or the store's error; ApiException OVERLOADED
    */
-  verify(secret: string): Principal | undefined | Promise<Principal | undefined> {
+  verify(secret: string): Principal | Promise<Principal> {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);
     // The store has no token of another form, so it is not asked.
-    if (!known && !hasSecretForm(secret)) return undefined;
+    if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
     tokenLookups.publish(known ? 'hit' : 'miss');
     if (!known) return this.health.answer(this.cache.fetch(hash)).then(this.use);
     if (performance.now() - known.askedAt >= REFRESH_AFTER_MS) {
@@ -79,10 +81,13 @@ export class TokenVerifier {
     return this.use(known);
   }
 
-  private readonly use = (known: Known | undefined): Principal | undefined => {
-    if (!known || known.endsAt <= performance.now() || !isActive(known.token)) return undefined;
-    this.lastUsed.record(known.token.id);
-    return known.principal;
+  private readonly use = (known: Known | undefined): Principal => {
+    if (!known) throw new InvalidTokenException('unknown: not in the database');
+    const { token, principal, endsAt } = known;
+    if (endsAt <= performance.now() || !isActive(token))
+      throw new InvalidTokenException(describeEnd(token), describeHolder(principal));
+    this.lastUsed.record(token.id);
+    return principal;
   };
 
   private async lookUp(
@@ -97,6 +102,12 @@ export class TokenVerifier {
     const principal = { id: `token:${token.id}`, name: token.name };
     return { token, principal, askedAt, endsAt: findEnd(token, before) };
   }
+}
+
+function describeEnd({ revokedAt, expiresAt }: Token): string {
+  return revokedAt
+    ? `revoked at ${revokedAt.toISOString()}`
+    : `expired at ${expiresAt?.toISOString()}`;
 }
 
 /** When a token expires, by performance.now(). A clock that is set back does not make it last longer. */
