@@ -21,7 +21,8 @@ export class BearerGuard extends AuthGuard('bearer') {
   /**
    * Shows Passport the header, not the request. V8 keeps functions that are assigned to properties, as Passport assigns
    * five to each attempt, until the next full collection, and with them all that they can reach: what getRequest() would
-   * return, and the context that AuthGuard's callback has.
+   * return, and the context that AuthGuard's callback has. Nest's class of contexts is not documented, and there is no
+   * other; without it every request with a token fails, as in test/auth/authentication.e2e.spec.ts.
    */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
