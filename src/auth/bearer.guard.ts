@@ -52,7 +52,7 @@ export class BearerGuard extends AuthGuard('bearer') {
   }
 }
 
-/** Guards an operation, and documents its token and the answers without one. Its module imports AuthModule. */
+/** Guards an operation, and documents its token and the responses without one. Its module imports AuthModule. */
 export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard, RateLimitGuard),

@@ -62,7 +62,7 @@ function acceptRefusal(rejected: unknown): RateLimiterRes {
  * Documents the headers of a rate limit.
  *
  * @param left requests that the example has left
- * @param required whether every such answer carries the headers; if not, only a service with a limit sends them
+ * @param required whether every such response carries the headers; if not, only a service with a limit sends them
  */
 export function documentRateLimit(left: number, required: boolean): Headers {
   const where = required ? '' : '; only where the operator has set one';

@@ -66,8 +66,8 @@ describe('fetchKeys() rejects if the discovery document', () => {
     ['names keys by a path', () => discovery({ jwks_uri: 'jwks' }), /no https URL/],
     ['names keys in a file', () => discovery({ jwks_uri: 'file:///jwks' }), /no https URL/],
     ['names keys in itself', () => discovery({ jwks_uri: 'data:,{"keys":[]}' }), /no https URL/],
-  ])('%s', async (_name, answer, problem) => {
-    server.answers = { [DISCOVERY]: answer(), '/jwks': KEYS, '/elsewhere': discovery() };
+  ])('%s', async (_name, response, problem) => {
+    server.answers = { [DISCOVERY]: response(), '/jwks': KEYS, '/elsewhere': discovery() };
     await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
     expect(server.asked).toEqual([DISCOVERY]);
   });
@@ -87,8 +87,8 @@ describe('fetchKeys() rejects if the key set', () => {
       },
       /responded with more than/,
     ],
-  ])('%s', async (_name, answer, problem) => {
-    server.answers = { [DISCOVERY]: discovery(), '/jwks': answer, '/elsewhere': KEYS };
+  ])('%s', async (_name, response, problem) => {
+    server.answers = { [DISCOVERY]: discovery(), '/jwks': response, '/elsewhere': KEYS };
     await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
     expect(server.asked).toEqual([DISCOVERY, '/jwks']);
   });

@@ -70,7 +70,7 @@ describe('forged tokens beyond the limit', () => {
     const forged = await signMany(stranger, 2 * MAX_CHECKS);
     await learnKeys();
     for (let time = 0; time < 2; time++) {
-      const refused = (await verifyAll(forged)).filter((answer) => answer === OVERLOADED);
+      const refused = (await verifyAll(forged)).filter((outcome) => outcome === OVERLOADED);
       expect(refused).toHaveLength(MAX_CHECKS);
     }
     expect(await verify(await sign(key, 'second'))).toBe('second');
@@ -82,15 +82,15 @@ describe('forged tokens beyond the limit', () => {
     const unknown = await sign(key, 'unknown');
     expect(await verify(known)).toBe('known');
     const forged = await signMany(stranger, MAX_CHECKS);
-    const answers = await verifyAll([...forged, known, unknown]);
-    expect(answers.slice(MAX_CHECKS)).toEqual(['known', OVERLOADED]);
+    const outcomes = await verifyAll([...forged, known, unknown]);
+    expect(outcomes.slice(MAX_CHECKS)).toEqual(['known', OVERLOADED]);
   });
 
   it('do not count while they wait for the provider, or without a key', async () => {
     const forged = await signMany(stranger, 2 * MAX_CHECKS, 'unknown');
     const good = await sign(key, 'good');
-    const answers = await verifyAll([...forged, good]);
-    expect(new Set(answers)).toEqual(new Set([undefined, 'good']));
+    const outcomes = await verifyAll([...forged, good]);
+    expect(new Set(outcomes)).toEqual(new Set([undefined, 'good']));
     expect(server.asked).toHaveLength(1);
   });
 
@@ -110,8 +110,8 @@ describe('a new token that comes many times at once is checked once', () => {
   ])('%s', async (_name, by, name) => {
     await learnKeys();
     const token = await sign(by, 'burst');
-    const answers = await verifyAll(Array.from({ length: 2 * MAX_CHECKS }, () => token));
-    expect(new Set(answers)).toEqual(new Set([name]));
+    const outcomes = await verifyAll(Array.from({ length: 2 * MAX_CHECKS }, () => token));
+    expect(new Set(outcomes)).toEqual(new Set([name]));
     expect(await verify(token)).toBe(name);
   });
 });
