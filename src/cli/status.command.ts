@@ -5,6 +5,7 @@ import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
 import { Snapshot } from '../database/snapshot.js';
 import { describeError } from '../errors/operator-message.js';
+import { formatMinute } from './token-table.js';
 import { alignColumns, printResult, toPrintable } from './terminal.js';
 
 /** Milliseconds that the service has to tell whether it is ready. */
@@ -69,7 +70,7 @@ async function describeTokens(store: Snapshot): Promise<string> {
   );
   const next = active.find(({ expires }) => expires !== null);
   if (!next) return `${active.length} active, none expires`;
-  const when = new Date(Number(next.expires)).toISOString().slice(0, 16).replace('T', ' ');
+  const when = formatMinute(new Date(Number(next.expires)));
   return `${active.length} active; ${next.name} (${String(next.id)}) expires next, ${when} UTC`;
 }
 

@@ -1,10 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { Option, type Command } from 'commander';
 import { COMMAND } from '../config/config.js';
-import { isActive, isBefore, Token } from '../auth/tokens/token.entity.js';
+import { isActive, Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { openStore } from '../database/store.js';
-import { EXPIRES_SOON_MS } from '../errors/operator-message.js';
 import {
   EXPIRES_OPTION,
   toDuration,
@@ -13,7 +12,15 @@ import {
   toTokenName,
 } from './arguments.js';
 import { readStoreConfig } from './store-config.js';
-import { alignColumns, printResult, type GlobalOptions } from './terminal.js';
+import { printResult, type GlobalOptions } from './terminal.js';
+import {
+  describeExpiry,
+  formatMinute,
+  formatToken,
+  formatTokens,
+  listExpiryWarnings,
+  toJsonToken,
+} from './token-table.js';
 
 /** `token`: the bearer tokens that the service accepts. */
 export function addTokenCommands(program: Command): void {
@@ -165,12 +172,6 @@ async function printNewToken(
   });
 }
 
-/** `nursery (3) expires 2026-04-02 03:04 UTC` */
-function describeExpiry({ id, name, expiresAt }: Token): string {
-  const when = expiresAt ? `expires ${formatMinute(expiresAt)} UTC` : 'never expires';
-  return `${name} (${id}) ${when}`;
-}
-
 /** Works on the tokens of an existing store. @throws StoreUnusableError, TokenError */
 async function withTokens<Result>(command: Command, work: Work<Result>): Promise<Result> {
   await using store = await openStore(readStoreConfig(command), [Token], 'change');
@@ -187,57 +188,4 @@ async function readSecretLine(): Promise<string> {
     return line.replace(/^\s*Bearer\s/i, '').trim();
   }
   return '';
-}
-
-/** A token for JSON: times in ISO 8601, null if there is none; never a hash. */
-export function toJsonToken(token: Token, now: number) {
-  const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
-  const state = describeState(token, now);
-  return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
-}
-
-/** Formats tokens as a table with a header; times in UTC to the minute. */
-export function formatTokens(tokens: readonly Token[], now: number): string {
-  const rows = tokens.map((token) => {
-    const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
-    return [String(token.id), token.name, describeState(token, now), ...times];
-  });
-  return alignColumns([
-    ['ID', 'NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)'],
-    ...rows,
-  ]);
-}
-
-/** Formats which token it is and its state: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
-export function formatToken(token: Token, now: number): string {
-  const end = token.revokedAt ?? token.expiresAt;
-  const until = isActive(token, now) ? ', until' : '';
-  const when = end === null ? '' : `${until} ${formatMinute(end)} UTC`;
-  return `${token.name} (${token.id}): ${describeState(token, now)}${when}`;
-}
-
-/**
- * A warning for each token that expires soon, with the command to run. Leaves out tokens with a successor: an
- * active token of the same name that lasts longer.
- */
-export function listExpiryWarnings(tokens: readonly Token[], now: number): string[] {
-  const active = tokens.filter((token) => isActive(token, now));
-  const hasSuccessor = ({ name, expiresAt }: Token) =>
-    active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
-  return active
-    .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
-    .map(
-      ({ id, name, expiresAt }) =>
-        `warning: ${name} (${id}) expires ${formatMinute(expiresAt)} UTC: run ${COMMAND} token rotate ${name}`,
-    );
-}
-
-/** A token that expires soon is active. */
-function describeState(token: Token, now: number) {
-  if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
-  return isBefore(token.expiresAt, new Date(now + EXPIRES_SOON_MS)) ? 'expires soon' : 'active';
-}
-
-function formatMinute(time: Date | null): string {
-  return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
 }

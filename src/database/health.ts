@@ -107,7 +107,8 @@ export class StoreHealth implements BeforeApplicationShutdown {
 async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   const timeout = Promise.withResolvers<never>();
   const giveUp = () => timeout.reject(new StoreUnavailableException(TOO_LONG));
-  const timer = setTimeout(giveUp, timeoutMs);
+  // A service that stood still has not read yet what the database has told it.
+  const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
   try {
     return await Promise.race([promise, timeout.promise]);
   } finally {

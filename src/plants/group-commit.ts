@@ -48,6 +48,7 @@ interface QueuedPlant {
   readonly stored: PromiseWithResolvers<void>;
   /** Rejects the promise when the plant has waited too long. */
   readonly timer: NodeJS.Timeout;
+  isSettled?: true;
 }
 
 /**
@@ -97,7 +98,9 @@ export class GroupCommit implements OnApplicationShutdown {
   commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
     const stored: PromiseWithResolvers<void> = Promise.withResolvers();
-    const timer = setTimeout(() => this.giveUp(queued), this.config.lookupTimeoutMs);
+    // A service that stood still has not read yet what the database has told it.
+    const giveUp = () => setImmediate(() => this.giveUp(queued));
+    const timer = setTimeout(giveUp, this.config.lookupTimeoutMs);
     const queued: QueuedPlant = { plant, length: countCharacters(plant), stored, timer };
     this.queue.push(queued);
     this.queuedLength += queued.length;
@@ -114,6 +117,7 @@ export class GroupCommit implements OnApplicationShutdown {
 
   /** A plant whose group is being committed may be stored all the same; a plant that still waits is not. */
   private giveUp(queued: QueuedPlant): void {
+    if (queued.isSettled) return;
     const at = this.queue.indexOf(queued);
     if (at >= 0) {
       this.queue.splice(at, 1);
@@ -209,8 +213,9 @@ async function nextPoll(): Promise<void> {
   await value;
 }
 
-function settle({ stored, timer }: QueuedPlant, error: unknown): void {
-  clearTimeout(timer);
-  if (error === undefined) stored.resolve();
-  else stored.reject(error);
+function settle(queued: QueuedPlant, error: unknown): void {
+  queued.isSettled = true;
+  clearTimeout(queued.timer);
+  if (error === undefined) queued.stored.resolve();
+  else queued.stored.reject(error);
 }
