@@ -73,9 +73,6 @@ Examples:
       if (!TOKEN.test(token)) {
         program.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
-      if (options.url.username || options.url.password) {
-        program.error('error: --url must not contain a user name or a password');
-      }
       const input = file === '-' ? STDIN_DESCRIPTOR : file;
       if (options.rejects !== undefined && isSameFile(input, options.rejects)) {
         program.error('error: --rejects would overwrite the file to import');

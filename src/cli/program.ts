@@ -74,9 +74,11 @@ async function createProgram(args: readonly string[], commands: Commands): Promi
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({
-      // commander would repeat an unknown option with its value: `--form=postgres://…`.
-      outputError: (text, write) =>
-        write(`${text.trim().replaceAll('\n', ' ').replace(/=.*'/, "=…'")}\n`),
+      // commander would repeat an unknown option with its value, `--form=postgres://…`, and an invalid URL.
+      outputError: (text, write) => {
+        const line = text.trim().replaceAll('\n', ' ');
+        write(`${line.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')}\n`);
+      },
     });
   const all = Object.entries(commands);
   const named = all.filter(([name]) => args.includes(name));

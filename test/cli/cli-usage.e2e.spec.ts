@@ -161,7 +161,10 @@ describe('bad usage', () => {
     ['import x', 'no valid token'],
     ['import x --token', "option '--token <token>' argument missing"],
     ['import x --token t --url ftp://host', 'not an http or https URL'],
-    ['import x --token t --url http://user:pass@host', '--url must not contain'],
+    [
+      'import x --token t --url http://user:pass@host',
+      "'http://…@host' is invalid. It is not an http or https URL without credentials",
+    ],
     ['import x --token t --concurrency 0', 'not a whole number from 1 to 1024'],
     ['import x --token t --tries many', 'not a whole number from 1 to 99'],
     ['import . --token t --rejects ./', 'would overwrite the file to import'],
@@ -253,7 +256,7 @@ describe('config', () => {
   it('checks the TLS files', async () => {
     const { code, stderr } = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
     expect(code).toBe(78);
-    expect(stderr).toContain('TLS_CERT_FILE must name a file that can be read (ENOENT)');
+    expect(stderr).toContain('TLS_CERT_FILE must name a file that can be read: none (ENOENT)');
   });
 
   it.each(['config --env-file FILE', '--env-file FILE config', 'config --env-file=FILE'])(
