@@ -71,11 +71,11 @@ Examples:
       const { token = readTokenVariable(program), ...options } = command.optsWithGlobals<Options>();
       // A parser of the option would show the token in its message.
       if (!TOKEN.test(token)) {
-        program.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
+        command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
       const input = file === '-' ? STDIN_DESCRIPTOR : file;
       if (options.rejects !== undefined && isSameFile(input, options.rejects)) {
-        program.error('error: --rejects would overwrite the file to import');
+        command.error('error: --rejects would overwrite the file to import');
       }
       const { tally } = await runImport(file, { ...options, token });
       if (tally.refused > 0) process.exitCode = 1;

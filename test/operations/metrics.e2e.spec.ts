@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { VERSION } from '../../src/config/config.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { Monitor, parseMetrics, valueOf, type Metrics } from '../support/monitor.js';
@@ -119,7 +120,7 @@ it('counts plants, groups, commits and token lookups', async () => {
       'token_cache_lookups_total{result="hit"}',
       'token_cache_lookups_total{result="miss"}',
       'queue_plants',
-      `build_info{version="1.0.0",commit="a1b2c3",node="${process.version}",engine="${SYSTEM}"}`,
+      `build_info{version="${VERSION}",commit="a1b2c3",node="${process.version}",engine="${SYSTEM}"}`,
     ].map((name) => [name, valueOf(metrics, `plant_store_${name}`)]),
   );
   // A malformed token is not looked up.

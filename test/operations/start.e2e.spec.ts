@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { VERSION } from '../../src/config/config.js';
 import { createStore } from '../support/engine.js';
 import { ServiceProcess, spawnMain } from '../support/service-process.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
@@ -20,7 +21,9 @@ afterEach(() => store.remove());
 describe('the first start', () => {
   it('creates the store and prints the addresses, a token and a working curl line', async () => {
     const service = await ServiceProcess.start({ store });
-    expect(service.printed).toMatch(/^plant-store 1\.0\.0, Node\.js [\d.]+, store: /);
+    expect(service.printed).toContain(
+      `plant-store ${VERSION}, Node.js ${process.versions.node}, store: `,
+    );
     const [first = ''] = service.printed.split('\n');
     expect(first.endsWith(basename(store.url.replace(/\?.*/, '')))).toBe(true);
     const base = `http://127.0.0.1:${service.port}`;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { VERSION } from '../../src/config/config.js';
 import { Collector } from '../support/collector.js';
 import { ENGINE } from '../support/engine.js';
 import type { ReceivedSpan } from '../support/otlp.js';
@@ -65,7 +66,7 @@ describe('the span of a request', () => {
     });
     expect(span.resource).toMatchObject({
       'service.name': 'plant-store',
-      'service.version': '1.0.0',
+      'service.version': VERSION,
       'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
       'telemetry.sdk.language': 'nodejs',
     });
