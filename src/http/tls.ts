@@ -31,19 +31,21 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | unde
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
   const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
   const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
-  if (!isPair(cert, key)) {
-    throw new ConfigError(
-      'TLS_CERT_FILE and TLS_KEY_FILE must name a certificate and its key in PEM',
-    );
+  const certificate = parsePem(() => new X509Certificate(cert), 'TLS_CERT_FILE', 'a certificate');
+  const privateKey = parsePem(() => createPrivateKey(key), 'TLS_KEY_FILE', 'a private key');
+  if (!certificate.checkPrivateKey(privateKey)) {
+    const names = `${tlsKeyFile} is not the key of the certificate ${tlsCertFile}`;
+    throw new ConfigError(`TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ${names}`);
   }
   return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 }
 
-function isPair(cert: string, key: string): boolean {
+/** @throws ConfigError if the text of a variable's file is not what it must be */
+function parsePem<Value>(parse: () => Value, variable: string, what: string): Value {
   try {
-    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
-  } catch {
-    return false;
+    return parse();
+  } catch (cause) {
+    throw new ConfigError(`${variable} must name a file with ${what} in PEM`, { cause });
   }
 }
 

@@ -1,6 +1,14 @@
 /** @engine sqlite */
 import { once } from 'node:events';
-import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request, type RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -121,18 +129,27 @@ describe('TLS', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
-  it.each<[string, () => void, string]>([
+  it.each<[string, () => unknown, string]>([
+    ['no certificate', () => rmSync(cert()), 'TLS_CERT_FILE must name a file that can be read: '],
+    ['no key', () => rmSync(key()), 'TLS_KEY_FILE must name a file that can be read: '],
     [
-      'no certificate',
-      () => rmSync(cert()),
-      'TLS_CERT_FILE must name a file that can be read (ENOENT)',
+      'two certificates',
+      () => cpSync(cert(), key()),
+      'TLS_KEY_FILE must name a file with a private key in PEM',
     ],
-    ['no key', () => rmSync(key()), 'TLS_KEY_FILE must name a file that can be read (ENOENT)'],
-    ['two certificates', () => cpSync(cert(), key()), 'must name a certificate and its key in PEM'],
+    [
+      'the key of another certificate',
+      async () => {
+        const first = readFileSync(cert());
+        await issue('other');
+        writeFileSync(cert(), first);
+      },
+      'TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ',
+    ],
     ['empty files', () => [cert(), key()].map((path) => writeFileSync(path, '')), 'in PEM'],
   ])('stops the start: %s', async (_case, spoil, problem) => {
     await issue('plants');
-    spoil();
+    await spoil();
     const { code, stderr } = await runMain(store, env());
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(problem) });
   });
