@@ -130,7 +130,9 @@ describe('SqliteWritePath', () => {
     while (countDescriptors(file.path) === before) await sleep(5);
     renameSync(file.path, `${file.path}.elsewhere`);
     await unlock();
-    await expect(insert).rejects.toMatchObject({ reason: expect.stringMatching(/ was removed |disk I\/O error/) });
+    await expect(insert).rejects.toMatchObject({
+      reason: expect.stringMatching(/ was removed |disk I\/O error/),
+    });
     renameSync(`${file.path}.elsewhere`, file.path);
     expect(await file.count()).toBe(0);
   });
