@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 
 const MIN_NODE_MAJOR = 24;
 
-/** Beside the installed packages: whoever can write there can change the code too. */
+/** Beside the installed packages: who can write there can change the code too. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url));
 
-/** New files are for their owner alone: SQLite's hold plants and hashes of tokens. */
+/** New files are for their owner alone: SQLite's contain plants and hashes of tokens. */
 const UMASK = 0o077;
 
 /**

@@ -10,7 +10,7 @@ import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { GroupCommit } from './plants/group-commit.js';
 
 /**
- * Ends the process in order: serves for SHUTDOWN_DELAY more, answers what it has accepted, closes the store, exits.
+ * Ends the process in order: serves for SHUTDOWN_DELAY more, responds to every accepted request, closes the store, exits.
  * Exits with 1 if the server or the store cannot be closed, or after SHUTDOWN_TIMEOUT. The log says when and why the
  * stop began, and how it ended.
  */
@@ -21,20 +21,20 @@ export async function shutDown(
 ): Promise<void> {
   const logger = new Logger('Shutdown');
   const beganAt = performance.now();
-  let answered = 0;
+  let completed = 0;
   requestEnd.subscribe((context) => {
-    if ((context as RequestContext).status !== undefined) answered += 1;
+    if ((context as RequestContext).status !== undefined) completed += 1;
   });
   const describeProgress = (): string => {
     const seconds = (performance.now() - beganAt) / 1_000;
-    return `${seconds.toFixed(1)} s; requests answered during the stop: ${answered}`;
+    return `${seconds.toFixed(1)} s; requests completed during the stop: ${completed}`;
   };
   /** Exits at once, and logs what is left undone. */
   const giveUp = (): void => {
     const { inFlight } = app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
     const { unsettled } = app.get(GroupCommit);
     logger.error(
-      `gave up after ${describeProgress()}; requests without an answer: ${inFlight}, ` +
+      `gave up after ${describeProgress()}; requests without a response: ${inFlight}, ` +
         `plants without the end of their commit: ${unsettled}`,
     );
     void app.get(WritePath).abortAndExit(1);

@@ -7,7 +7,7 @@ import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository, type Row } from '../plants/plants.repository.js';
 import { showCount } from './terminal.js';
 
-/** A table of a store that a backup holds, with all of its columns; the first is its key. */
+/** A table of a store that a backup contains, with all of its columns; the first is its key. */
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];

@@ -71,16 +71,16 @@ describe('PlantsImport', () => {
     const plants = 4_000;
     // What Readable.from() reads ahead by itself: 16 chunks, which are lines here.
     const bound = 4 + 16 + 2;
-    let [read, answered, ahead, connections] = [0, 0, 0, 0];
+    let [read, responses, ahead, connections] = [0, 0, 0, 0];
     function* lines(): Generator<Buffer> {
       for (; read < plants; read++) {
-        ahead = Math.max(ahead, read - answered);
+        ahead = Math.max(ahead, read - responses);
         yield Buffer.from(`{"id":${read},"name":"x"}\n`);
       }
     }
     const imported = importing(Readable.from(lines()), (request, response) => {
       request.resume().on('end', () => {
-        answered += 1;
+        responses += 1;
         store(response);
       });
     });

@@ -149,7 +149,7 @@ const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
  * Reads NDJSON line by line and keeps the bytes as they are, so that no number loses a digit.
- * Blank lines count but are left out. Memory holds at most one chunk and one line.
+ * Blank lines count but are left out. At most one chunk and one line are in memory.
  *
  * @throws Error if a line is longer than `maxLength` bytes
  */

@@ -9,7 +9,7 @@ import { STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { isSameFile } from './new-file.js';
 import type { GlobalOptions } from './terminal.js';
 
-/** Longer than the service's timeout, as no request waits for the answer. */
+/** Longer than the service's timeout, as no request waits for it. */
 const JOB_TIMEOUT_MS = 60_000;
 
 /** Keeps the store's log off stdout, but for the message of a failed sync, which ends the process. */

@@ -41,7 +41,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
    *
    * @throws StoreUnavailableException, which is recorded; else the error of a statement that is at fault itself
    */
-  async answer<Value>(promise: Promise<Value>): Promise<Value> {
+  async awaitLookup<Value>(promise: Promise<Value>): Promise<Value> {
     try {
       return await withTimeout(promise, this.timeoutMs);
     } catch (error) {

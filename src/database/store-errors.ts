@@ -12,7 +12,7 @@ const SQLITE_CODES =
 /**
  * PostgreSQL's codes of such errors (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), the
  * server is read-only after a failover (25006), a transaction took too long (25P03, 25P04), authentication failed (28,
- * 3D), recovery took precedence (40001), a table was renamed or dropped (42P01), the server has no room (53), a lock or
+ * 3D), recovery took precedence (40001), a table was renamed or dropped (42P01), the server has no resources (53), a lock or
  * a statement took too long (55P03, 57014), the server starts or stops (57P), its disk fails (58), or something within
  * it (XX; a lookup on a server in recovery, too).
  */

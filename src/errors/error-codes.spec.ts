@@ -8,7 +8,7 @@ import { ERRORS, HTTP_EXCEPTION, type ErrorCode } from './error-codes.js';
 const ROW = /^\| *(\d+) *\| *(\d+|its own) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
 const PAGE = new URL('../../docs/errors.md', import.meta.url);
 
-/** Headers of the answers with these statuses. */
+/** Headers of the responses with these statuses. */
 const HEADERS: Readonly<Record<number, string[] | undefined>> = {
   401: ['www-authenticate'],
   403: ['www-authenticate'],

@@ -1,12 +1,12 @@
-/** One kind of fault: a row of the table of error numbers. */
+/** One kind of error: a row of the table of error numbers. */
 export interface ErrorCode {
   /** The `error` member of the Error body: an int32 that is stable forever. */
   readonly error: number;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status: number;
-  /** The `message` member, unless the fault has a more exact one. */
+  /** The `message` member, unless the error has a more exact one. */
   readonly message: string;
-  /** Headers that the answer carries besides those of every answer. */
+  /** Headers of the response besides those of every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -14,8 +14,8 @@ const REALM = 'Bearer realm="plant-store"';
 const RETRY = { 'retry-after': '1' } as const;
 
 /**
- * Every error that the service answers: the one table of numbers. `docs/errors.md` shows it to
- * users, and a test holds the two together. A number is never reused.
+ * Every error that the service responds with: the one table of numbers. `docs/errors.md` shows it to
+ * users, and a test compares the two. A number is never reused.
  */
 export const ERRORS = {
   INVALID_JSON: { error: 1000, status: 400, message: 'the body is not valid JSON' },
@@ -34,7 +34,7 @@ export const ERRORS = {
     message: 'no bearer token: send `Authorization: Bearer TOKEN`',
     headers: { 'www-authenticate': REALM },
   },
-  // One message for malformed, unknown, expired and revoked: the answer helps nobody to guess.
+  // One message for malformed, unknown, expired and revoked: the response helps nobody to guess.
   INVALID_TOKEN: {
     error: 2001,
     status: 401,
@@ -85,7 +85,7 @@ export const HTTP_EXCEPTION = 3005;
 /** Members of a request's line in the log, for the operator. */
 export type LogMembers = Readonly<Record<string, string | undefined>>;
 
-/** A fault with a row in the table of errors. The client is told its `message`. */
+/** An error with a row in the table. The client gets its `message`. */
 export class ApiException extends Error {
   /** What the log says of it in the request's line. */
   readonly details: LogMembers | undefined;

@@ -18,8 +18,8 @@ describe('toErrorResponse', () => {
       new ApiException(ERRORS.OVERLOADED),
       { status: 503, body: { error: 5002, message: 'overloaded' }, headers: retry },
     ],
-  ])('%s', (_name, fault, answer) => {
-    expect(toErrorResponse(fault)).toEqual(answer);
+  ])('%s', (_name, fault, response) => {
+    expect(toErrorResponse(fault)).toEqual(response);
   });
 
   it.each([
@@ -33,8 +33,8 @@ describe('toErrorResponse', () => {
     [new HttpException({ reason: 'x' }, 418), 418, 'Http Exception'],
     [new HttpException('gone', 410), 410, 'gone'],
   ])('%p keeps its status and its message', (exception, status, message) => {
-    const answer = { status, body: { error: 3005, message }, headers: [] };
-    expect(toErrorResponse(exception)).toEqual(answer);
+    const response = { status, body: { error: 3005, message }, headers: [] };
+    expect(toErrorResponse(exception)).toEqual(response);
   });
 
   it.each([
@@ -53,8 +53,8 @@ describe('toErrorResponse', () => {
       ERRORS.INTERNAL,
     ],
   ])('%s says nothing of its insides', (_name, fault, { status, error, message }) => {
-    const answer = toErrorResponse(fault);
-    expect(answer).toMatchObject({ status, body: { error, message } });
-    expect(JSON.stringify(answer)).not.toContain('secret');
+    const response = toErrorResponse(fault);
+    expect(response).toMatchObject({ status, body: { error, message } });
+    expect(JSON.stringify(response)).not.toContain('secret');
   });
 });

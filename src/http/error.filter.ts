@@ -19,17 +19,17 @@ import {
 } from '../errors/error-codes.js';
 import { describePath } from './request-context.js';
 
-/** An answer with an Error body. */
+/** A response with an Error body. */
 export interface ErrorResponse {
   readonly status: number;
   readonly body: ErrorDto;
-  /** Headers besides those of every answer, names and values in turn. */
+  /** Headers besides those of every response, names and values in turn. */
   readonly headers: readonly string[];
   readonly details?: LogMembers | undefined;
 }
 
 /**
- * Maps what was thrown to an answer. A {@link ApiException} and Nest's exceptions show their own message to the client, unless
+ * Maps what was thrown to a response. An {@link ApiException} and Nest's exceptions show their own message to the client, unless
  * it is about the insides of the service: an exception of 5xx keeps its status, anything else is an internal error.
  */
 export function toErrorResponse(error: unknown): ErrorResponse {
@@ -65,7 +65,7 @@ export function sendError(response: Response, refusal: ErrorResponse): void {
   response.sendJson(status, body, headers);
 }
 
-/** Answers with what was thrown, and logs it if it is no {@link ApiException} and has no answer that says what it is. */
+/** Responds to what was thrown. Logs it unless the response says what it is. */
 @Catch()
 export class ErrorFilter extends BaseExceptionFilter {
   private readonly log = new Logger('Errors');
@@ -74,10 +74,10 @@ export class ErrorFilter extends BaseExceptionFilter {
   override catch(error: unknown, context: ArgumentsHost): void {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
-    const answer = toErrorResponse(this.toException(error, request));
-    if (answer.status >= 500 || response.headersSent) this.logOnce(request, response, error);
-    if (!response.headersSent) sendError(response, answer);
-    // A body that breaks off tells the client that it is not whole.
+    const refusal = toErrorResponse(this.toException(error, request));
+    if (refusal.status >= 500 || response.headersSent) this.logOnce(request, response, error);
+    if (!response.headersSent) sendError(response, refusal);
+    // A body that ends early tells the client that it is incomplete.
     else if (!response.writableEnded) response.destroy();
   }
 

@@ -18,7 +18,7 @@ export const JsonText = createParamDecorator((_data: unknown, context: Execution
 );
 
 /**
- * The request's body as JSON.parse() reads it, otherwise as {@link JsonText}. A ValidationPipe looks at it with
+ * The request's body as JSON.parse() reads it, otherwise as {@link JsonText}. A ValidationPipe validates it with
  * `validateCustomDecorators`.
  *
  * @throws ApiException as {@link JsonText}, and INVALID_JSON with the offset of the error
@@ -33,7 +33,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // V8's message mostly has no offset, and quotes the text, which may hold a secret.
+    // V8's message mostly has no offset, and quotes the text, which may contain a secret.
     throw createInvalidJson(text, new JsonScan(text).fault);
   }
 }
@@ -79,7 +79,7 @@ function readText(request: Request): string | Promise<string> {
 }
 
 function decode(request: IncomingMessage, body: Buffer): string {
-  // A request that took too long was answered 408, and its rest may still come: it must not be stored.
+  // A request that took too long got 408, and its rest may still come: it must not be stored.
   if (!request.socket.writable) return rejectBody(request);
   // RFC 8259, section 8.1: JSON is UTF-8. toString() would replace invalid bytes.
   if (!isUtf8(body)) throw new ApiException(ERRORS.INVALID_JSON);
@@ -106,7 +106,7 @@ function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue';
 }
 
-/** @param error of raw-body, which has paused the request: the client reads an answer once all is sent */
+/** @param error of raw-body, which has paused the request: the client reads a response once all is sent */
 function rejectBody(request: IncomingMessage, error?: unknown): never {
   request.resume();
   const { type } = (error ?? {}) as { type?: string };

@@ -22,7 +22,7 @@ import { createServer } from './server.js';
 /** Made once: refusals must cost least when there is most to do. */
 const SHUTTING_DOWN = toErrorResponse(new ApiException(ERRORS.SHUTTING_DOWN));
 const OVERLOADED = toErrorResponse(new ApiException(ERRORS.OVERLOADED));
-/** For a target without a path, such as `http://`: Express would answer it in HTML. */
+/** For a target without a path, such as `http://`: Express would respond in HTML. */
 const NO_PATH = toErrorResponse(new ApiException(ERRORS.NO_SUCH_PATH));
 
 /** Milliseconds at most, when the service stops, in which requests on open connections are still served. */
@@ -38,7 +38,7 @@ const WITHOUT_CONTENT = [204, 205, 304];
 
 /**
  * Nest's Express adapter. What differs from ExpressAdapter, and why:
- * - The server is ours, with limits on what one client, and all together, may hold (`server.ts`, `limits/`).
+ * - The server is ours, with limits for one client, and for all together (`server.ts`, `limits/`).
  * - Invalid HTTP is refused before the first middleware, and so is everything while the service is overloaded or stops:
  *   then a refusal must cost least.
  * - Requests and responses have Express's prototypes from the start, and every response has an id and safe headers, in
@@ -53,7 +53,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private connections!: Connections;
   private handleCors: RequestHandler | undefined;
   readonly routes = new Routes();
-  /** Requests whose answer is not sent yet. */
+  /** Requests whose response is not sent yet. */
   inFlight = 0;
 
   constructor(private readonly config: Config) {
@@ -91,7 +91,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     );
   }
 
-  /** Refuses every request while a condition holds: before its token and its body cost anything. */
+  /** Refuses every request while a condition is true: before its token and its body cost anything. */
   refuseWhile(isOverloaded: () => boolean): void {
     this.isOverloaded = isOverloaded;
   }
@@ -137,7 +137,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.connections.isDraining = true;
   }
 
-  /** Ends in order: no new connections, an answer to all that comes in on the open ones, the end. */
+  /** Ends in order: takes no new connections, responds to every request on the open ones, closes. */
   override async close(): Promise<void> {
     const { shutdownTimeout } = this.config;
     await this.connections.drain(Math.min(MAX_DRAIN_MS, shutdownTimeout / 4));
@@ -147,7 +147,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     clearInterval(cutOff);
   }
 
-  /** Each request begins here, once its connection has room for it. */
+  /** Each request begins here, once it is its connection's turn. */
   private readonly begin = (request: Request, response: Response): void => {
     this.inFlight += 1;
     const context = new RequestContext(request, response, this.onEnd);
@@ -164,7 +164,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     if (refusal) this.refuse(request, response, refusal);
     else
       this.getInstance<Express>()(request, response, (error?: unknown) => {
-        // The ErrorFilter has failed. No request behind this one gets an answer.
+        // The ErrorFilter has failed. No request behind this one gets a response.
         if (error) request.socket.destroy();
         else sendError(response, NO_PATH);
       });
@@ -184,7 +184,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     }
   }
 
-  /** The answer to a request that is refused before any route has seen it, and before its body is read. */
+  /** The response to a request that is refused before any route has seen it, and before its body is read. */
   private findRefusal(request: Request): ErrorResponse | undefined {
     if (this.refusing) return SHUTTING_DOWN;
     if (this.isOverloaded()) return OVERLOADED;

@@ -5,13 +5,13 @@ import type { LogMembers } from '../errors/error-codes.js';
 import { getConnection } from './limits/index.js';
 import { redactChosen } from './redact.js';
 
-/** A request and its answer. */
+/** A request and its response. */
 export class RequestContext {
   /** When the request's headers were read, by performance.now(), in milliseconds. */
   readonly startedAt = performance.now();
   /** Names the request in the log, in traces and to the client. */
   readonly requestId: string;
-  /** The `error` member of the answer's body; undefined for successful answers. */
+  /** The `error` member of the response's body; undefined for successful responses. */
   error: number | undefined = undefined;
   /** What the error says for the log. */
   details: LogMembers | undefined = undefined;
@@ -28,7 +28,7 @@ export class RequestContext {
     response.on('close', endRequest);
   }
 
-  /** Called when the answer is sent, or when the client has left. */
+  /** Called when the response is sent, or when the client has left. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -37,7 +37,7 @@ export class RequestContext {
     if (requestEnd.hasSubscribers) requestEnd.publish(this);
   }
 
-  /** The status of the answer; undefined if the connection was gone before there was one. */
+  /** The status of the response; undefined if the connection was gone before there was one. */
   get status(): number | undefined {
     return this.response.headersSent ? this.response.statusCode : undefined;
   }
@@ -46,10 +46,10 @@ export class RequestContext {
 /** Publishes each {@link RequestContext} as it begins, and is the context of all that is done for it. */
 export const requestStart = channel<RequestContext, unknown>('plant-store.http.start');
 
-/** Publishes each {@link RequestContext} once its answer is sent, or its connection is gone. */
+/** Publishes each {@link RequestContext} once its response is sent, or its connection is gone. */
 export const requestEnd = channel<RequestContext>('plant-store.http.end');
 
-/** One function for all answers: a closure for each would cost. */
+/** One function for all responses: a closure for each would cost. */
 function endRequest(this: Response): void {
   this.context.end();
 }
@@ -64,14 +64,14 @@ export function describePath({ url, originalUrl = url }: Sent): string {
 }
 
 /** What a client may name its request: nothing that could pass for more than a word in a log. */
-const SANE = /^[\w.:@/+=-]{1,128}$/;
+const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The request's id: that of its `X-Request-Id` where it is sane, else a new one. */
+/** The request's id: that of its `X-Request-Id` if that is valid, else a new one. */
 export function chooseRequestId(header: string | string[] | undefined): string {
-  return typeof header === 'string' && isSane(header) ? header : randomUUID();
+  return typeof header === 'string' && isValidRequestId(header) ? header : randomUUID();
 }
 
-/** A token that was taken for an id would go to the collector of traces, and back in the answer. */
-function isSane(id: string): boolean {
-  return SANE.test(id) && redactChosen(id) === id;
+/** A token that was taken for an id would go to the collector of traces, and back in the response. */
+function isValidRequestId(id: string): boolean {
+  return REQUEST_ID.test(id) && redactChosen(id) === id;
 }

@@ -125,7 +125,7 @@ export function createMessageClasses(app: Express): MessageClasses {
       if (!this.req.complete) this.req.read(0);
     }
 
-    /** Whether a connection would end while its client sends a body: it might lose the answer. */
+    /** Whether a connection would end while its client sends a body: it might lose the response. */
     private isAheadOfBody(): boolean {
       const { complete, headers } = this.req;
       return !complete && headers.expect === undefined && getConnection(this.req).isLast(this);

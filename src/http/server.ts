@@ -19,17 +19,17 @@ const LIMITS = {
   headersTimeout: 10 * SECOND,
   /** To the end of the body. */
   requestTimeout: 30 * SECOND,
-  /** From an answer to the next request: longer than proxies keep an idle connection, mostly 60 s. */
+  /** From a response to the next request: longer than proxies keep an idle connection, mostly 60 s. */
   keepAliveTimeout: 75 * SECOND,
   /** How often Node looks for clients that are too slow. */
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
 /** To agree on TLS. */
 const HANDSHAKE_TIMEOUT_MS = 10 * SECOND;
-/** To read some of an answer; longer than a request waits for the store. */
+/** To read some of a response; longer than a request waits for the store. */
 const UNREAD_TIMEOUT_MS = 75 * SECOND;
 
-/** Milliseconds that a client has to read the answer and to close its side of the connection. */
+/** Milliseconds that a client has to read the response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** Creates the server; what HTTP itself refuses gets an Error body too. */
@@ -49,7 +49,7 @@ export function createServer(
   const server = httpsOptions
     ? https.createServer({ ...httpsOptions, ...options, ...overTls }, listener)
     : http.createServer(options, listener);
-  // Without these listeners Node asks for the body at once, or answers 417 without an Error body. JsonBody sends
+  // Without these listeners Node asks for the body at once, or responds with 417 without an Error body. JsonBody sends
   // `100 Continue`, so a client without a token gets its 401 before it sends a body.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);

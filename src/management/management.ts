@@ -37,7 +37,7 @@ type Check = { readonly status: 'up' | 'down' } & Readonly<Record<string, string
 /** Serves health and metrics on a port of their own, also before the store and the app exist. */
 export class Management {
   readonly server = createServer(TIMEOUTS, (request, response) => {
-    this.answer(request, response).catch((error: unknown) => {
+    this.respond(request, response).catch((error: unknown) => {
       new Logger('Management').error(error);
       sendError(response, ERRORS.INTERNAL);
     });
@@ -57,7 +57,7 @@ export class Management {
       findTokenExpiry: () => this.findTokenExpiry(),
     });
     this.server.on('connection', (socket: Socket) => this.admit(socket));
-    // Pipelined scrapes would hold up everything else.
+    // Pipelined scrapes would delay everything else.
     this.server.maxRequestsPerSocket = 1;
     surviveAcceptErrors(this.server);
   }
@@ -75,7 +75,7 @@ export class Management {
     if (sockets.size > MAX_MONITORS) oldest?.destroy();
   }
 
-  private async answer({ method = '', url = '' }: IncomingMessage, response: ServerResponse) {
+  private async respond({ method = '', url = '' }: IncomingMessage, response: ServerResponse) {
     const path = URL.parse(url, 'http://localhost')?.pathname ?? '';
     if (!/^\/(livez|readyz|metrics)$/.test(path)) sendError(response, NO_SUCH_PATH);
     else if (!/^(GET|HEAD)$/.test(method)) sendError(response, ERRORS.NO_SUCH_METHOD);
@@ -116,7 +116,7 @@ export class Management {
     if (!app || (await this.checkStore()).status === 'down') return undefined;
     const tokens = new TokensService(app.get(getRepositoryToken(Token)));
     try {
-      return (await app.get(StoreHealth).answer(tokens.findNextExpiry()))?.expiresAt;
+      return (await app.get(StoreHealth).awaitLookup(tokens.findNextExpiry()))?.expiresAt;
     } catch {
       // The next check says why.
       return undefined;
@@ -124,7 +124,7 @@ export class Management {
   }
 }
 
-/** Answers in the form of @nestjs/terminus, which monitors know. */
+/** Responds in the form of @nestjs/terminus, which monitors know. */
 function sendHealth(response: ServerResponse, checks: Record<string, Check>): void {
   const { up, down } = Object.groupBy(Object.entries(checks), ([, { status }]) => status);
   const [info, error] = [Object.fromEntries(up ?? []), Object.fromEntries(down ?? [])];

@@ -39,8 +39,8 @@ const describeId = () => 'must be an integer from -2^63 to 2^63-1';
 const describeText = (value: unknown) =>
   typeof value === 'string' ? 'must not contain U+0000 or unpaired surrogates' : 'must be a string';
 
-/** A plant as the service answers it (interface, "Plant"): without the id. */
-@ApiSchema({ name: 'Plant', description: 'A plant as the service answers it' })
+/** A plant in a response (interface, "Plant"): without the id. */
+@ApiSchema({ name: 'Plant', description: 'A plant in a response' })
 export class PlantDto {
   @ApiProperty({
     type: 'string',

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
-/** An integer is a decimal string in code: a double does not hold every int64. The drivers read numbers, bigints or strings. */
+/** An integer is a decimal string in code: a double does not represent every int64. The drivers read numbers, bigints or strings. */
 const DECIMAL: ValueTransformer = {
   to: (decimal: string | null) => decimal,
   from: (value: number | bigint | string | null) => (value === null ? null : String(value)),

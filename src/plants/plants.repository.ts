@@ -5,7 +5,7 @@ import { getSystem, WritePath } from '../database/engine.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.entity.js';
 
-/** A row's values in the order of its table's columns. Integers are decimal strings: a double cannot hold them all. */
+/** A row's values in the order of its table's columns. Integers are decimal strings: a double cannot represent them all. */
 export type Row = readonly (string | null)[];
 
 /** An engine's SQL for `plants`: one statement each, for any number of rows. */

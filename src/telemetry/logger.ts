@@ -77,7 +77,7 @@ const STACK = /\n\s+at /;
 /**
  * The members of a line by the arguments of Nest's Logger: a message, then stacks, errors and objects,
  * and the context as the last one. Of an Error only its message and its stack are logged: its other
- * members may hold the plants of a query. The members of an object become those of the line; an object
+ * members may contain the plants of a query. The members of an object become those of the line; an object
  * in place of the message is its `data`.
  */
 function toMembers(message: unknown, rest: readonly unknown[]): Record<string, unknown> {

@@ -79,7 +79,7 @@ export class Tracing implements OnApplicationShutdown {
     const span = this.byRequest.get(context);
     if (!span) return;
     const { path: route } = (request.route ?? {}) as { path?: string };
-    // Only the path of a known route is recorded: others may hold a token.
+    // Only the path of a known route is recorded: others may contain a token.
     if (route !== undefined) {
       span.updateName(`${request.method} ${route}`);
       span.setAttributes({ 'http.route': route, 'url.path': http.describePath(request) });
@@ -113,7 +113,7 @@ function markFailed(span: api.Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: api.SpanStatusCode.ERROR });
 }
 
-/** The code of an error or of its cause, else its class. Its message may hold a plant. */
+/** The code of an error or of its cause, else its class. Its message may contain a plant. */
 function nameError(error: Error): string {
   const { code, constructor } = (error.cause ?? error) as NodeJS.ErrnoException;
   return code ?? constructor.name;

@@ -60,7 +60,7 @@ it('of too much memory the oldest without a token are closed, and none with one,
   expect(await known.read()).toMatchObject({ status: 200 });
   await expectServing();
   expect(countClosed(others.slice(-100))).toBe(0);
-  expect(service.output).toContain('held too much memory');
+  expect(service.output).toContain('too much memory: closed');
 });
 
 it.each([

@@ -20,11 +20,11 @@ it('a client that leaves: its requests are over at once, and no memory of it cou
   const connection = getConnection({ socket } as IncomingMessage);
   client.write(requestText(service.client.headers, '{"id":1,"name":"n"}').repeat(3));
   while (httpAdapter.inFlight < 3) await sleep(5);
-  expect(connection.memory.held).toBeGreaterThan(0);
+  expect(connection.memory.reserved).toBeGreaterThan(0);
   const closed = new Promise((resolve) => socket.once('close', resolve));
   client.socket.resetAndDestroy();
   await closed;
-  expect([httpAdapter.inFlight, connection.memory.held]).toEqual([0, 0]);
+  expect([httpAdapter.inFlight, connection.memory.reserved]).toEqual([0, 0]);
   await unlock();
   await service.stop();
 });

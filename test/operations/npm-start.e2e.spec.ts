@@ -90,7 +90,7 @@ describe('npm start behaves as one process', () => {
     expect(await npm.closed).toEqual([0, null]);
     expect(npm.log.text.match(/: stopping$/gm)).toHaveLength(1);
     expect(
-      npm.log.text.match(/stopped after .*requests answered during the stop: 1$/gm),
+      npm.log.text.match(/stopped after .*requests completed during the stop: 1$/gm),
     ).toHaveLength(1);
     await gone(npm.pid);
   });

@@ -108,7 +108,7 @@ describe('the log of a stop', () => {
     const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
     expect(lines).toEqual([
       expect.stringMatching(/SIGTERM: stopping$/),
-      expect.stringMatching(/stopped after \d+\.\d s; requests answered during the stop: 1$/),
+      expect.stringMatching(/stopped after \d+\.\d s; requests completed during the stop: 1$/),
     ]);
   });
 });

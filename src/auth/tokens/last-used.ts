@@ -29,7 +29,7 @@ const RECORD_USES = {
     ),
 };
 
-/** Records when each token was last used. The store is told in the background, never on a request. */
+/** Records when each token was last used. The database is written in the background, never on a request. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');

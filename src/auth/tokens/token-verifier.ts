@@ -73,7 +73,7 @@ export class TokenVerifier {
     // The store has no token of another form, so it is not asked.
     if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
     tokenLookups.publish(known ? 'hit' : 'miss');
-    if (!known) return this.health.answer(this.cache.fetch(hash)).then(this.use);
+    if (!known) return this.health.awaitLookup(this.cache.fetch(hash)).then(this.use);
     if (performance.now() - known.askedAt >= REFRESH_AFTER_MS) {
       // In the background. If it fails, so does the first request after CACHE_TTL_MS.
       this.cache.fetch(hash, { forceRefresh: true }).catch(() => undefined);

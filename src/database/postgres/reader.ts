@@ -62,9 +62,9 @@ export const postgresReader: SnapshotReader = {
 };
 
 /**
- * Waits for the transactions that are prepared on Citus now. One of them may hold an acknowledged plant that is not
+ * Waits for the transactions that are prepared on Citus now. One of them may contain an acknowledged plant that is not
  * visible: after a crash of its worker it stays prepared until the coordinator finds it (`citus.recover_2pc_interval`).
- * Later ones hold no plant that was acknowledged before.
+ * Later ones contain no plant that was acknowledged before.
  */
 async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
   const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);

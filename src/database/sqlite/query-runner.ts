@@ -13,7 +13,7 @@ export function getConnection({ driver }: DataSource): Database.Database {
 }
 
 /**
- * Makes numbers of the integers that a double holds, as SQLite's driver does of all by default. Others stay bigints.
+ * Converts integers that a double represents exactly to numbers, as SQLite's driver does with all by default. Others stay bigints.
  *
  * @param rows that the driver has read with bigints; they are changed
  */

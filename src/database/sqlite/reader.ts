@@ -16,7 +16,7 @@ export const sqliteReader: SnapshotReader = {
     return true;
   },
 
-  /** Reads pages of few rows, which memory can hold. SQLite joins a page's lines: faster than one row after the other. */
+  /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
   *read({ dataSource }, { table, columns, form, after, to }) {
     const database = getConnection(dataSource);
     const sound = makeSoundCondition(database, table);

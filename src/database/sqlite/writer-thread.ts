@@ -73,7 +73,7 @@ export class SqliteThread {
   private start(): Worker {
     const worker = new Worker(new URL('./writer.worker.js', import.meta.url), {
       workerData: { ...this.options, abandoned: this.abandoned } satisfies SqliteThreadData,
-      // It holds one task at a time, so little is young there.
+      // It has one task at a time, so few of its objects are young.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     let cause: unknown;

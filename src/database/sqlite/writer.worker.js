@@ -20,7 +20,7 @@ const { file, opened, timeoutMs, pragmas, abandoned } = /** @type {Options} */ (
 // Checked before it is opened, so that no other file is touched, and after, in case it was replaced meanwhile.
 assertOpened();
 const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true });
-// A double does not hold every int64.
+// A double does not represent every int64.
 database.defaultSafeIntegers();
 for (const pragma of pragmas) database.pragma(pragma);
 assertOpened();

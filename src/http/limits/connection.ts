@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import { stopReading } from '../node.js';
 import { asksForUpgrade, MAX_FIELDS } from '../request-checks.js';
-import { countBytes, Holding, type SharedLimits } from './memory.js';
+import { countBytes, Reservation, type SharedLimits } from './memory.js';
 import { Reading, type Reader } from './reading.js';
 
 /** Requests of one connection that are read and have no complete response. Beyond them the connection is not read. */
@@ -16,7 +16,7 @@ const UNREAD_END_MS = 1_000;
 
 /** The member of a socket that is its connection. */
 export const CONNECTION = Symbol('connection');
-export type Held = Socket & { [CONNECTION]: Connection };
+export type ClientSocket = Socket & { [CONNECTION]: Connection };
 
 /** Serves a request. From then on its response has a context. */
 export type Serve = (request: Request, response: Response) => void;
@@ -30,7 +30,7 @@ interface Pending {
 }
 
 /**
- * A client's connection, its requests, and the memory that they hold. In a turn of the event loop one of them is begun,
+ * A client's connection, its requests, and the memory that they take. In a turn of the event loop one of them is begun,
  * so that no client has more than its share. Node by itself would read any number of pipelined requests (RFC 9112,
  * section 9.3.2) while their responses are small.
  */
@@ -42,7 +42,7 @@ export class Connection implements Reader {
   private idleSince = Infinity;
   private withoutToken = 0;
   readonly reading: Reading;
-  readonly memory: Holding;
+  readonly memory: Reservation;
   /** By arrival; those that have begun come first. Not a Set: V8 keeps dead requests alive by a Set's old tables. */
   private readonly pending: Pending[] = [];
   private begun = 0;
@@ -63,11 +63,11 @@ export class Connection implements Reader {
     private readonly serve: Serve,
     wire?: Socket,
   ) {
-    (socket as Held)[CONNECTION] = this;
+    (socket as ClientSocket)[CONNECTION] = this;
     this.reading = new Reading(socket, this, wire);
     this.remoteAddress = socket.remoteAddress;
-    this.memory = new Holding(bytes, (more) => limits.add(more));
-    this.memory.hold(bytes);
+    this.memory = new Reservation(bytes, (more) => limits.add(more));
+    this.memory.reserve(bytes);
     // Node resumes reading after each body.
     socket.on('resume', () => {
       if (!this.mayRead) stopReading(socket);
@@ -78,8 +78,8 @@ export class Connection implements Reader {
   /** Begins a request, or has it wait for the connection's turn. */
   receive(request: Request, response: Response): void {
     const bytes = countBytes(request, this.limits.bodyLimit);
-    this.memory.hold(bytes);
-    // Shedding may have closed this very connection.
+    this.memory.reserve(bytes);
+    // Eviction may have closed this very connection.
     if (this.socket.destroyed) return;
     this.reading.addRequest();
     this.withoutToken += 1;
@@ -117,8 +117,8 @@ export class Connection implements Reader {
     this.pending.splice(index, 1);
     this.begun -= 1;
     // Node keeps the request until its body is complete.
-    if (request.complete) this.memory.hold(-bytes);
-    else request.once('end', () => this.memory.hold(-bytes)).resume();
+    if (request.complete) this.memory.release(bytes);
+    else request.once('end', () => this.memory.release(bytes)).resume();
     if (this.socket.destroyed) return;
     this.idleSince = performance.now();
     if (this.isEnding && this.isIdle) this.end();

@@ -18,15 +18,15 @@ import { Turns } from './turns.js';
 /** Milliseconds between two rounds of cutting clients off at a shutdown. */
 const CUT_OFF_INTERVAL_MS = 100;
 
-/** The part of V8's heap limit that connections may hold together. The rest is for the service itself, and garbage. */
+/** The part of V8's heap limit for all connections together. The rest is for the service itself, and garbage. */
 const HEAP_SHARE = 0.4;
 /** Each is a file descriptor. */
 const MAX_CONNECTIONS = 10_000;
-/** The part of either limit that shedding leaves. */
-const SHED_TO = 0.9;
-/** Two connections in the same step of memory count as equal when connections are shed. */
+/** The part of either limit that is in use after an eviction. */
+const EVICT_TO = 0.9;
+/** Two connections in the same step of memory count as equal when connections are evicted. */
 const STEP_BYTES = 16 * 1024;
-/** Milliseconds between two looks at what no event tells of. */
+/** Milliseconds between two checks for what no event reports. */
 const CHECK_INTERVAL_MS = 200;
 
 /** The open connections of a server: their limits, and how they end at a shutdown. */
@@ -34,7 +34,7 @@ export class Connections implements SharedLimits {
   private readonly open = new Set<Connection>();
   /** Connections that are negotiating TLS, by their clients' addresses. */
   private readonly handshaking = new Map<string, Connection>();
-  private held = 0;
+  private reserved = 0;
   readonly turns = new Turns();
   isDraining = false;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
@@ -73,8 +73,8 @@ export class Connections implements SharedLimits {
   }
 
   add(bytes: number): void {
-    this.held += bytes;
-    if (bytes > 0 && this.held > this.budget) this.shed();
+    this.reserved += bytes;
+    if (bytes > 0 && this.reserved > this.budget) this.evict();
   }
 
   /** Takes no new connections, and serves what is in transit on the open ones, until all have ended or the timeout. */
@@ -91,7 +91,7 @@ export class Connections implements SharedLimits {
     for (const connection of this.handshaking.values()) connection.destroy();
   }
 
-  /** Disconnects clients that wait for no answer, or do not read theirs, from some milliseconds on. */
+  /** After a timeout, disconnects clients that wait for no response, or do not read theirs. */
   cutOffAfter(timeoutMs: number): NodeJS.Timeout {
     const from = performance.now() + timeoutMs;
     return setInterval(() => {
@@ -111,31 +111,32 @@ export class Connections implements SharedLimits {
 
   private keep(socket: Socket, bytes: number, wire?: Socket): Connection {
     const connection = new Connection(socket, bytes, this, this.serve, wire);
-    // It may be shed by now.
+    // It may be evicted by now.
     if (socket.destroyed) return connection;
     this.open.add(connection);
     socket.once('close', () => this.open.delete(connection));
-    if (this.open.size > MAX_CONNECTIONS) this.shed();
+    if (this.open.size > MAX_CONNECTIONS) this.evict();
     return connection;
   }
 
   /**
-   * Closes connections until both limits are kept: first those without an active token, of these the ones that hold
-   * most for requests, of these the oldest. So a new connection is served, whoever holds the others.
+   * Closes connections until both limits are kept: first those without an active token, of these the ones whose
+   * requests take most memory, of these the oldest. So a new connection is always served.
    */
-  private shed(): void {
+  private evict(): void {
     const before = this.open.size;
     const byWorth = [...this.open].sort(
       (a, b) => Number(a.isTrusted) - Number(b.isTrusted) || countSteps(b) - countSteps(a),
     );
     for (const connection of byWorth) {
-      if (this.held <= SHED_TO * this.budget && this.open.size <= SHED_TO * MAX_CONNECTIONS) break;
+      if (this.reserved <= EVICT_TO * this.budget && this.open.size <= EVICT_TO * MAX_CONNECTIONS)
+        break;
       connection.destroy();
       this.open.delete(connection);
     }
     if (!this.isLineDue()) return;
     new Logger('Http').warn(
-      `connections were too many, or held too much memory: closed ${before - this.open.size} of ${before}`,
+      `too many connections, or too much memory: closed ${before - this.open.size} of ${before}`,
     );
   }
 }

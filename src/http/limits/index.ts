@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { CONNECTION, type Connection, type Held } from './connection.js';
+import { CONNECTION, type Connection, type ClientSocket } from './connection.js';
 
 /**
- * What one client, and all together, may hold and have served (docs/configuration.md, "Limits"). The door of the folder:
- * a `Connection` bounds its requests in number, `Reading` what it takes to read them, `Holding` counts their bytes, `Turns`
- * share out time, and `Connections` memory and files.
+ * The limits of one client, and of all together (docs/configuration.md, "Limits"). The entry point of the folder: a
+ * `Connection` limits the number of its requests, `Reading` what it takes to read them, `Reservation` counts their bytes,
+ * `Turns` share out time, and `Connections` memory and files.
  */
 export { MAX_REQUESTS, MAX_WITHOUT_TOKEN, type Connection } from './connection.js';
 export { Connections } from './connections.js';
 
 export function getConnection({ socket }: IncomingMessage): Connection {
-  return (socket as Held)[CONNECTION];
+  return (socket as ClientSocket)[CONNECTION];
 }
 
 /** Finds the connection of a socket; one that was not accepted yet, or is negotiating TLS, may have none. */
 export function findConnection(socket: Duplex): Connection | undefined {
-  return (socket as Partial<Held>)[CONNECTION];
+  return (socket as Partial<ClientSocket>)[CONNECTION];
 }

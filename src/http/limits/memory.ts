@@ -14,7 +14,7 @@ const REQUEST_BYTES = 12 * 1024;
 /** Each name and each value of a header, besides its characters. */
 const FIELD_BYTES = 64;
 
-/** Counts the bytes of memory that a request takes until it is answered and its body is complete. */
+/** Counts the bytes of memory that a request takes until its response and its body are complete. */
 export function countBytes(request: IncomingMessage, bodyLimit: number): number {
   const { headers, rawHeaders, url = '' } = request;
   const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
@@ -30,39 +30,40 @@ export interface SharedLimits {
   readonly bodyLimit: number;
   /** Whether the server takes no new connections, and ends those that it has behind their next response. */
   readonly isDraining: boolean;
-  /** @param bytes that a connection holds more, or less if negative */
+  /** @param bytes that a connection reserves, or releases if negative */
   add(bytes: number): void;
   readonly turns: Turns;
 }
 
-/** What one connection holds of the memory that all may hold together. */
-export class Holding {
+/** The part of the connections' memory that one of them has reserved. */
+export class Reservation {
   /** Bytes that it counts as. */
-  held = 0;
+  reserved = 0;
 
   /**
    * @param bytes that the connection counts as without requests
-   * @param add is told how many bytes more are held, or less if negative
+   * @param add takes the bytes that are reserved, or released if negative
    */
   constructor(
     private readonly bytes: number,
     private readonly add: (bytes: number) => void,
   ) {}
 
-  hold(bytes: number): void {
-    // A request may end after its connection was released as a whole.
-    if (this.held === 0 && bytes < 0) return;
-    this.held += bytes;
+  reserve(bytes: number): void {
+    this.reserved += bytes;
     this.add(bytes);
   }
 
-  /** Counts nothing any longer. */
-  release(): void {
-    this.hold(-this.held);
+  /** Releases bytes, or all that is reserved. */
+  release(bytes = this.reserved): void {
+    // A request may end after its connection was released as a whole.
+    if (this.reserved === 0) return;
+    this.reserved -= bytes;
+    this.add(-bytes);
   }
 
   /** Bytes of memory that its requests count as. */
   get requestBytes(): number {
-    return this.held - this.bytes;
+    return this.reserved - this.bytes;
   }
 }
