@@ -1,3 +1,4 @@
+// A start, step 4 of 6: the root module.
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { Config } from './config/config.js';

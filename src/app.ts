@@ -1,3 +1,4 @@
+// A start, step 4 of 6: creates the application; start.ts has it listen (step 5).
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';

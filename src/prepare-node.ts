@@ -1,3 +1,4 @@
+// A start, step 1 of 6: before any other file is loaded.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 

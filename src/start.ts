@@ -1,3 +1,4 @@
+// A start, steps 2 to 6 of 6: from the configuration to a service that listens and says where.
 import { execFile } from 'node:child_process';
 import type { Server as TlsServer } from 'node:https';
 import { isIPv6, type AddressInfo, type Server } from 'node:net';
@@ -21,8 +22,6 @@ import { reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
 import { shutDown } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
-
-/** The second step of a start, after main.ts or cli.ts: from the configuration to a service that listens. */
 
 /** `serve`: starts the service. */
 export function addServeCommand(program: Command): void {

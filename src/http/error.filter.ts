@@ -1,3 +1,4 @@
+// A create that is refused: what steps 3 to 11 throw becomes an Error, which step 13 sends.
 import { STATUS_CODES } from 'node:http';
 import {
   Catch,

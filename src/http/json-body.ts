@@ -1,3 +1,4 @@
+// A create, step 6 of 13: reads the body as text. In step 7 the pipe takes the plant's members from it.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';

@@ -1,3 +1,4 @@
+// A create, step 2 of 13: the adapter refuses the request or hands it to Express. A start, step 5 of 6: it listens.
 import type { RequestListener, Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';

@@ -1,3 +1,4 @@
+// A create, step 2 of 13: the adapter refuses what HTTP forbids.
 import type { IncomingMessage } from 'node:http';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 

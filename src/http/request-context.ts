@@ -1,3 +1,4 @@
+// A create, step 2 of 13: the adapter makes the request's context, which ends after step 13.
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';

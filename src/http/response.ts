@@ -1,3 +1,4 @@
+// A create, step 13 of 13: the response, in one write. Every other response passes here too.
 import { IncomingMessage, ServerResponse, STATUS_CODES, type ServerOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';

@@ -1,3 +1,4 @@
+// A create, step 1 of 13: Node's server reads the request, or refuses what is not HTTP.
 import { randomUUID } from 'node:crypto';
 import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';

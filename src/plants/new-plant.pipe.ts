@@ -1,3 +1,4 @@
+// A create, step 7 of 13: makes a valid plant of the text.
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { ERRORS, ApiException } from '../errors/error-codes.js';

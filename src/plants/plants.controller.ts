@@ -1,3 +1,4 @@
+// A create, step 8 of 13: has the plant committed, then returns it as the response's body (step 12).
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { Authenticated } from '../auth/bearer.guard.js';
 import { Sender, type Principal } from '../auth/principal.js';

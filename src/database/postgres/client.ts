@@ -1,3 +1,4 @@
+// A create, step 11 of 13, on PostgreSQL: runs the statement, and checks that its commit is durable.
 import { DatabaseError, type ClientConfig } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';

@@ -1,3 +1,4 @@
+// A create, step 11 of 13, on PostgreSQL: lends a session for the statement.
 import type { PoolConfig } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { toStoreUnavailable } from '../store-errors.js';

@@ -1,3 +1,4 @@
+// A create, step 11 of 13, on SQLite: hands a statement to writer.worker.js, one at a time.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../../errors/operator-message.js';

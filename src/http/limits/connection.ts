@@ -1,3 +1,4 @@
+// A create, step 1 of 13: the connection that the request came on hands it to the adapter in its turn.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
@@ -30,9 +31,8 @@ interface Pending {
 }
 
 /**
- * A client's connection, its requests, and the memory that they take. In a turn of the event loop one of them is begun,
- * so that no client has more than its share. Node by itself would read any number of pipelined requests (RFC 9112,
- * section 9.3.2) while their responses are small.
+ * A client's connection, its requests, and the memory that they take. In a turn of the event loop one of them is begun: no
+ * client has more than its share. Node would read any number of pipelined requests (RFC 9112, section 9.3.2).
  */
 export class Connection implements Reader {
   isTrusted = false;
@@ -47,7 +47,7 @@ export class Connection implements Reader {
   private readonly pending: Pending[] = [];
   private begun = 0;
   private hadTurn = false;
-  /** The connection ends after the responses in progress, and no further request is read. */
+  /** No further request is read, and the connection ends after the responses in progress. */
   private isEnding = false;
   /** A further request has come: nothing more is read. */
   private isDone = false;

@@ -1,3 +1,4 @@
+// A create, step 1 of 13: all open connections, within limits of memory and number.
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import https from 'node:https';

@@ -1,3 +1,4 @@
+// A create, step 1 of 13: the memory that the request counts as.
 import type { IncomingMessage } from 'node:http';
 import type { Turns } from './turns.js';
 

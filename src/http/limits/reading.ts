@@ -1,3 +1,4 @@
+// A create, step 1 of 13: how much of a connection is read, and in which pieces.
 import type { Socket } from 'node:net';
 import { admitRequests, watchReads } from '../node.js';
 

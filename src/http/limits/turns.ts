@@ -1,3 +1,4 @@
+// A create, step 1 of 13: which connection may begin a request in this turn of the event loop.
 /**
  * Milliseconds for which requests are begun in a turn of the event loop, at least and at most; the others wait for the
  * next. Between the two it is as long as reading and handshakes took. libuv accepts one connection in a turn, so a turn
