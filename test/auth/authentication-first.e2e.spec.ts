@@ -57,7 +57,7 @@ describe('401 comes before the body has arrived', () => {
   it.each([
     ['no token', json, NO_TOKEN],
     ['a wrong token', wrong, INVALID_TOKEN],
-  ])('answers Expect: 100-continue with %s by 401, not 100', async (_name, headers, answer) => {
+  ])('responds to Expect: 100-continue with %s by 401, not 100', async (_name, headers, answer) => {
     const connection = await service.connect();
     connection.write(head({ ...headers, 'content-length': '20', expect: '100-continue' }));
     expect(await connection.read()).toMatchObject(answer);

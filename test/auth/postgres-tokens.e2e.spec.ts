@@ -54,7 +54,7 @@ it('a lookup that fails for many requests is in the log once', async () => {
   expect(log.text.split('column Token.hash does not exist')).toHaveLength(2);
 });
 
-it('what a lookup has found is as old as its query: a slow answer accepts no token for longer', async () => {
+it('what a lookup has found is as old as its query: a slow response accepts no token for longer', async () => {
   const { client, store, tokens } = service;
   const create = async () => (await client.create({ id: 1n, name: 'oak' })).status;
   await store.execute('BEGIN; LOCK TABLE tokens');

@@ -85,7 +85,7 @@ it('fits a phone', async () => {
 
 const onDisk = () => page.context().storageState();
 
-it('lets a developer authorize, reload, send a plant, and see the answer and a refusal', async () => {
+it('lets a developer authorize, reload, send a plant, and see the response and a refusal', async () => {
   // With the scheme, as people copy it from the header.
   await authorize(`Bearer ${service.token} `);
   await reload();

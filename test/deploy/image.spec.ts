@@ -124,7 +124,7 @@ describe('the health check of the image', () => {
     expect(await check((server.address() as AddressInfo).port)).toBe(code);
   });
 
-  it('takes no answer for exit code 1', async () => {
+  it('takes no response for exit code 1', async () => {
     // Nothing listens on port 1 (tcpmux).
     expect(await check(1)).toBe(1);
   });

@@ -147,7 +147,7 @@ describe('DOCS=off', () => {
   afterAll(() => off.stop());
 
   it.each(['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml'])(
-    'answers %s with 404',
+    'responds to %s with 404',
     async (path) => {
       const headers = { accept: 'text/html' };
       const { status, body } = await off.client.send({ method: 'GET', path, headers });

@@ -149,7 +149,7 @@ describe('a body in pieces', () => {
 });
 
 describe('Expect', () => {
-  it('100-continue is answered with 100 once the token is valid', async () => {
+  it('100-continue gets 100 once the token is valid', async () => {
     const connection = await service.connect();
     const length = `${PLANT.length}`;
     const headers = { ...service.client.headers, 'content-length': length };
@@ -163,7 +163,7 @@ describe('Expect', () => {
   it.each([
     ['a body over the limit', { 'content-length': '5000' }, 1002],
     ['another media type', { 'content-length': '5', 'content-type': 'text/plain' }, 1001],
-  ])('100-continue with %s is not answered with 100', async (_name, headers, error) => {
+  ])('100-continue with %s does not get 100', async (_name, headers, error) => {
     const connection = await service.connect();
     const all = { ...service.client.headers, ...headers, expect: '100-continue' };
     connection.write(requestText(all));
@@ -179,7 +179,7 @@ describe('Expect', () => {
     connection.close();
   });
 
-  it('100-continue on another path or method is not answered with 100', async () => {
+  it('100-continue on another path or method does not get 100', async () => {
     for (const [method, path, status] of [
       ['POST', '/x', 404],
       ['PUT', '/plants', 405],

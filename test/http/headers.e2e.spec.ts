@@ -18,7 +18,7 @@ const EVERY = {
   'x-frame-options': 'DENY',
 };
 
-describe('headers of a JSON answer', () => {
+describe('headers of a JSON response', () => {
   const plant = '{"id":1,"name":"öak"}';
   const answers: [status: number, request: Sent, more: Record<string, string>][] = [
     [200, { body: plant }, { 'content-length': '15' }],

@@ -61,7 +61,7 @@ describe('a client that resets its connection', () => {
   });
 });
 
-it('invalid HTTP is refused once, even in many pieces while an answer is due', async () => {
+it('invalid HTTP is refused once, even in many pieces while a response is due', async () => {
   await expectServing();
   const unlock = await service.store.lock();
   const connection = await service.connect();
@@ -94,7 +94,7 @@ it('unread pages hold a file for each connection, and nothing once the client ha
   expect(await client.send({ method: 'GET', path: '/docs' })).toMatchObject({ status: 200 });
 });
 
-describe('of a long pipeline 16 requests are answered in order, and the connection ends', () => {
+describe('of a long pipeline 16 requests get responses in order, and the connection ends', () => {
   it.each([
     ['of plants', (id: number) => `{"id":${id},"name":"n${id}"}`, 200],
     ['of invalid plants', () => '{"id":"x"}', 400],
@@ -233,7 +233,7 @@ it('a client that ends is read no further, and a connection 64 KiB in a turn of 
   await own.stop();
 });
 
-it('a request counts no memory once it is answered, also where its answer comes before its end', async () => {
+it('a request counts no memory once it has its response, even one that comes before its end', async () => {
   const own = await Service.start();
   const accepted = once(own.app.getHttpServer(), 'connection');
   const connection = await own.connect();

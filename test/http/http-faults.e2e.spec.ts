@@ -54,7 +54,7 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     ['bytes', 77n, '\0\0'],
     ['CONNECT', 78n, `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
   ])(
-    '%s after a whole request: that request is stored and answered 200, the rest is not',
+    '%s after a whole request: that request is stored and gets 200, the rest is not',
     async (_, id, bytes) => {
       const connection = await service.connect();
       connection.write(requestText(service.client.headers, `{"id":${id},"name":"oak"}`) + bytes);
@@ -151,7 +151,7 @@ it.each(['gzip, chunked', 'x'])(
   },
 );
 
-it('a client that closes its side after a request gets its answer, and the connection ends', async () => {
+it('a client that closes its side after a request gets its response, and the connection ends', async () => {
   const connection = await service.connect(true);
   connection.write(requestText(service.client.headers, '{"id":5,"name":"oak"}')).socket.end();
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
@@ -231,7 +231,7 @@ it.each([
   connection.close();
 });
 
-it('pipelined requests are answered in order', async () => {
+it('pipelined requests get responses in order', async () => {
   const connection = await service.connect();
   const names = ['a', 'b', 'c', 'd'];
   const { headers } = service.client;
@@ -251,7 +251,7 @@ it('the service keeps serving after a client has gone', async () => {
   expect(status).toBe(200);
 });
 
-it('answers 500 if an answer cannot be made, and goes on', async () => {
+it('responds with 500 if a response cannot be made, and goes on', async () => {
   const adapter = service.app.getHttpAdapter();
   const reply = jest.spyOn(adapter, 'reply').mockImplementation(() => {
     throw new Error('broken');

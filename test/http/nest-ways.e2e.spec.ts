@@ -364,7 +364,7 @@ const create = (path: string, body = '{"id":7,"name":"oak"}') =>
   send('POST', path, { headers: service.client.headers, body });
 
 describe.each(['/plants', '/plants?a=1'])('POST %s', (path) => {
-  it('passes through middleware, and its answer through interceptors', async () => {
+  it('passes through middleware, and its response through interceptors', async () => {
     const { status, headers, body } = await create(path);
     expect({ status, body }).toEqual({
       status: 200,
@@ -528,7 +528,7 @@ describe('what a handler throws', () => {
     expect(await create('/plants?middleware=throws')).toMatchObject(answer);
   });
 
-  it('behind an answer it leaves the connection open, and is in the log', async () => {
+  it('behind a response it leaves the connection open, and is in the log', async () => {
     const connection = await service.connect();
     for (const [path, text] of [
       ['answered', '{"answered":true}'],
@@ -546,12 +546,12 @@ describe('what a handler throws', () => {
     expect(send('GET', `/notes/${path}`)).rejects.toThrow(/^(terminated|fetch failed)$/),
   );
 
-  it('a filter of a module answers', async () => {
+  it('a filter of a module responds', async () => {
     const { status, body } = await send('GET', '/notes/throws/GoneException');
     expect([status, body]).toEqual([410, expect.stringMatching('{"gone":true}')]);
   });
 
-  it('its own exception filter answers', async () => {
+  it('its own exception filter responds', async () => {
     const { status, body } = await send('GET', '/notes/teapot');
     expect({ status, body: JSON.parse(String(body)) as unknown }).toEqual({
       status: 418,

@@ -127,7 +127,7 @@ describe('any body that does not match the schema', () => {
     return typeof value !== 'object' || value === null || Array.isArray(value);
   });
 
-  it('answers 400 with 1003 and stores nothing', async () => {
+  it('responds with 400 and 1003, and stores nothing', async () => {
     const before = await service.store.plants();
     await fc.assert(
       fc.asyncProperty(fc.oneof(object, notObject), async (json) => {
@@ -139,7 +139,7 @@ describe('any body that does not match the schema', () => {
     expect(await service.store.plants()).toEqual(before);
   });
 
-  it('that is not JSON answers 400 with 1000 and stores nothing', async () => {
+  it('that is not JSON gets 400 with 1000 and stores nothing', async () => {
     const before = await service.store.plants();
     const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
     const cut = fc.tuple(newPlant, fc.nat()).map(([{ json }, at]) => {

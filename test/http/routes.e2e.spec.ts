@@ -29,7 +29,7 @@ function routes(): string[] {
   });
 }
 
-it('every route but the public ones answers 401 without a token', async () => {
+it('every route but the public ones responds with 401 without a token', async () => {
   const isPublic = (route: string) => Object.values(PUBLIC).some((one) => one.test(route));
   const guarded = routes().filter((route) => !isPublic(route));
   expect(guarded).toContain('POST /plants');
@@ -86,7 +86,7 @@ describe('another path: 404', () => {
     expect(await service.store.count()).toBe(0);
   });
 
-  it('answers HEAD with the same status and no body', async () => {
+  it('responds to HEAD with the same status and no body', async () => {
     const { status, headers, text } = await service.client.send({ method: 'HEAD', path: '/x' });
     expect({ status, text }).toEqual({ status: 404, text: '' });
     expect(headers).toMatchObject({

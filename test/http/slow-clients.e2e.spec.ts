@@ -52,14 +52,14 @@ const LATE = {
   body: { error: 3004, message: 'the request did not arrive in time' },
 };
 
-it('answers late headers with 408 and closes the connection', async () => {
+it('responds to late headers with 408 and closes the connection', async () => {
   const [, connection] = await hurried();
   connection.write('POST /plants HTTP/1.1\r\nHost: x\r\n');
   expect(await connection.read()).toMatchObject(LATE);
   await connection.closed();
 });
 
-it('answers a late body with 408 and stores nothing, even if the rest arrives', async () => {
+it('responds to a late body with 408 and stores nothing, even if the rest arrives', async () => {
   const [service, connection] = await hurried(true);
   const body = '{"id":7,"name":"n"}';
   const headers = { ...service.client.headers, 'content-length': `${body.length}` };

@@ -32,7 +32,7 @@ async function open(maxVersion: 'TLSv1.2' | 'TLSv1.3' = 'TLSv1.3'): Promise<TLSS
   return socket;
 }
 
-it('answers a client that closes its side after its request, and ends the connection', async () => {
+it('responds to a client that closes its side after its request, and ends the connection', async () => {
   const socket = await open();
   socket.end(requestText(service.client().headers, '{"id":1,"name":"oak"}'));
   expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*{"name":"oak"}$/);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.remove());
 
-it(`every plant answered with 200 is stored after ${KILLS} SIGKILLs`, async () => {
+it(`every acknowledged plant is stored after ${KILLS} SIGKILLs`, async () => {
   const scenario = new Scenario('SIGKILL');
   const ledger = new Ledger(scenario);
   let token: string | undefined;

@@ -61,7 +61,7 @@ async function failToWrite(...numbers: number[]) {
   return { service, connection };
 }
 
-it('an answer that cannot be written is an internal error', async () => {
+it('a response that cannot be written is an internal error', async () => {
   const { service, connection } = await failToWrite(1000);
   for (const status of [200, 500, 200]) expect((await connection.read()).status).toBe(status);
   service.signal('SIGTERM');

@@ -14,7 +14,7 @@ const connect = (count: number) =>
   Promise.all(Array.from({ length: count }, () => service.connect()));
 
 describe('SIGTERM', () => {
-  it('under load: every request is answered, exit 0', async () => {
+  it('under load: every request gets its response, exit 0', async () => {
     service = await ServiceProcess.start();
     const acknowledged: bigint[] = [];
     const broken: unknown[] = [];
@@ -45,7 +45,7 @@ describe('SIGTERM', () => {
     expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
   });
 
-  it('while the store is locked: waiting plants are stored and answered', async () => {
+  it('while the store is locked: waiting plants are stored and acknowledged', async () => {
     service = await ServiceProcess.start();
     const connections = await connect(8);
     // An answer shows that the service, not only the kernel, has accepted the connection.
@@ -96,7 +96,7 @@ describe('SIGTERM', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('with pipelined requests in flight: every one is answered, and the last answer ends the connection', async () => {
+  it('with pipelined requests in flight: every one gets its response, and the last ends the connection', async () => {
     service = await ServiceProcess.start();
     const connection = await service.connect();
     await connection.write(request(0)).read();

@@ -29,9 +29,12 @@ describe('the management port', () => {
     expect(headers['cache-control']).toContain('no-store');
   });
 
-  it.each(['/livez', '/readyz', '/metrics'])('answers HEAD %s, without a body', async (path) => {
-    expect(await monitor.send('HEAD', path)).toMatchObject({ status: 200, text: '' });
-  });
+  it.each(['/livez', '/readyz', '/metrics'])(
+    'responds to HEAD %s, without a body',
+    async (path) => {
+      expect(await monitor.send('HEAD', path)).toMatchObject({ status: 200, text: '' });
+    },
+  );
 
   it.each([
     ['POST', '/livez'],
@@ -107,7 +110,7 @@ it('a service is ready from its start until it stops', async () => {
   management.server.close();
 });
 
-it('a check that throws is 500, and the next request is answered', async () => {
+it('a check that throws is 500, and the next request gets its response', async () => {
   @Module({})
   class WithoutPlants {}
   const config = readConfig({ MANAGEMENT_PORT: '0' });
@@ -123,7 +126,7 @@ it('a check that throws is 500, and the next request is answered', async () => {
   management.server.close();
 });
 
-it('answers one request for each connection, however many are pipelined', async () => {
+it('responds to one request for each connection, however many are pipelined', async () => {
   const connection = await RawConnection.open(monitor.port);
   connection.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
   const { status, headers } = await connection.read({ method: 'GET', path: '/docs' });

@@ -73,7 +73,7 @@ describe('a service is not ready', () => {
   });
 });
 
-it('answers many simultaneous requests under load', async () => {
+it('responds to many simultaneous requests under load', async () => {
   const client = service.client();
   const load = Promise.all(Array.from({ length: 500 }, () => client.create(plant())));
   const asked = Array.from({ length: 50 }, () => Promise.all([monitor.ready(), monitor.metrics()]));

@@ -82,7 +82,7 @@ describe('a service whose PostgreSQL', () => {
     await monitor.until(200);
   });
 
-  it('freezes: not ready, and /readyz still answers', async () => {
+  it('freezes: not ready, and /readyz still responds', async () => {
     await monitor.until(200);
     server.pause();
     const { details } = await monitor.until(503, 'store');

@@ -65,7 +65,7 @@ describe('two processes with REUSE_PORT=on', () => {
     for (const each of [...before, ...(await connections(64))]) each.close();
   });
 
-  it('stop one by one under load, and answer every accepted request', async () => {
+  it('stop one by one under load, and respond to every accepted request', async () => {
     let acknowledged = 0;
     /** Sends one plant after the other until the service has closed the connection. */
     async function load(connection: RawConnection): Promise<void> {

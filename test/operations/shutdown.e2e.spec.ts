@@ -48,7 +48,7 @@ describe('a signal to end', () => {
     },
   );
 
-  it('makes every answer close its connection, pages too', async () => {
+  it('makes every response close its connection, pages too', async () => {
     await start();
     const connection = await service.connect();
     await connection.write(plant()).read();
@@ -158,7 +158,7 @@ describe('SHUTDOWN_DELAY', () => {
 });
 
 describe('SHUTDOWN_TIMEOUT', () => {
-  it('cuts off a client that does not read its answers, and the stop succeeds', async () => {
+  it('cuts off a client that does not read its responses, and the stop succeeds', async () => {
     await start({ SHUTDOWN_TIMEOUT: '2s' });
     const { socket } = await service.connect();
     socket.pause();

@@ -31,7 +31,7 @@ const create = (fields: Fields) => service.client.post(JSON.stringify({ id: 1, .
 
 /** docs: CONTRIBUTING.md, "A new field of a plant". */
 describe('every field of the contract', () => {
-  it('is stored and answered, and a repeat is recognised', async () => {
+  it('is stored and returned, and a repeat is recognised', async () => {
     expect(await create(WHOLE)).toMatchObject({ status: 200, body: WHOLE });
   });
 

@@ -35,7 +35,7 @@ describe('a store in trouble', () => {
     expect(await service.store.count()).toBe(1);
   });
 
-  it('locked: requests that do not write are answered', async () => {
+  it('locked: requests that do not write get responses', async () => {
     other.exec('BEGIN IMMEDIATE');
     const waiting = service.client.create({ id: 1n, name: 'oak' });
     const { status, body } = await service.client.post('{"id":"1","name":"oak"}');
@@ -90,7 +90,7 @@ describe('a full disk', () => {
   });
   afterAll(() => service.remove());
 
-  it('503 with 5001, then recovery without a restart; plants answered with 200 are stored', async () => {
+  it('503 with 5001, then recovery without a restart; acknowledged plants are stored', async () => {
     const name = 'x'.repeat(20_000);
     const send = (id: number) => service.client().create({ id: BigInt(id), name });
     let stored = 0;
