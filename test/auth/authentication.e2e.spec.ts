@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Sends a request with these `Authorization` headers. Returns status, challenge and body of the answer. */
+/** Sends a request with these `Authorization` headers. Returns status, challenge and body of the response. */
 async function ask(authorization: string | string[] | undefined, path = '/plants', body = PLANT) {
   const headers = authorization === undefined ? JSON_TYPE : { authorization, ...JSON_TYPE };
   const answer = await service.client.send({ path, headers, body });

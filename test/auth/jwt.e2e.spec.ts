@@ -31,7 +31,7 @@ function post(token: string, to = service): Promise<Received> {
   });
 }
 
-/** Sends a plant with a token until the answer has this status. */
+/** Sends a plant with a token until the response has this status. */
 async function postUntil(status: number, token: string, to = service): Promise<Received> {
   for (;;) {
     const answer = await post(token, to);

@@ -39,7 +39,7 @@ async function authorize(token: string): Promise<void> {
   await page.locator('.modal-ux .btn-done').click();
 }
 
-/** Sends the example plant, or another one. Returns what the page shows of the answer. */
+/** Sends the example plant, or another one. Returns what the page shows of the response. */
 async function tryOut(plant?: string): Promise<string> {
   const tryIt = page.getByRole('button', { name: 'Try it out' });
   const execute = page.getByRole('button', { name: 'Execute' });
@@ -129,7 +129,7 @@ it('sends plants to the host that the page came from, whatever its name', async 
 });
 
 it('loads nothing that the browser complains about', () => {
-  // Chromium reports every answer other than success.
+  // Chromium reports every response other than success.
   const refusals = /^Failed to load resource: the server responded with a status of 40[01] /;
   expect(complaints.filter((complaint) => !refusals.test(complaint))).toEqual([]);
 });

@@ -172,7 +172,7 @@ describe('import', () => {
   });
 
   it('sends plants again that a broken connection left without a response', async () => {
-    // Each connection breaks after some answers, with requests in flight.
+    // Each connection breaks after some responses, with requests in flight.
     const proxy = await Proxy.start(service.port, 5);
     try {
       const { code, stdout } = await importing(plants(1_000), [], proxy.port);

@@ -9,7 +9,7 @@ const RESPONSES = [
   { status: 408, headers: { connection: 'close' } },
 ] as const;
 
-/** A proxy of the service that answers the first requests itself: as the service does when it is overloaded. */
+/** A proxy of the service that responds to the first requests itself: as the service does when it is overloaded. */
 export class Overloaded {
   /** When each request arrived, in milliseconds. */
   readonly times: number[] = [];

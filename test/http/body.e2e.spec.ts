@@ -24,7 +24,7 @@ function plantOf(bytes: number): string {
   return PLANT + ' '.repeat(bytes - PLANT.length);
 }
 
-/** Status and body of the answer to a body with these headers besides the token. */
+/** Status and body of the response to a body with these headers besides the token. */
 async function post(body: string | Buffer, headers: Record<string, string | string[]>) {
   const { authorization = '' } = service.client.headers;
   const answer = await service.client.send({ headers: { authorization, ...headers }, body });

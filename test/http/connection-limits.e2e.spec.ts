@@ -32,7 +32,7 @@ async function connect(count: number): Promise<void> {
   }
 }
 
-/** Sends a plant, and returns the status of its answer. */
+/** Sends a plant, and returns the status of its response. */
 async function create(connection: RawConnection): Promise<number> {
   const answer = await connection.write(requestText(service.client().headers, BODY)).read();
   return answer.status;

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Headers of every JSON answer, without those of the connection. */
+/** Headers of every JSON response, without those of the connection. */
 const EVERY = {
   'content-type': 'application/json',
   'cache-control': 'no-store',

@@ -113,7 +113,7 @@ describe('of a long pipeline 16 requests get responses in order, and the connect
     } catch (error) {
       expect(error).toMatchObject({ message: 'the connection ended after: ' });
     }
-    // The first one may be answered before the next is read.
+    // The first one may get its response before the next is read.
     expect([MAX_REQUESTS, MAX_REQUESTS + 1]).toContain(answered);
   });
 });
@@ -173,7 +173,7 @@ it('a client reads its 16th refusal after its body, an active token begins the c
     expect(await send(client.headers)).toMatchObject({ status: 400 });
   }
   await refuse(MAX_WITHOUT_TOKEN - 1);
-  // More than the kernel takes for a service that does not read: a reset would lose the answer.
+  // More than the kernel takes for a service that does not read: a reset would lose the response.
   const body = 'x'.repeat(30_000_000);
   const { status, headers } = await connection.write(requestText({}, body)).read();
   expect([status, headers.connection]).toEqual([401, 'close']);

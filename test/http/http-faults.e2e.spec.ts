@@ -191,7 +191,7 @@ it('nothing after a refused upgrade is read as a request', async () => {
   await connection.closed();
   await expect(connection.read()).rejects.toThrow('the connection ended');
 
-  // Nor if it arrives before the answer.
+  // Nor if it arrives before the response.
   const unlock = await service.store.lock();
   const other = await service.connect();
   other.write(upgrading ?? '');

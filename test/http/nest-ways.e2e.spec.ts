@@ -144,7 +144,7 @@ const EXCEPTIONS = new Map(
 
 const ROUTES = ['/notes', '/notes?a=1', '/notes/7', '/notes/7?a=1'];
 
-/** What else a handler may throw, and the answer. */
+/** What else a handler may throw, and the response. */
 const FORMS: Readonly<Record<string, readonly [thrown: unknown, status: number, body: object]>> = {
   object: [
     new HttpException({ reason: 'x' }, 409),

@@ -21,7 +21,7 @@ beforeAll(async () => {
   // A long wait on a busy machine must not count as an unavailable store.
   service = await Service.start({ DATABASE_TIMEOUT: '60s' });
   connections = await Promise.all(range(CONNECTIONS).map(() => service.connect()));
-  // The service accepts connections one by one; an answer shows that it has them all.
+  // The service accepts connections one by one; a response shows that it has them all.
   await Promise.all(connections.map((connection) => connection.write(post(-1)).read()));
 });
 afterAll(async () => {
@@ -34,7 +34,7 @@ function post(id: number): string {
   return requestText(service.client.headers, `{"id":${id},"name":"n"}`);
 }
 
-/** Sends `count` requests at once. Returns the answers, ordered by the ids from 0 on. */
+/** Sends `count` requests at once. Returns the responses, ordered by the ids from 0 on. */
 async function flood(): Promise<Received[]> {
   const all = connections.map(async (connection, c) => {
     connection.write(

@@ -55,7 +55,7 @@ const newPlant = fc
       .map((shuffled) => ({ ...plant, json: `{${shuffled.join(',')}}` }));
   });
 
-/** Sends a body until the answer is not the 503 of a busy machine, which stored nothing for good. */
+/** Sends a body until the response is not the 503 of a busy machine, which stored nothing for good. */
 async function post(body: string | Buffer): Promise<Received> {
   for (;;) {
     const answer = await service.client.post(body);

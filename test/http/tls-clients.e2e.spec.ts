@@ -155,7 +155,7 @@ it.each([
   if (outcome === 'closed') await Promise.race([closed, sleep(5_000, undefined, { ref: false })]);
   tcp.write(sealRecord(secret, 23, Buffer.from(request)));
   const answered = new Promise((resolve) => {
-    // Longer than the handshake's tickets and the answers to all updates together.
+    // Longer than the handshake's tickets and the responses to all updates together.
     tcp.on('data', () => received > 4_000 && resolve('answered'));
   });
   expect(await Promise.race([closed, answered])).toBe(outcome);

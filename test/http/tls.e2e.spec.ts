@@ -53,7 +53,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Sends a plant, or requests another path. Checks that the answer has HSTS. */
+/** Sends a plant, or requests another path. Checks that the response has HSTS. */
 async function post(
   { port, token }: ServiceProcess,
   id: number,

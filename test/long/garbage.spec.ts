@@ -44,7 +44,7 @@ it(`keeps under 5 % of what creates allocate, over ${RECONNECTS} reconnects`, as
 
 let id = 0;
 
-/** Creates plants on a connection of its own, each as soon as the one before is answered. */
+/** Creates plants on a connection of its own, each as soon as the one before has its response. */
 async function createPlants(
   port: number,
   headers: Readonly<Record<string, string>>,

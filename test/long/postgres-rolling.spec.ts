@@ -26,7 +26,7 @@ const INTERVAL = 100;
 
 /**
  * A reverse proxy. It sends requests to the ready backends over keep-alive connections and retries
- * nothing. It answers 502 if a backend breaks the connection.
+ * nothing. It responds with 502 if a backend breaks the connection.
  */
 class ReverseProxy {
   private readonly agent = new Agent({ keepAlive: true });

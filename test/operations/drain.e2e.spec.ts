@@ -48,7 +48,7 @@ describe('SIGTERM', () => {
   it('while the store is locked: waiting plants are stored and acknowledged', async () => {
     service = await ServiceProcess.start();
     const connections = await connect(8);
-    // An answer shows that the service, not only the kernel, has accepted the connection.
+    // A response shows that the service, not only the kernel, has accepted the connection.
     await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
     const unlock = await service.store.lock();
     connections.forEach((connection, i) => connection.write(request(i + 1)));
@@ -104,7 +104,7 @@ describe('SIGTERM', () => {
     connection.write([1, 2, 3].map(request).join(''));
     await sleep(100);
     service.signal('SIGTERM');
-    // From then on answers end connections.
+    // From then on responses end connections.
     for (let isOpen = true; isOpen;) {
       isOpen = await service.connect().then(
         (other) => (other.close(), true),

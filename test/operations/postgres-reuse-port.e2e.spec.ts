@@ -40,7 +40,7 @@ describe('two processes with REUSE_PORT=on', () => {
   });
   afterEach(() => Promise.all([one.kill(), other.kill()]));
 
-  /** Connections with an answer each, so a process has accepted them. */
+  /** Connections with a response each, so a process has accepted them. */
   async function connections(count: number): Promise<RawConnection[]> {
     const all = await Promise.all(Array.from({ length: count }, () => one.connect()));
     for (const each of all) expect((await each.write(request(one)).read()).status).toBe(200);

@@ -56,7 +56,7 @@ describe('the first start', () => {
   it('creates no token with NODE_ENV=production', async () => {
     const env = { NODE_ENV: 'production', DOCS: 'off' };
     const service = await ServiceProcess.start({ store, token: 'none', env });
-    // An answer shows that the start is complete.
+    // A response shows that the start is complete.
     expect((await service.client().post('')).status).toBe(401);
     await service.kill();
     expect(service.printed).not.toMatch(TOKEN);
@@ -66,7 +66,7 @@ describe('the first start', () => {
 });
 
 it('a signal ends a start that waits for the store, and the log says so', async () => {
-  // It accepts connections, and never answers.
+  // It accepts connections, and never responds.
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const { port } = silent.address() as AddressInfo;

@@ -51,7 +51,7 @@ async function untilStored(one = plant()): Promise<void> {
   expect(await store.plant(one.id)).toEqual({ ...one, tag: null });
 }
 
-/** Sends a plant. Checks that the answer takes little longer than DATABASE_TIMEOUT. */
+/** Sends a plant. Checks that the response takes little longer than DATABASE_TIMEOUT. */
 async function expectAway(one = plant()): Promise<void> {
   const client = service.client();
   const answer = client.create(one);
