@@ -54,7 +54,8 @@ const SQLITE: Statements = {
  */
 const makePostgres = (commitColumn: string): Statements => ({
   insert: `
-    INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_array_elements($1::jsonb) ORDER BY id
+    INSERT INTO plants (${names}) SELECT ${values}
+    FROM jsonb_array_elements($1::jsonb), (SELECT ${commitColumn}) AS coordinator ORDER BY id
     ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${commitColumn}`,
   find: `
     SELECT ${content}, pg_logical_emit_message(true, 'plant-store', ''), ${commitColumn}

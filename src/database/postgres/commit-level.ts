@@ -5,15 +5,23 @@ const COMMITTED = 'committed';
 
 const get = (name: string) => `current_setting('${name}')`;
 
+/** SQL: whether this is a session of Citus's coordinator on a worker, by the name that it gives to them. */
+const ON_WORKER = `${get('application_name')} LIKE 'citus\\_internal%'`;
+
+/** SQL: the level of warnings. Citus's coordinator passes on at debug1 those of its workers' commits. */
+const MESSAGES = `
+  CASE WHEN ${ON_WORKER} OR current_setting('citus.worker_min_messages', true) IS NULL THEN 'warning' ELSE 'debug1' END`;
+
 /**
  * SQL of a condition that is always true. It makes the commit wait for stable storage, and warn if it does not wait for
  * the standby, whatever the server, the database or the role has lowered. (`remote_apply` waits for more, and stays.) It
- * sets this for the transaction alone, so a pooler may stand between.
+ * sets this for the transaction alone, so a pooler may stand between. A worker of Citus keeps it for the session:
+ * `COMMIT PREPARED` is a transaction of its own.
  */
 const SET_LEVEL = `
-  set_config('client_min_messages', 'warning', true) = 'warning'
+  set_config('client_min_messages', ${MESSAGES}, NOT ${ON_WORKER}) <> ''
   AND set_config('synchronous_commit',
-    CASE ${get('synchronous_commit')} WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true) <> ''`;
+    CASE ${get('synchronous_commit')} WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, NOT ${ON_WORKER}) <> ''`;
 
 const toColumn = (condition: string) => `(SELECT 1 WHERE ${condition}) AS ${COMMITTED}`;
 
