@@ -28,7 +28,8 @@ export async function cancelStatement(session: Session): Promise<void> {
     : { path: `${host}/.s.PGSQL.${port}` };
   const socket = connect({ ...address, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) });
   const request = session.ssl ? await encrypt(socket, session) : socket;
-  request.resume().end(encode(CANCEL_REQUEST, processID, secretKey));
+  // Not end(): PgBouncer ends with a fatal error if a client closes its side now (pgbouncer/pgbouncer#801).
+  request.resume().write(encode(CANCEL_REQUEST, processID, secretKey));
   await once(request, 'close');
 }
 
