@@ -13,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const PLANT = '{"id":7,"name":"oak"}';
+const JSON_TYPE = { 'content-type': 'application/json' };
 const ACCEPTED = { status: 200, body: { name: 'oak' } };
 const TOO_LARGE = {
   status: 400,
@@ -137,6 +138,22 @@ describe('a body in pieces', () => {
     expect((await service.store.plant(9n))?.name).toBe('🌵');
     connection.close();
   });
+
+  it.each([0, 1, 2, 3, 4, 5])(
+    'is read whole, when the request waits behind others for %d turns of the event loop',
+    async (turns) => {
+      const connection = await service.connect();
+      const create = requestText(service.client.headers, PLANT);
+      const others = `GET /plants HTTP/1.1\r\nhost: a\r\n\r\n${requestText(JSON_TYPE, '{}')}`;
+      connection.write(others + create.slice(0, -10));
+      for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+      connection.write(create.slice(-10));
+      expect((await connection.read({ method: 'GET', path: '/plants' })).status).toBe(405);
+      expect((await connection.read()).status).toBe(401);
+      expect(await connection.read()).toMatchObject(ACCEPTED);
+      connection.close();
+    },
+  );
 
   it('that ends early stores nothing and affects no other request', async () => {
     const connection = await service.connect();
