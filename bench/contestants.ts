@@ -26,29 +26,18 @@ interface Other {
 const GUARDED = { GUARDED: 'yes' };
 
 /** Servers that do less than the service. */
-const OTHERS = {
+const OTHERS: Readonly<Record<'SQLite' | 'PostgreSQL', readonly Other[]>> = {
   SQLite: [
     { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false },
+    { name: 'Nest as documented', script: 'nest.js', isStoring: true, env: GUARDED },
+    { name: 'Fastify, empty handler', script: 'stock-fastify.js', isStoring: false },
     { name: 'Fastify + better-sqlite3', script: 'fastify.js', isStoring: true },
     { name: 'bare node:http', script: 'bare.js', isStoring: false },
   ],
   PostgreSQL: [
     { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true },
+    { name: 'Nest as documented', script: 'nest.js', isStoring: true, env: GUARDED },
     { name: 'Fastify + pg', script: 'fastify.js', isStoring: true },
-  ],
-};
-
-/** Those beside which a create's cost is shown. */
-export const CREATE_OTHERS = {
-  SQLite: [
-    { name: 'stock Nest, empty handler', script: 'stock-nest.js', isStoring: false },
-    { name: 'Nest as documented', script: 'nest.js', isStoring: true, env: GUARDED },
-    { name: 'Fastify, empty handler', script: 'stock-fastify.js', isStoring: false },
-    { name: 'bare node:http', script: 'bare.js', isStoring: false },
-  ],
-  PostgreSQL: [
-    { name: 'stock Nest + repository.insert()', script: 'nest.js', isStoring: true },
-    { name: 'Nest as documented', script: 'nest.js', isStoring: true, env: GUARDED },
   ],
 };
 
@@ -56,11 +45,10 @@ export const CREATE_OTHERS = {
 export async function contestantsOn(
   engine: 'SQLite' | 'PostgreSQL',
   newStore: () => Promise<TemporaryStore>,
-  others: readonly Other[] = OTHERS[engine],
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore());
   const contestants: Contestant[] = [own];
-  for (const { script, env: variables, ...other } of others) {
+  for (const { script, env: variables, ...other } of OTHERS[engine]) {
     const [store, { token }] = [await newStore(), own];
     const args = [resolve('dist/bench/servers', script)];
     const env = { DATABASE_URL: store.url, TOKEN: token, ...variables };

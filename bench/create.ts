@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { contestantsOn, CREATE_OTHERS, startServer, type Server } from './contestants.js';
+import { contestantsOn, startServer, type Server } from './contestants.js';
 import { LOAD_CORE, start } from './machine.js';
 import { number, table } from './markdown.js';
 import { inRounds, measure } from './measure.js';
@@ -11,10 +11,10 @@ const CROWD = 1_000;
 /** Of fewer creates, strace would count the connecting of clients. */
 const MIN_CREATES = 2_000;
 
-/** `npm run bench:create`: the work that a create causes, which a busy machine changes less than creates/s. */
+/** `npm run bench -- --create`: the work that a create causes, which a busy machine changes less than creates/s. */
 await compareOnEngines(['docs/performance.md', 'create'], [], async (engine, newStore) => {
   const servers: Server[] = [];
-  for (const each of await contestantsOn(engine, newStore, CREATE_OTHERS[engine])) {
+  for (const each of await contestantsOn(engine, newStore)) {
     servers.push(await startServer(each, true));
   }
   // Compiles, and fills caches.

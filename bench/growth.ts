@@ -31,7 +31,7 @@ const FILLS = (plants: number) => ({
 /** Milliseconds between two looks at a command's memory. */
 const LOOK_INTERVAL_MS = 50;
 
-/** `npm run bench:growth`: the service on a large and on an empty store, with random ids. */
+/** `npm run bench -- --growth`: the service on a large and on an empty store, with random ids. */
 await compareOnEngines(['bench/RESULTS.md', 'growth'], SETTINGS, async (engine, newStore) => {
   const commands: Row[] = [];
   const fill = async (plants: number) => {

@@ -16,7 +16,7 @@ const LOADS = [
   { name: `then ${few} again`, connections: few, warmUp: 0 },
 ];
 
-/** `npm run bench:overload`: the service under more load than it can serve. */
+/** `npm run bench -- --overload`: the service under more load than it can serve. */
 if (options.isAtOnce) throw new Error('--at-once needs several servers');
 useDisk();
 stepAside();
