@@ -34,9 +34,4 @@ export class Random {
     const keyed = items.map((item) => ({ item, key: this.next() })).sort((a, b) => a.key - b.key);
     return keyed.slice(0, count).map(({ item }) => item);
   }
-
-  /** Random bytes as a text of Latin-1. */
-  bytes(length: number): string {
-    return Array.from({ length }, () => String.fromCharCode(this.below(256))).join('');
-  }
 }

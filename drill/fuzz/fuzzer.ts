@@ -1,27 +1,21 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { duplexPair } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import fc from 'fast-check';
 import { residentMb } from '../../bench/machine.js';
-import type { Outcome } from '../../bench/markdown.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { LONGEST_MS } from '../ledger.js';
 import { send } from '../load.js';
-import { Random } from '../random.js';
 import { judge, play } from './play.js';
-import { writeScript, type Script } from './script.js';
+import { scripts, type Script } from './raw-requests.js';
 
-const CONCURRENT_CONNECTIONS = 64;
-/** A round ends after so many findings. */
-const MAX_FINDINGS = 10;
-/** Milliseconds until the end of the service is noticed. */
-const EXIT_NOTICE_MS = 50;
-/** Characters of a script, and of the log, in a finding. */
-const MAX_SHOWN = 2_000;
+/** Connections at the same time, at most: fast-check draws every number up to it. */
+const MAX_CONCURRENT = 64;
 /** Milliseconds for the service to release what its clients left behind. */
-const SETTLE_TIMEOUT_MS = 30_000;
+const SETTLE_TIMEOUT_MS = 60_000;
 /** On SIGUSR2 the service collects its garbage, so that its memory can be compared. */
 const NODE_OPTIONS = "--expose-gc --import data:text/javascript,process.on('SIGUSR2',()=>gc())";
 /** Milliseconds for a collection of garbage that returns its pages. */
@@ -31,119 +25,62 @@ const CHECKPOINT_FILES = 7;
 /** The ids of honest creates start here. No script uses them. */
 const FIRST_ID = 10n ** 15n;
 /** Lines that the log must not have. Clients may fill the queue (5002), though. */
-const FAULT = /^\S+ (?:ERROR|FATAL): (?!.*"error":5002\b).*$/gm;
-/** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
-const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
+const FAULT = /^\S+ (?:ERROR|FATAL): (?!.*"error":5002\b).*$/m;
 
-/** Fuzzes the service with raw bytes, in rounds. */
-export async function fuzzBytes(seed: number, total: number, isTls: boolean): Promise<Outcome> {
-  const fuzzer = await Fuzzer.start(seed, isTls);
-  const { findings, creates } = fuzzer;
-  const memory: number[] = [];
-  let seconds = 0;
-  for (let round = 0; round < ROUNDS && findings.length === 0; round++) {
-    seconds += (await fuzzer.round(total / ROUNDS)) / 1_000;
-    if (!fuzzer.service.exit) memory.push(Math.round(await fuzzer.measureMemory()));
-  }
-  await fuzzer.service.remove();
-  const growth = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
-  if (growth > MAX_GROWTH_MB) findings.push(`memory grows: ${memory.join(', ')} MiB`);
-  if (creates.longest > LONGEST_MS) findings.push(`a create took ${creates.longest} ms`);
-  const { connections, answers } = fuzzer;
-  const row = {
-    '': isTls ? 'TLS' : 'TCP',
-    connections,
-    'a second': connections / seconds,
-    answers,
-    'creates beside': creates.answered,
-    'longest, ms': creates.longest,
-    'memory after each round, MiB': memory.join(', '),
-  };
-  return { row, wrong: findings };
+/** Runs of {@link Fuzzer.check}. */
+export interface Runs {
+  /** The same seed makes the same scripts. */
+  readonly seed: number;
+  /** Connections, on average. */
+  readonly connections: number;
+  /** Milliseconds, with those in which a failure is made smaller. */
+  readonly limitMs: number;
+  /** A failure of an earlier run, as fast-check printed it. Only that is played. */
+  readonly path?: string | undefined;
 }
 
-/** Plays faulty connections to a service in its own process, and collects what is wrong. */
+/** Plays faulty connections to a service in its own process, beside an honest client. */
 export class Fuzzer {
-  readonly findings: string[] = [];
-  /** Complete answers so far. */
-  answers = 0;
-  /** Honest creates at the same time, and the longest in milliseconds. */
-  readonly creates = { answered: 0, longest: 0 };
-  /** Connections so far. */
-  connections = 0;
-  /** Open files without clients, and the sockets among them. */
-  private idle = { files: Infinity, sockets: Infinity };
+  /** Connections, their complete responses, and honest creates, so far. */
+  readonly counts = { connections: 0, responses: 0, creates: 0, longestMs: 0 };
+  /** Open files without clients, at most. */
+  private idleFiles = Infinity;
+  /** Characters of the log that were read. */
+  private read = 0;
 
   private constructor(
-    /** It determines, with a connection's number, what the connection does. */
-    private readonly seed: number,
-    readonly service: ServiceProcess,
-    /** The first bytes of a TLS client, if the service uses TLS. */
+    private service: ServiceProcess,
+    private readonly isTls: boolean,
     private readonly clientHello: string | undefined,
   ) {}
 
-  static async start(seed: number, isTls: boolean): Promise<Fuzzer> {
-    const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
-    const service = await ServiceProcess.start({ store: new SqliteStore(), isTls, env });
-    const fuzzer = new Fuzzer(seed, service, isTls ? await recordClientHello() : undefined);
-    const { files, sockets } = fuzzer.countOpen();
-    fuzzer.idle = { files: files + CHECKPOINT_FILES, sockets };
-    await fuzzer.create();
+  static async start(isTls: boolean): Promise<Fuzzer> {
+    const service = await startService(isTls);
+    const fuzzer = new Fuzzer(service, isTls, isTls ? await recordClientHello() : undefined);
+    await fuzzer.measureIdle();
     return fuzzer;
   }
 
   /**
-   * Plays further connections beside an honest client, until all are closed.
+   * Checks many runs of scripts at the same time.
    *
-   * @returns the duration of the connections in milliseconds
+   * @throws Error with the seed, the path and the scripts of the smallest failure, or if files stay open
    */
-  async round(connections: number): Promise<number> {
-    const began = performance.now();
-    const end = this.connections + connections;
-    const isOver = (): boolean =>
-      this.connections >= end || !!this.service.exit || this.findings.length >= MAX_FINDINGS;
-    const repeat = async (act: () => Promise<void>): Promise<void> => {
-      while (!isOver()) await act();
-    };
-    const playNext = () => this.play(this.connections++);
-    const players = Array.from({ length: CONCURRENT_CONNECTIONS }, () => repeat(playNext));
-    await Promise.all([repeat(() => this.attempt(() => this.create())), ...players]);
-    const took = performance.now() - began;
-    await this.attempt(() => this.settle());
-    const log = this.service.output;
-    if (this.service.exit) {
-      const shown = log.slice(-MAX_SHOWN);
-      this.findings.push(`the service ended before connection ${this.connections}:\n${shown}`);
-    }
-    this.findings.push(...(log.match(FAULT) ?? []));
-    return took;
-  }
-
-  /** Plays one connection, and records what is wrong with it. */
-  async play(index: number): Promise<void> {
-    const { port, token } = this.service;
-    const target = { token, clientHello: this.clientHello };
-    const script = writeScript(new Random(this.seed, index), target, index);
-    await this.attempt(async () => {
-      const received = await play(script, port);
-      this.answers += judge(script, received).length;
-    }, [index, script]);
-  }
-
-  /**
-   * Resolves once all connections are closed, and no more files are open than before.
-   *
-   * @throws Error if that takes too long
-   */
-  async settle(): Promise<void> {
-    const until = performance.now() + SETTLE_TIMEOUT_MS;
-    for (;;) {
-      const { files, sockets } = this.countOpen();
-      if (files <= this.idle.files && sockets <= this.idle.sockets) return;
-      if (performance.now() > until)
-        throw new Error(`${sockets} sockets and ${files} files stay open`);
-      await sleep(50);
-    }
+  async check({ seed, connections, limitMs, path }: Runs): Promise<void> {
+    const one = scripts(this.service.token, this.clientHello);
+    const list = fc.array(one, { minLength: 1, maxLength: MAX_CONCURRENT, size: 'max' });
+    await fc.assert(
+      fc.asyncProperty(list, (all) => this.run(all)),
+      {
+        seed,
+        ...(path !== undefined && { path, endOnFailure: true }),
+        numRuns: Math.ceil(connections / (MAX_CONCURRENT / 2)),
+        interruptAfterTimeLimit: limitMs,
+        markInterruptAsFailure: true,
+      },
+    );
+    // Not after each run: a client that leaves without reading is noticed late.
+    await this.settle();
   }
 
   /** Resident memory without garbage, in MiB. */
@@ -152,42 +89,77 @@ export class Fuzzer {
       this.service.signal('SIGUSR2');
       await sleep(COLLECTION_MS);
     }
-    return residentMb(this.service.pid);
+    return Math.round(residentMb(this.service.pid));
+  }
+
+  async stop(): Promise<void> {
+    await this.service.remove();
+  }
+
+  /** @throws Error if a response, a create afterwards, or the service's log is not as it must be */
+  private async run(all: readonly Script[]): Promise<void> {
+    if (this.service.exit) await this.restart();
+    const playAndJudge = async (script: Script): Promise<void> => {
+      this.counts.connections += 1;
+      const received = await play(script, this.service.port);
+      this.counts.responses += judge(script, received);
+    };
+    const results = await Promise.allSettled([this.create(), ...all.map(playAndJudge)]);
+    results.push(...(await Promise.allSettled([this.create()])));
+    const log = this.service.output.slice(this.read);
+    this.read += log.lastIndexOf('\n') + 1;
+    if (this.service.exit) throw new Error(`the service ended: ${log}`);
+    const [fault] = FAULT.exec(log) ?? [];
+    if (fault !== undefined) throw new Error(fault);
+    const failed = results.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
   }
 
   /** Creates a plant as an honest client, on a new connection. */
   private async create(): Promise<void> {
     const client = this.service.client(1);
-    const id = FIRST_ID + BigInt(this.creates.answered++);
+    const id = FIRST_ID + BigInt(this.counts.creates++);
     const { kind, text = kind, took } = await send(client, id);
     client.close();
-    this.creates.longest = Math.max(this.creates.longest, took);
+    this.counts.longestMs = Math.max(this.counts.longestMs, took);
     if (kind !== 'acknowledged') throw new Error(`a create got ${text}`);
+    if (took > LONGEST_MS) throw new Error(`a create took ${took} ms`);
   }
 
-  /** @param played the connection of the act, if it is a single one */
-  private async attempt(act: () => Promise<void>, played?: [number, Script]): Promise<void> {
-    try {
-      await act();
-    } catch (error) {
-      await sleep(EXIT_NOTICE_MS);
-      // One finding reports the end of the service.
-      if (this.service.exit) return;
-      const [index, script] = played ?? [];
-      const shown = JSON.stringify({ ...script, expected: undefined }).slice(0, MAX_SHOWN);
-      const where = `\nseed ${this.seed}, connection ${index}: ${shown}`;
-      this.findings.push(`${String(error)}${played ? where : ''}`);
+  /** Resolves once no more files are open than without clients. */
+  private async settle(): Promise<void> {
+    const until = performance.now() + SETTLE_TIMEOUT_MS;
+    while (this.countFiles() > this.idleFiles) {
+      if (performance.now() > until) throw new Error(`${this.countFiles()} files stay open`);
+      await sleep(20);
     }
   }
 
-  private countOpen(): { files: number; sockets: number } {
-    if (this.service.exit) return { files: 0, sockets: 0 };
-    // Its exit status is 1 if a file is closed meanwhile.
-    const { stdout } = spawnSync('ls', ['-l', `/proc/${this.service.pid}/fd`], {
-      encoding: 'utf8',
-    });
-    return { files: stdout.split('\n').length, sockets: stdout.split(' -> socket:').length };
+  /** Starts the service again, with the same tokens, so that a failure that ended it can be made smaller. */
+  private async restart(): Promise<void> {
+    const { store, token } = this.service;
+    this.service = await startService(this.isTls, { store, token });
+    this.read = 0;
+    await this.measureIdle();
   }
+
+  private async measureIdle(): Promise<void> {
+    this.idleFiles = this.countFiles() + CHECKPOINT_FILES;
+    await this.create();
+  }
+
+  /** Files that the service has open, sockets among them. */
+  private countFiles(): number {
+    return readdirSync(`/proc/${this.service.pid}/fd`).length;
+  }
+}
+
+function startService(
+  isTls: boolean,
+  of: { store: ServiceProcess['store']; token?: string } = { store: new SqliteStore() },
+): Promise<ServiceProcess> {
+  const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
+  return ServiceProcess.start({ ...of, isTls, env });
 }
 
 async function recordClientHello(): Promise<string> {

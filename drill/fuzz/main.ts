@@ -4,36 +4,44 @@ import { describeRun, publish, table, type Outcome } from '../../bench/markdown.
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { fuzzBytes, Fuzzer } from './fuzzer.js';
+import { Fuzzer } from './fuzzer.js';
 import { fuzzDocument, installSchemathesis, VERSION } from './schemathesis.js';
 import { withstandCrowds } from './withstand.js';
+
+/** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
+const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
+
+/** Milliseconds of a round. */
+const ROUND_LIMIT_MS = 900_000;
 
 /** `npm run fuzz`: sends the service invalid requests, by a printed seed. */
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-    // Repeats a single connection of a run.
-    connection: { type: 'string' },
+    seed: { type: 'string', default: String(randomInt(2 ** 30)) },
+    // Repeats a failure of raw requests: the path that fast-check printed, and whether it was over TLS.
+    path: { type: 'string' },
     tls: { type: 'boolean', default: false },
-    // `--only crowd` attacks with crowds, and does nothing else; `--crowd` is the size of each.
+    // `--only raw` and `--only crowd` do nothing else; `--crowd` is the size of each crowd.
     only: { type: 'string' },
     crowd: { type: 'string' },
   },
 });
+const { quick, only, path } = values;
 const seed = Number(values.seed);
 console.log(`seed ${seed}`);
-if (values.connection !== undefined) await replay(Number(values.connection));
+if (path !== undefined) publish([], (await fuzzRaw(values.tls, 0)).wrong);
 
-const clients = Number(values.crowd ?? (values.quick ? 1_000 : 4_000));
-const crowds = await withstandCrowds(seed, clients);
-const crowdReport = tabulate(crowds);
-if (values.only === 'crowd') publish([crowdReport], wrongOf(crowds));
+const clients = Number(values.crowd ?? (quick ? 1_000 : 4_000));
+const crowds = only === 'raw' ? [] : await withstandCrowds(seed, clients);
+if (only === 'crowd') publish([tabulate(crowds)], wrongOf(crowds));
+
+/** For each of TCP and TLS, and for each engine. */
+const [connections, cases] = quick ? [5_000, 1_000] : [50_000, 50_000];
+const raw = [await fuzzRaw(false, connections), await fuzzRaw(true, connections)];
+if (only === 'raw') publish([tabulate(raw)], wrongOf(raw));
 
 installSchemathesis();
-/** For each of TCP and TLS, and for each engine. */
-const [connections, cases] = values.quick ? [5_000, 1_000] : [50_000, 50_000];
-const bytes = [await fuzzBytes(seed, connections, false), await fuzzBytes(seed, connections, true)];
 const server = await PostgresServer.start();
 const documents = await Promise.all([
   fuzzDocument('SQLite', () => Promise.resolve(new SqliteStore()), seed, cases),
@@ -42,12 +50,41 @@ const documents = await Promise.all([
 await server.remove();
 const report = [
   describeRun(process.versions.node, `- seed ${seed}, Schemathesis ${VERSION}`),
-  tabulate(bytes),
-  tabulate(documents),
-  crowdReport,
+  ...[raw, documents, crowds].map(tabulate),
 ];
-const wrong = wrongOf([...bytes, ...documents, ...crowds]);
-publish(report, wrong, ['drill/RESULTS.md', 'fuzz'], values.quick);
+publish(report, wrongOf([...raw, ...documents, ...crowds]), ['drill/RESULTS.md', 'fuzz'], quick);
+
+/** Sends raw requests in rounds, until one fails. */
+async function fuzzRaw(isTls: boolean, total: number): Promise<Outcome> {
+  const fuzzer = await Fuzzer.start(isTls);
+  const wrong: string[] = [];
+  const memory: number[] = [];
+  const began = performance.now();
+  for (let round = 0; round < (path === undefined ? ROUNDS : 1) && wrong.length === 0; round++) {
+    try {
+      const runs = { seed: seed + round, connections: total / ROUNDS, limitMs: ROUND_LIMIT_MS };
+      await fuzzer.check({ ...runs, path });
+      memory.push(await fuzzer.measureMemory());
+      console.log(`${isTls ? 'TLS' : 'TCP'}: ${fuzzer.counts.connections} connections`);
+    } catch (error) {
+      wrong.push(`${isTls ? 'TLS' : 'TCP'}: ${String(error)}`);
+    }
+  }
+  const seconds = (performance.now() - began) / 1_000;
+  await fuzzer.stop();
+  const growth = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
+  if (growth > MAX_GROWTH_MB) wrong.push(`memory grows: ${memory.join(', ')} MiB`);
+  const row = {
+    '': isTls ? 'TLS' : 'TCP',
+    connections: fuzzer.counts.connections,
+    'a second': fuzzer.counts.connections / seconds,
+    responses: fuzzer.counts.responses,
+    'creates beside': fuzzer.counts.creates,
+    'longest, ms': fuzzer.counts.longestMs,
+    'memory after each round, MiB': memory.join(', '),
+  };
+  return { row, wrong };
+}
 
 function tabulate(outcomes: readonly Outcome[]): string {
   return table(outcomes.map(({ row }) => row));
@@ -55,13 +92,4 @@ function tabulate(outcomes: readonly Outcome[]): string {
 
 function wrongOf(outcomes: readonly Outcome[]): string[] {
   return outcomes.flatMap(({ wrong }) => wrong);
-}
-
-async function replay(connection: number): Promise<never> {
-  const fuzzer = await Fuzzer.start(seed, values.tls);
-  await fuzzer.play(connection);
-  await fuzzer.settle();
-  console.log(fuzzer.service.output, fuzzer.findings.join('\n'));
-  await fuzzer.service.remove();
-  process.exit();
 }

@@ -1,4 +1,4 @@
-// The parts of the fuzzer's requests. Texts are Latin-1. An item listed twice is picked twice as often.
+// The parts of raw requests. Texts are Latin-1. An item listed twice is picked twice as often.
 
 const PLANT = '{"id":987654321987654321,"name":"n","tag":"t"}';
 

@@ -1,0 +1,204 @@
+import fc, { type Arbitrary } from 'fast-check';
+import { MAX_REQUESTS } from '../../src/http/limits/index.js';
+import { requestText } from '../../test/support/raw-connection.js';
+import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './parts.js';
+
+/** What a client does on one connection. Texts are Latin-1: a character is a byte. */
+export interface Script {
+  /** The client's TLS; without it the client sends plain bytes. */
+  readonly tls: 'TLSv1.2' | 'TLSv1.3' | undefined;
+  /** Whether the client sends before the connection or the TLS handshake is complete. */
+  readonly isHasty: boolean;
+  /** Texts to send, and pauses in milliseconds. */
+  readonly steps: readonly (string | number)[];
+  readonly isRead: boolean;
+  /** How the client ends the connection: by FIN, by a reset, or both sides at once. */
+  readonly end: 'fin' | 'reset' | 'close';
+  /** Milliseconds without a byte after which the client ends the connection. */
+  readonly idle: number;
+  /** The statuses of the first responses, if known. */
+  readonly expected: readonly number[];
+  /** How many of the expected responses must come. */
+  readonly due: number;
+}
+
+type Way = Pick<Script, 'tls' | 'isHasty' | 'isRead' | 'end' | 'idle'>;
+type Change = (old: string) => string;
+
+/** Milliseconds for a flood to reach the service before the end, which discards unsent bytes. */
+const FLOOD_MS = 100;
+const FLOOD = ['/docs/swagger-ui-bundle.js', '/docs/', '/openapi.json', '/plants', '/nowhere'];
+
+const pick = <Item>(items: readonly Item[]): Arbitrary<Item> => fc.constantFrom(...items);
+/** True once in `times`; shrinks to false. */
+const once = (times: number) => fc.nat(times - 1).map((n) => n === times - 1);
+const bytes = (maxLength: number) =>
+  fc.uint8Array({ maxLength }).map((some) => Buffer.from(some).toString('latin1'));
+const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
+
+/** Changes a text at a place, taken modulo its length. */
+const mutation = fc.tuple(
+  fc.nat(),
+  fc.oneof(fc.nat(1), fc.nat(15), fc.nat(199)),
+  fc.oneof<Arbitrary<Change>[]>(
+    fc.constant(() => ''),
+    fc.nat(7).map((bit) => (old) => {
+      return String.fromCharCode((old.charCodeAt(0) || 0) ^ (1 << bit)) + old.slice(1);
+    }),
+    fc.constant((old) => old + old),
+    pick(DICTIONARY).map((word) => () => word),
+    pick(DICTIONARY).map((word) => (old) => old + word),
+    bytes(200).map((some) => () => some),
+  ),
+);
+
+function mutate(text: Arbitrary<string>, least = 0): Arbitrary<string> {
+  return fc
+    .tuple(text, fc.array(mutation, { minLength: least, maxLength: 4 }))
+    .map(([whole, mutations]) =>
+      mutations.reduce((result, [place, length, change]) => {
+        const at = place % (result.length + 1);
+        const to = at + 1 + length;
+        return result.slice(0, at) + change(result.slice(at, to)) + result.slice(to);
+      }, whole),
+    );
+}
+
+/** Where a text is cut off, if it is, and the pauses within it. Places are taken modulo the length. */
+const delivery = fc.record({
+  cut: fc.option(fc.nat(), { freq: 2 }),
+  pauses: fc.oneof(
+    fc.constant([]),
+    fc.array(fc.tuple(fc.nat(), fc.nat(9)), { minLength: 1, maxLength: 3 }),
+  ),
+});
+
+function cutOff(text: string, at: number | null): string {
+  return at === null ? text : text.slice(0, at % (text.length + 1));
+}
+
+function inPieces(text: string, [first, ...more]: readonly [number, number][]): Script['steps'] {
+  if (!first) return [text];
+  const at = first[0] % (text.length + 1);
+  return [text.slice(0, at), first[1], ...inPieces(text.slice(at), more)];
+}
+
+/** Ids that mutated requests do not have: a plant of such an id always has the same content. */
+const OWN_IDS = fc.bigInt({ min: -(2n ** 50n), max: -(2n ** 49n) });
+
+/** Requests that any client might send, with the statuses of their responses. @param ids of creates */
+function validRequest(
+  token: string,
+  ids: Arbitrary<bigint>,
+): Arbitrary<readonly [text: string, status: number]> {
+  const type = { 'content-type': 'application/json' };
+  const valid = { ...type, authorization: `Bearer ${token}` };
+  const create = ids.map((id) => [requestText(valid, `{"id":${id},"name":"n"}`), 200] as const);
+  const plant = '{"id":9,"name":"n"}';
+  const others = pick([
+    [requestText(valid, '{'), 400],
+    [requestText({ ...valid, 'content-type': 'a' }, plant), 400],
+    [requestText(type, plant), 401],
+    [requestText({ ...valid, authorization: `Bearer ${token}a` }, plant), 401],
+    [get('/plants'), 405],
+    [get('/nowhere'), 404],
+    [get('/openapi.json'), 200],
+    [get('/docs/'), 200],
+  ] as const);
+  return fc.oneof({ weight: 1, arbitrary: create }, { weight: 4, arbitrary: others });
+}
+
+/**
+ * Pipelined valid requests, the last of which ends the connection; or a part of them.
+ *
+ * Over TLS not all responses must come: Node takes bytes after a pause of its own for a fault
+ * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed or stalls.
+ */
+function validScript(way: Arbitrary<Way>, token: string): Arbitrary<Script> {
+  const request = validRequest(token, OWN_IDS);
+  const few = fc.array(request, { minLength: 1, maxLength: 6 });
+  const many = fc.array(request, { minLength: 1, maxLength: 300, size: 'max' });
+  const requests = fc.oneof({ weight: 39, arbitrary: few }, { weight: 1, arbitrary: many });
+  return fc.tuple(way, requests, delivery).map(([own, list, { cut, pauses }]) => {
+    const text = list.map(([each]) => each).join('');
+    if (cut !== null) {
+      const sent = cutOff(text, cut);
+      let end = 0;
+      const whole = list.filter(([each]) => (end += each.length) <= sent.length);
+      const expected = whole.map(([, status]) => status);
+      return { ...own, steps: inPieces(sent, pauses), expected, due: 0 };
+    }
+    const areAllDue = own.tls === undefined || list.length === 1;
+    return {
+      ...own,
+      steps: inPieces(text + get('/nowhere', 'connection: close\r\n'), pauses),
+      isRead: true,
+      end: 'close',
+      idle: areAllDue ? 30_000 : 500,
+      expected: [...list.map(([, status]) => status), 404],
+      due: areAllDue ? Math.min(list.length + 1, MAX_REQUESTS) : 0,
+    };
+  });
+}
+
+/** A request of parts that need not fit together. */
+function wildRequest(token: string): Arbitrary<string> {
+  const body = fc.oneof(
+    { weight: 3, arbitrary: pick(BODIES) },
+    { weight: 1, arbitrary: pick(CHUNKS) },
+  );
+  const start = fc.tuple(pick(METHODS), pick(TARGETS), pick(VERSIONS));
+  // Half of them lack one of the usual four headers.
+  const headers = fc.record({
+    missing: fc.nat(7),
+    more: fc.array(pick(HEADERS), { maxLength: 2 }),
+  });
+  return fc.tuple(start, headers, body).map(([line, { missing, more }, content]) => {
+    const usual = [
+      'Host: localhost',
+      `Authorization: Bearer ${token}`,
+      'Content-Type: application/json',
+      CHUNKS.includes(content) ? 'Transfer-Encoding: chunked' : `Content-Length: ${content.length}`,
+    ].filter((_, i) => i !== missing);
+    return `${[line.join(' '), ...usual, ...more].join('\r\n')}\r\n\r\n${content}`;
+  });
+}
+
+/**
+ * Connections of a client: valid, mutated, cut and pipelined requests in pieces, floods, and other bytes in place of TLS.
+ *
+ * @param clientHello the first bytes of a TLS client, if the service uses TLS
+ */
+export function scripts(token: string, clientHello: string | undefined): Arbitrary<Script> {
+  const way = fc.record({
+    tls: clientHello === undefined ? fc.constant(undefined) : pick(['TLSv1.2', 'TLSv1.3'] as const),
+    isHasty: once(10),
+    isRead: once(4).map((isNot) => !isNot),
+    end: pick(['fin', 'reset', 'close'] as const),
+    idle: pick([0, 1, 5, 20, 100]),
+  });
+  const of = (text: Arbitrary<string>, changes: Partial<Script> = {}): Arbitrary<Script> =>
+    fc.tuple(way, text, delivery).map(([own, whole, { cut, pauses }]) => {
+      const steps = inPieces(cutOff(whole, cut), pauses);
+      return { ...own, steps, expected: [], due: 0, ...changes };
+    });
+  const request = fc.oneof(
+    wildRequest(token),
+    validRequest(token, fc.constant(9n)).map(([text]) => text),
+  );
+  const pipelined = fc.array(request, { minLength: 1, maxLength: 8 }).map((all) => all.join(''));
+  const flood = fc
+    .tuple(pick(FLOOD), fc.oneof(fc.nat(19), fc.nat(299), fc.nat(999)))
+    .map(([path, more]) => get(path).repeat(1 + more));
+  const hello = clientHello ?? '';
+  const garbage = fc.oneof(fc.constant(hello), mutate(fc.constant(hello), 1), bytes(300));
+  return fc.oneof(
+    { weight: 50, arbitrary: validScript(way, token) },
+    { weight: 100, arbitrary: of(mutate(pipelined)) },
+    { weight: 1, arbitrary: of(flood, { isRead: false, idle: FLOOD_MS }) },
+    {
+      weight: clientHello === undefined ? 0 : 30,
+      arbitrary: of(garbage, { tls: undefined, isRead: false }),
+    },
+  );
+}
