@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import Provider, { type Adapter, type AsymmetricSigningAlgorithm } from 'oidc-provider';
+import { KeyServer } from './key-server.js';
 import { SigningKey } from './signing-key.js';
 
 /** The audience of the service. */
@@ -22,19 +21,16 @@ const NO_STORE: Adapter = {
 };
 
 /** A real OpenID provider on this machine. It issues JSON Web Tokens to the client `nursery`. */
-export class IdentityProvider {
-  /** Requested paths. */
-  readonly asked: string[] = [];
-  private server: Server | undefined;
+export class IdentityProvider extends KeyServer {
+  private callback: ReturnType<Provider['callback']> | undefined;
 
-  private constructor(
-    /** Signs with the first, and publishes all. */
-    private keys: readonly SigningKey[],
-    private port = 0,
-  ) {}
+  /** @param keys signs with the first, and publishes all */
+  private constructor(private keys: readonly SigningKey[]) {
+    super();
+  }
 
   /** @param algorithms one for each key, which is also the key's id */
-  static async start(...algorithms: string[]): Promise<IdentityProvider> {
+  static override async start(...algorithms: string[]): Promise<IdentityProvider> {
     const names = algorithms.length > 0 ? algorithms : ['ES256'];
     const keys = await Promise.all(names.map((alg) => SigningKey.create(alg, alg)));
     const provider = new IdentityProvider(keys);
@@ -51,7 +47,7 @@ export class IdentityProvider {
   }
 
   get issuer(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return this.url;
   }
 
   /** The variables of a service that accepts its tokens. */
@@ -59,33 +55,10 @@ export class IdentityProvider {
     return { AUTH_ISSUER: this.issuer, AUTH_AUDIENCE: AUDIENCE };
   }
 
-  /** Starts to listen, always at the same address. */
-  async listen(): Promise<void> {
-    const server = createServer().listen(this.port, '127.0.0.1');
-    await once(server, 'listening');
-    this.port = (server.address() as AddressInfo).port;
-    const answer = this.provider().callback();
-    server.on('request', (request, response) => {
-      this.asked.push(request.url ?? '');
-      void answer(request, response);
-    });
-    this.server = server;
-  }
-
-  /** Stops listening. */
-  async stop(): Promise<void> {
-    const { server } = this;
-    if (!server?.listening) return;
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
-  }
-
   /** Replaces the keys by a new one. */
   async rotate(kid: string): Promise<void> {
     this.keys = [await SigningKey.create(kid)];
-    await this.stop();
-    await this.listen();
+    this.callback = undefined;
   }
 
   /** Requests an access token by client credentials, for a resource (RFC 8707). */
@@ -97,6 +70,11 @@ export class IdentityProvider {
       body: new URLSearchParams({ grant_type: 'client_credentials', resource: AUDIENCE, scope }),
     });
     return ((await response.json()) as { access_token: string }).access_token;
+  }
+
+  protected override respond(request: IncomingMessage, response: ServerResponse): void {
+    this.callback ??= this.provider().callback();
+    void this.callback(request, response);
   }
 
   private provider(): Provider {
