@@ -35,7 +35,7 @@ export interface Runs {
   readonly connections: number;
   /** Milliseconds, with those in which a failure is made smaller. */
   readonly limitMs: number;
-  /** A failure of an earlier run, as fast-check printed it. Only that is played. */
+  /** A failure of an earlier run, as fast-check printed it: it is played first. */
   readonly path?: string | undefined;
 }
 

@@ -1,11 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { describeRun, publish, table, type Outcome } from '../../bench/markdown.js';
-import { PostgresServer } from '../../test/support/postgres-server.js';
-import { PostgresStore } from '../../test/support/postgres-store.js';
-import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Fuzzer } from './fuzzer.js';
-import { fuzzDocument, installSchemathesis, VERSION } from './schemathesis.js';
+import { fuzzDocuments, VERSION } from './schemathesis.js';
 import { withstandCrowds } from './withstand.js';
 
 /** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
@@ -22,7 +19,7 @@ const { values } = parseArgs({
     // Repeats a failure of raw requests: the path that fast-check printed, and whether it was over TLS.
     path: { type: 'string' },
     tls: { type: 'boolean', default: false },
-    // `--only raw` and `--only crowd` do nothing else; `--crowd` is the size of each crowd.
+    // `--only crowd`, `raw` or `document` does nothing else, and writes nothing; `--crowd` is the size of each crowd.
     only: { type: 'string' },
     crowd: { type: 'string' },
   },
@@ -30,29 +27,27 @@ const { values } = parseArgs({
 const { quick, only, path } = values;
 const seed = Number(values.seed);
 console.log(`seed ${seed}`);
-if (path !== undefined) publish([], (await fuzzRaw(values.tls, 0)).wrong);
+if (path !== undefined) publish([], (await fuzzRaw(values.tls, 1)).wrong);
 
 const clients = Number(values.crowd ?? (quick ? 1_000 : 4_000));
-const crowds = only === 'raw' ? [] : await withstandCrowds(seed, clients);
-if (only === 'crowd') publish([tabulate(crowds)], wrongOf(crowds));
-
 /** For each of TCP and TLS, and for each engine. */
 const [connections, cases] = quick ? [5_000, 1_000] : [50_000, 50_000];
-const raw = [await fuzzRaw(false, connections), await fuzzRaw(true, connections)];
-if (only === 'raw') publish([tabulate(raw)], wrongOf(raw));
-
-installSchemathesis();
-const server = await PostgresServer.start();
-const documents = await Promise.all([
-  fuzzDocument('SQLite', () => Promise.resolve(new SqliteStore()), seed, cases),
-  fuzzDocument('PostgreSQL', () => PostgresStore.create(server.url()), seed, cases),
-]);
-await server.remove();
+const parts: Readonly<Record<string, () => Promise<Outcome[]>>> = {
+  raw: async () => [await fuzzRaw(false, connections), await fuzzRaw(true, connections)],
+  document: () => fuzzDocuments(seed, cases),
+  crowd: () => withstandCrowds(seed, clients),
+};
+const outcomes: Outcome[][] = [];
+for (const [name, run] of Object.entries(parts)) {
+  if (only === undefined || only === name) outcomes.push(await run());
+}
+if (outcomes.length === 0) throw new Error(`there is no part ${only}`);
 const report = [
   describeRun(process.versions.node, `- seed ${seed}, Schemathesis ${VERSION}`),
-  ...[raw, documents, crowds].map(tabulate),
+  ...outcomes.map((part) => table(part.map(({ row }) => row))),
 ];
-publish(report, wrongOf([...raw, ...documents, ...crowds]), ['drill/RESULTS.md', 'fuzz'], quick);
+const wrong = outcomes.flat().flatMap((outcome) => outcome.wrong);
+publish(report, wrong, ['drill/RESULTS.md', 'fuzz'], quick || only !== undefined);
 
 /** Sends raw requests in rounds, until one fails. */
 async function fuzzRaw(isTls: boolean, total: number): Promise<Outcome> {
@@ -72,7 +67,7 @@ async function fuzzRaw(isTls: boolean, total: number): Promise<Outcome> {
   }
   const seconds = (performance.now() - began) / 1_000;
   await fuzzer.stop();
-  const growth = (memory.at(-1) ?? 0) - (memory[1] ?? 0);
+  const growth = (memory.at(-1) ?? 0) - (memory[1] ?? Infinity);
   if (growth > MAX_GROWTH_MB) wrong.push(`memory grows: ${memory.join(', ')} MiB`);
   const row = {
     '': isTls ? 'TLS' : 'TCP',
@@ -84,12 +79,4 @@ async function fuzzRaw(isTls: boolean, total: number): Promise<Outcome> {
     'memory after each round, MiB': memory.join(', '),
   };
   return { row, wrong };
-}
-
-function tabulate(outcomes: readonly Outcome[]): string {
-  return table(outcomes.map(({ row }) => row));
-}
-
-function wrongOf(outcomes: readonly Outcome[]): string[] {
-  return outcomes.flatMap(({ wrong }) => wrong);
 }

@@ -4,7 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Outcome } from '../../bench/markdown.js';
+import { PostgresServer } from '../../test/support/postgres-server.js';
+import { PostgresStore } from '../../test/support/postgres-store.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
+import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 
 export const VERSION = '4.32.5';
@@ -30,16 +33,27 @@ interface Report {
   readonly test_cases: { readonly generated: number };
 }
 
+/** Sends cases made by Schemathesis from the service's document, to a service on each engine. */
+export async function fuzzDocuments(seed: number, cases: number): Promise<Outcome[]> {
+  installSchemathesis();
+  const server = await PostgresServer.start();
+  const outcomes = await Promise.all([
+    fuzzDocument('SQLite', () => Promise.resolve(new SqliteStore()), seed, cases),
+    fuzzDocument('PostgreSQL', () => PostgresStore.create(server.url()), seed, cases),
+  ]);
+  await server.remove();
+  return outcomes;
+}
+
 /** Installs Schemathesis if missing. Needs Python 3.10 or later (Debian: python3, python3-venv). */
-export function installSchemathesis(): void {
+function installSchemathesis(): void {
   if (existsSync(join(FOLDER, 'bin/schemathesis'))) return;
   execFileSync('python3', ['-m', 'venv', '--clear', FOLDER], { stdio: 'inherit' });
   const pip = ['install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`];
   execFileSync(join(FOLDER, 'bin/pip'), pip, { stdio: 'inherit' });
 }
 
-/** Sends cases made by Schemathesis from the service's document, to a service on an engine. */
-export async function fuzzDocument(
+async function fuzzDocument(
   engine: string,
   createStore: () => Promise<TemporaryStore>,
   seed: number,
