@@ -16,6 +16,8 @@ import { scripts, type Script } from './raw-requests.js';
 const MAX_CONCURRENT = 64;
 /** Milliseconds for the service to release what its clients left behind. */
 const SETTLE_TIMEOUT_MS = 60_000;
+/** Milliseconds until the end of the service is noticed. */
+const EXIT_NOTICE_MS = 100;
 /** On SIGUSR2 the service collects its garbage, so that its memory can be compared. */
 const NODE_OPTIONS = "--expose-gc --import data:text/javascript,process.on('SIGUSR2',()=>gc())";
 /** Milliseconds for a collection of garbage that returns its pages. */
@@ -106,12 +108,13 @@ export class Fuzzer {
     };
     const results = await Promise.allSettled([this.create(), ...all.map(playAndJudge)]);
     results.push(...(await Promise.allSettled([this.create()])));
+    const failed = results.find(({ status }) => status === 'rejected');
+    if (failed) await sleep(EXIT_NOTICE_MS);
     const log = this.service.output.slice(this.read);
     this.read += log.lastIndexOf('\n') + 1;
     if (this.service.exit) throw new Error(`the service ended: ${log}`);
     const [fault] = FAULT.exec(log) ?? [];
     if (fault !== undefined) throw new Error(fault);
-    const failed = results.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
