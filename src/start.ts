@@ -9,7 +9,6 @@ import type { Command } from 'commander';
 import { createApp } from './app.js';
 import { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
-import type { GlobalOptions } from './cli/terminal.js';
 import { COMMAND, type Config } from './config/config.js';
 import {
   describeProcess,
@@ -32,16 +31,18 @@ export function addServeCommand(program: Command): void {
       'Start the service in the foreground. SIGTERM or SIGINT stops it, once every request in progress has its response.',
     )
     .addHelpText('after', `\nExample:\n  $ PORT=8080 ${COMMAND} serve`)
-    .action(() => serve(program.opts<GlobalOptions>().envFile));
+    // The program has loaded the variables.
+    .action(() => serve({ isLoaded: true }));
 }
 
 /**
- * Starts the service, with the variables of a file as {@link loadEnvironment} reads it. Ends the process if it cannot
- * start, and says why.
+ * Starts the service. Ends the process if it cannot start, and says why.
+ *
+ * @param options.isLoaded whether the variables of `.env` or another file were added to the environment before
  */
-export async function serve(envFile?: string): Promise<void> {
+export async function serve({ isLoaded = false } = {}): Promise<void> {
   try {
-    loadEnvironment(envFile);
+    if (!isLoaded) loadEnvironment();
     await start();
   } catch (error) {
     reportFailure(toOperatorMessage(error));

@@ -165,7 +165,8 @@ async function printNewToken(
 ): Promise<void> {
   await withTokens(command, async (tokens) => {
     const secret = await issue(tokens);
-    const issued = await tokens.find(secret);
+    // The token exists: its secret is printed whatever fails now.
+    const issued = await tokens.find(secret).catch(() => undefined);
     printResult(command, secret, { ...(issued && toJsonToken(issued, Date.now())), token: secret });
     if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
       process.stderr.write(`${describe(issued)}\n`);

@@ -26,16 +26,22 @@ export async function cancelStatement(session: Session): Promise<void> {
   const address = remoteAddress
     ? { host: remoteAddress, port: remotePort }
     : { path: `${host}/.s.PGSQL.${port}` };
-  const socket = connect({ ...address, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) });
-  const request = session.ssl ? await encrypt(socket, session) : socket;
+  const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
+  const socket = connect({ ...address, signal });
+  const request = session.ssl ? await encrypt(socket, session, signal) : socket;
   // Not end(): PgBouncer ends with a fatal error if a client closes its side now (pgbouncer/pgbouncer#801).
   request.resume().write(encode(CANCEL_REQUEST, processID, secretKey));
   await once(request, 'close');
 }
 
-async function encrypt(socket: Socket, { host, ssl }: Session): Promise<Socket> {
+async function encrypt(
+  socket: Socket,
+  { host, ssl }: Session,
+  signal: AbortSignal,
+): Promise<Socket> {
   socket.write(encode(SSL_REQUEST));
-  const [response] = (await once(socket, 'data')) as [Buffer];
+  // A proxy may close the connection without a response.
+  const [response] = (await once(socket, 'data', { signal })) as [Buffer];
   if (response.toString() !== SSL_ACCEPTED) throw new Error('the server refused TLS');
   const options = typeof ssl === 'object' ? ssl : {};
   const encrypted = connectTls({
