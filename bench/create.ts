@@ -4,6 +4,8 @@ import { contestantsOn, startServer, type Server } from './contestants.js';
 import { LOAD_CORE, start } from './machine.js';
 import { number, table } from './markdown.js';
 import { inRounds, measure } from './measure.js';
+import { options } from './options.js';
+import { writePicture } from './picture.js';
 import { compareOnEngines, median, range, ratio } from './report.js';
 
 /** Connections of the load that shows the memory of many clients. */
@@ -26,6 +28,7 @@ await compareOnEngines(['docs/performance.md', 'create'], [], async (engine, new
     last.set(server.name, { crowdMb: memoryMb, calls: await countCalls(server) });
   }
   for (const server of servers) await server.stop();
+  if (engine === 'SQLite' && !options.quick) writePicture('docs/performance.svg', rows);
   const columns = rows.map((row) => {
     const { crowdMb = NaN, calls = NaN } = last.get(row.name) ?? {};
     return {
