@@ -26,7 +26,7 @@ export async function createApp(
   const module = root ?? AppModule.forRoot(config, logger);
   const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
     ...options,
-    // `@JsonBody()` reads the body, behind the guards.
+    // `@JsonText()` and `@JsonBody()` read the body, behind the guards.
     bodyParser: false,
     abortOnError: false,
     logger,

@@ -1,3 +1,4 @@
+// A start, step 1 of 6, by `plant-store serve`: prepares Node.js, then runs the command that is named.
 import { prepareNode } from './prepare-node.js';
 
 prepareNode();

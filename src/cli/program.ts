@@ -1,3 +1,4 @@
+// A start, step 2 of 6, by `plant-store serve`: loads start.ts, and the variables of .env.
 import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';

@@ -11,7 +11,7 @@ forever. New numbers may be added.
 ${NUMBERS}
 - ${HTTP_EXCEPTION}, any other status: see the message`;
 
-/** The body of every response other than 200 (interface, "Error"). */
+/** The body of every response other than 200 (contract/openapi.yaml, Error). */
 @ApiSchema({ name: 'Error', description: ERROR_DESCRIPTION })
 export class ErrorDto {
   /** A number from the table of errors. */

@@ -1,4 +1,5 @@
-// A create that is refused: what steps 3 to 11 throw becomes an Error, which step 13 sends.
+// A create that is refused: what steps 3 to 11 throw becomes an Error, which step 13 sends; steps 1 and 2 refuse by
+// toErrorResponse() themselves.
 import { STATUS_CODES } from 'node:http';
 import {
   Catch,

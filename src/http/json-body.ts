@@ -112,7 +112,9 @@ function rejectBody(request: IncomingMessage, error?: unknown): never {
   request.resume();
   const { type } = (error ?? {}) as { type?: string };
   if (type === 'stream.not.readable')
-    throw new Error('a body parser has read the body before @JsonBody()', { cause: error });
+    throw new Error('a body parser has read the body before @JsonText() or @JsonBody()', {
+      cause: error,
+    });
   if (type === 'entity.too.large') throw new ApiException(ERRORS.TOO_LARGE);
   throw new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 }

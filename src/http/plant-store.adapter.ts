@@ -1,4 +1,5 @@
-// A create, step 2 of 13: the adapter refuses the request or hands it to Express. A start, step 5 of 6: it listens.
+// A create, steps 2 and 12 of 13: refuses the request or hands it to Express; reply() hands the result to response.ts.
+// A start, step 5 of 6: listens.
 import type { RequestListener, Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
@@ -61,7 +62,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const app = express();
     app.disable('x-powered-by');
     app.disable('etag');
-    // `/plants` is the one path: neither `/plants/` nor `/Plants` (interface, "Endpoints").
+    // `/plants` is the one path: neither `/plants/` nor `/Plants` (contract/openapi.yaml, paths).
     app.enable('strict routing');
     app.enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy);
@@ -120,6 +121,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super.setNotFoundHandler(...handler);
   }
 
+  /** Nest calls this with what the controller has returned: step 12. */
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
     const isJson =
       typeof body === 'object' &&

@@ -50,8 +50,8 @@ export function createServer(
   const server = httpsOptions
     ? https.createServer({ ...httpsOptions, ...options, ...overTls }, listener)
     : http.createServer(options, listener);
-  // Without these listeners Node asks for the body at once, or responds with 417 without an Error body. JsonBody sends
-  // `100 Continue`, so a client without a token gets its 401 before it sends a body.
+  // Without these listeners Node asks for the body at once, or responds with 417 without an Error body. json-body.ts
+  // sends `100 Continue`, so a client without a token gets its 401 before it sends a body.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);

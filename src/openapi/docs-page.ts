@@ -1,4 +1,4 @@
-// A start, step 5 of 6: adds the document and its page.
+// A start, step 4 of 6: createApp() adds the document and its page.
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';

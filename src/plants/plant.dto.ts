@@ -39,7 +39,7 @@ const describeId = () => 'must be an integer from -2^63 to 2^63-1';
 const describeText = (value: unknown) =>
   typeof value === 'string' ? 'must not contain U+0000 or unpaired surrogates' : 'must be a string';
 
-/** A plant in a response (interface, "Plant"): without the id. */
+/** A plant in a response (contract/openapi.yaml, Plant): without the id. */
 @ApiSchema({ name: 'Plant', description: 'A plant in a response' })
 export class PlantDto {
   @ApiProperty({
@@ -59,7 +59,7 @@ export class PlantDto {
   readonly tag: string | undefined;
 }
 
-/** A plant as a client sends it (interface, "NewPlant"): every field of a Plant, and its id. */
+/** A plant as a client sends it (contract/openapi.yaml, NewPlant): every field of a Plant, and its id. */
 @ApiSchema({
   name: 'NewPlant',
   description:

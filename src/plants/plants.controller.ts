@@ -6,7 +6,7 @@ import { JsonText } from '../http/json-body.js';
 import { ApiCreatePlant } from './api-docs.js';
 import { GroupCommit } from './group-commit.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
-// A type alone: a global ValidationPipe leaves the body to NewPlantPipe, which reads every digit of the id first.
+// A type alone: a global ValidationPipe, if one is ever added, then leaves the body to NewPlantPipe.
 import type { NewPlantDto } from './plant.dto.js';
 import { toEntity, toPlantDto, type PlantDto } from './plant.dto.js';
 
@@ -15,7 +15,7 @@ export class PlantsController {
   constructor(private readonly groups: GroupCommit) {}
 
   /**
-   * Creates a plant (interface, "POST /plants"). Resolves once it is durable: written now, or earlier with the same
+   * Creates a plant (contract/openapi.yaml). Resolves once it is durable: written now, or earlier with the same
    * content.
    */
   @Post()

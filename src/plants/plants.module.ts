@@ -1,3 +1,4 @@
+// GroupCommit is the service of this module. PlantsRepository writes on the WritePath, not on TypeORM's own repository.
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module.js';

@@ -1,3 +1,4 @@
+// A start, step 4 of 6, on PostgreSQL: connects, and checks the server's settings. A create, step 11: its write path.
 import { defaults } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { findUser } from '../../config/environment.js';

@@ -1,3 +1,4 @@
+// A create, step 11 of 13, on SQLite (1 of 4): TypeORM's query runner hands the statement to writer.ts.
 import type Database from 'better-sqlite3';
 import { QueryFailedError, QueryResult, type DataSource } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';

@@ -1,4 +1,4 @@
-// A create, step 11 of 13, on SQLite: the write path runs the statement on a thread.
+// A create, step 11 of 13, on SQLite (2 of 4): the write path runs the statement on a thread.
 import type { DataSource, EntityManager } from 'typeorm';
 import { describeError } from '../../errors/operator-message.js';
 import { Logger, WritePath } from '../engine.js';

@@ -1,4 +1,4 @@
-// A create, step 1 of 13: the entry point of the limits that a request passes before the adapter begins it.
+// What other folders may import of the limits. A request's way begins in connection.ts, at receive(): step 1 of 13.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { CONNECTION, type Connection, type ClientSocket } from './connection.js';
