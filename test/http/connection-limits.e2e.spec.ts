@@ -86,7 +86,7 @@ it.each([
   await announcing[0]?.closed();
   await expectServing();
   // Not because its body was late.
-  expect(service.output).toContain('held too much memory');
+  expect(service.output).toContain('too much memory: closed');
   expect(countClosed(idle)).toBe(0);
 });
 
