@@ -137,6 +137,7 @@ describe('differences', () => {
     expect(differences(contract, plant, additions)).toContain(`${schema}/properties: lacks error`);
   });
 
+  // Of a second operation, its 401 too.
   it('names an addition that matches nothing', () => {
     const without401 = changed(`${POST}/responses/401`, undefined);
     expect(differences(contract, without401, additions)).toEqual([

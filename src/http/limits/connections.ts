@@ -27,6 +27,8 @@ const MAX_CONNECTIONS = 10_000;
 const EVICT_TO = 0.9;
 /** Two connections in the same step of memory count as equal when connections are evicted. */
 const STEP_BYTES = 16 * 1024;
+/** Milliseconds that a client over TLS has to read, once it has closed its side: longer than the database takes. */
+const LEFT_TIMEOUT_MS = 30_000;
 /** Milliseconds between two checks for what no event reports. */
 const CHECK_INTERVAL_MS = 200;
 
@@ -64,6 +66,8 @@ export class Connections implements SharedLimits {
       socket.once('close', () => this.handshaking.delete(client));
     });
     server.on('secureConnection', (socket: Socket) => {
+      // Node may not notice a dead TLS peer, and waits twice as long for one that has not read.
+      socket.once('end', () => socket.setTimeout(LEFT_TIMEOUT_MS));
       const client = identifyClient(socket);
       const accepted = this.handshaking.get(client);
       this.handshaking.delete(client);
