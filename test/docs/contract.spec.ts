@@ -137,7 +137,7 @@ describe('differences', () => {
     expect(differences(contract, plant, additions)).toContain(`${schema}/properties: lacks error`);
   });
 
-  // Of a second operation, its 401 too.
+  // The 401 of another operation with a token, once there is one, must be removed here too.
   it('names an addition that matches nothing', () => {
     const without401 = changed(`${POST}/responses/401`, undefined);
     expect(differences(contract, without401, additions)).toEqual([
