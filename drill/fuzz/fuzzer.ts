@@ -14,8 +14,8 @@ import { scripts, type Script } from './raw-requests.js';
 
 /** Connections at the same time, at most: fast-check draws every number up to it. */
 const MAX_CONCURRENT = 64;
-/** Milliseconds for the service to release what its clients left behind: more than they have to read a response. */
-const SETTLE_TIMEOUT_MS = 90_000;
+/** Milliseconds for the service to release what its clients left behind: twice what they have to read a response. */
+const SETTLE_TIMEOUT_MS = 160_000;
 /** Milliseconds until the end of the service is noticed. */
 const EXIT_NOTICE_MS = 100;
 /** On SIGUSR2 the service collects its garbage, so that its memory can be compared. */

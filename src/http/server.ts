@@ -61,6 +61,8 @@ export function createServer(
     if (rejected.has(socket)) return;
     rejected.add(socket);
     ignoreErrors(socket);
+    // Of a socket that Node hands over, it removes its own listener of this event too.
+    socket.once('timeout', () => socket.destroy());
     reject(socket, kind, why);
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {

@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RawConnection, requestText } from '../support/raw-connection.js';
@@ -144,6 +145,19 @@ it('closes idle connections', async () => {
   const answer = await connection.write(requestText(service.client.headers, '{}')).read();
   expect(answer.headers['keep-alive']).toBe('timeout=1');
   await once(connection.socket, 'close');
+});
+
+it('closes the connection of a client that reads no response and has sent CONNECT', async () => {
+  const service = await Service.start();
+  cleanUp = () => service.stop();
+  const server = service.app.getHttpServer();
+  server.timeout = 500;
+  const { socket } = await service.connect();
+  socket.pause();
+  const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+  socket.write(`${page.repeat(8)}CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const [, accepted] = (await once(server, 'connect')) as [IncomingMessage, Socket];
+  if (!accepted.closed) await once(accepted, 'close');
 });
 
 it('cuts off a refused client that never closes its side', async () => {

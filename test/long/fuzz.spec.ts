@@ -6,7 +6,7 @@ import { rounds } from './rounds.js';
 const CONNECTIONS = rounds(400, 2_000);
 /** Milliseconds. A failure is made smaller, and files may stay open for a while afterwards. */
 const LIMIT_MS = 150_000;
-const TIMEOUT_MS = LIMIT_MS + 120_000;
+const TIMEOUT_MS = LIMIT_MS + 180_000;
 
 let fuzzer: Fuzzer | undefined;
 afterEach(() => fuzzer?.stop());
