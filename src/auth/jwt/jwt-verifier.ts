@@ -40,7 +40,7 @@ export class JwtVerifier implements OnApplicationShutdown {
 
   /** Asks for the keys before the first token comes. */
   prepare(): void {
-    void this.keys.reload();
+    this.keys.start();
   }
 
   /**
