@@ -14,6 +14,8 @@ import { hashToken, isActive, hasSecretForm, Token } from './token.entity.js';
 const CACHE_TTL_MS = 4_000;
 /** After how long a used token is looked up again, while it is still accepted. */
 const REFRESH_AFTER_MS = 2_000;
+/** When performance.now() was 0, in milliseconds since 1970. */
+const STARTED_AT = performance.timeOrigin;
 export const MAX_CACHED_TOKENS = 10_000;
 /** Tokens that may wait for the next query; beyond that the service is overloaded. */
 export const MAX_WAITING_TOKENS = 1_024;
@@ -30,8 +32,6 @@ interface Known {
   readonly principal: Principal;
   /** When its query was sent, by performance.now(). */
   readonly askedAt: number;
-  /** When it expires, by performance.now(). */
-  readonly endsAt: number;
 }
 
 /** Finds the holders of the service's own tokens. */
@@ -48,7 +48,12 @@ export class TokenVerifier {
     noDeleteOnFetchRejection: true,
     // A lookup goes on if its place is taken.
     ignoreFetchAbort: true,
-    fetchMethod: (hash, before, { options }) => this.lookUp(hash, before, options),
+    fetchMethod: async (hash, before, { options }) => {
+      const known = await (before ? this.refreshes : this.lookups).find(hash);
+      // A slow response is as old as its query.
+      if (known) options.ttl = Math.max(1, known.askedAt + CACHE_TTL_MS - performance.now());
+      return known;
+    },
   });
   /** Looks up tokens that were known before, so these never wait behind forged ones. */
   private readonly refreshes: TokenLookup;
@@ -84,25 +89,14 @@ export class TokenVerifier {
 
   private readonly use = (known: Known | undefined): Principal => {
     if (!known) throw new InvalidTokenException('unknown: not in the database');
-    const { token, principal, endsAt } = known;
-    if (endsAt <= performance.now() || !isActive(token))
+    const { token, principal } = known;
+    // A clock that is set back does not make a token last longer.
+    const now = Math.max(Date.now(), STARTED_AT + performance.now());
+    if (!isActive(token, now))
       throw new InvalidTokenException(describeEnd(token), describeHolder(principal));
     this.lastUsed.record(token.id);
     return principal;
   };
-
-  private async lookUp(
-    hash: string,
-    before: Known | undefined,
-    options: { ttl?: number },
-  ): Promise<Known | undefined> {
-    const { token, askedAt } = await (before ? this.refreshes : this.lookups).find(hash);
-    if (!token) return undefined;
-    // A slow response is as old as its query.
-    options.ttl = Math.max(1, askedAt + CACHE_TTL_MS - performance.now());
-    const principal = { id: `token:${token.id}`, name: token.name };
-    return { token, principal, askedAt, endsAt: findEnd(token, before) };
-  }
 }
 
 function describeEnd({ revokedAt, expiresAt }: Token): string {
@@ -111,37 +105,22 @@ function describeEnd({ revokedAt, expiresAt }: Token): string {
     : `expired at ${expiresAt?.toISOString()}`;
 }
 
-/** When a token expires, by performance.now(). A clock that is set back does not make it last longer. */
-function findEnd({ expiresAt }: Token, before: Known | undefined): number {
-  if (expiresAt === null) return Infinity;
-  const end = performance.now() + expiresAt.getTime() - Date.now();
-  const isSame = before?.token.expiresAt?.getTime() === expiresAt.getTime();
-  return isSame ? Math.min(end, before.endsAt) : end;
-}
-
-/** What a query has found, by hash, and when it was sent, by performance.now(). */
-interface Found {
-  readonly tokens: ReadonlyMap<string, Token>;
-  readonly askedAt: number;
-}
-
 /**
  * Looks tokens up by their hashes, with one query at a time: hashes that are asked for meanwhile share the next
  * one. So many unknown tokens cost few queries, and leave the others their connections.
  */
 class TokenLookup {
   private latest: Promise<unknown> = Promise.resolve();
-  private next: { readonly hashes: string[]; readonly found: Promise<Found> } | undefined;
+  private next: ReturnType<typeof this.prepare> | undefined;
 
   constructor(private readonly tokens: Repository<Token>) {}
 
   /** @throws ApiException OVERLOADED; the store's error */
-  async find(hash: string): Promise<{ token: Token | undefined; askedAt: number }> {
+  async find(hash: string): Promise<Known | undefined> {
     const { hashes, found } = (this.next ??= this.prepare());
     if (hashes.length >= MAX_WAITING_TOKENS) throw new ApiException(ERRORS.OVERLOADED);
     hashes.push(hash);
-    const { tokens, askedAt } = await found;
-    return { token: tokens.get(hash), askedAt };
+    return (await found).get(hash);
   }
 
   private prepare() {
@@ -151,10 +130,15 @@ class TokenLookup {
     return { hashes, found };
   }
 
-  private async query(hashes: readonly string[]): Promise<Found> {
+  private async query(hashes: readonly string[]): Promise<ReadonlyMap<string, Known>> {
     this.next = undefined;
     const askedAt = performance.now();
     const tokens = await this.tokens.findBy({ hash: In(hashes) });
-    return { tokens: new Map(tokens.map((token) => [token.hash, token])), askedAt };
+    const describe = (token: Token): Known => ({
+      token,
+      principal: { id: `token:${token.id}`, name: token.name },
+      askedAt,
+    });
+    return new Map(tokens.map((token) => [token.hash, describe(token)]));
   }
 }

@@ -67,18 +67,12 @@ export class TokensService {
    * name that lasts longer. Undefined if no other active token expires.
    */
   async findNextExpiry(): Promise<{ name: string; expiresAt: Date } | undefined> {
-    const first = await this.tokens
-      .createQueryBuilder('token')
-      .select('token.name', 'name')
-      .addSelect('MAX(COALESCE(token.expires_at, :never))', 'end_of_last')
-      .where('token.revoked_at IS NULL')
-      .andWhere('(token.expires_at IS NULL OR token.expires_at > :now)')
-      .setParameters({ never: NEVER_MS, now: Date.now() })
-      .groupBy('token.name')
-      .orderBy('end_of_last')
-      .limit(1)
-      .getRawOne<{ name: string; end_of_last: number | string }>();
-    const end = Number(first?.end_of_last ?? NEVER_MS);
+    const [first] = await this.tokens.query<{ name: string; last_end: number | string }[]>(
+      `SELECT name, MAX(COALESCE(expires_at, ${NEVER_MS})) AS last_end FROM tokens
+      WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
+      GROUP BY name ORDER BY last_end LIMIT 1`,
+    );
+    const end = Number(first?.last_end ?? NEVER_MS);
     return first && end < NEVER_MS ? { name: first.name, expiresAt: new Date(end) } : undefined;
   }
 
@@ -102,7 +96,8 @@ export class TokensService {
       const newest = active.at(-1);
       if (!newest) throw new TokenError(`no token named ${name} is active: create one`);
 
-      const { secret, createdAt } = await insert(tokens, name, lifetime ?? getLifetime(newest));
+      const usual = newest.expiresAt && newest.expiresAt.getTime() - newest.createdAt.getTime();
+      const { secret, createdAt } = await insert(tokens, name, lifetime ?? usual);
       const end = new Date(createdAt.getTime() + overlap);
       for (const { id, expiresAt } of active) {
         if (isBefore(end, expiresAt)) await tokens.update(id, { expiresAt: end });
@@ -118,14 +113,11 @@ export class TokensService {
    * @throws TokenError if there is no such token, or all were revoked before
    */
   async revoke(nameOrId: string): Promise<Token[]> {
-    const which = ID.test(nameOrId) ? { id: Number(nameOrId) } : { name: nameOrId };
+    const isId = ID.test(nameOrId);
+    const which = isId ? { id: Number(nameOrId) } : { name: nameOrId };
     const revoked = await this.revokeAll((tokens) => findNotRevoked(tokens, which));
     if (revoked.length === 0)
-      throw new TokenError(
-        ID.test(nameOrId)
-          ? `no active token has the id ${nameOrId}`
-          : `no active token named ${nameOrId}`,
-      );
+      throw new TokenError(`no active token ${isId ? 'has the id' : 'named'} ${nameOrId}`);
     return revoked;
   }
 
@@ -143,8 +135,8 @@ export class TokensService {
       const found = await find(tokens);
       const revokedAt = new Date();
       for (const token of found) {
-        await tokens.update(token.id, { revokedAt });
         token.revokedAt = revokedAt;
+        await tokens.update(token.id, { revokedAt });
       }
       return found;
     });
@@ -169,10 +161,10 @@ async function create(tokens: Tokens, name: string, lifetime?: number): Promise<
   return (await insert(tokens, name, lifetime)).secret;
 }
 
-async function insert(tokens: Tokens, name: string, lifetime?: number) {
+async function insert(tokens: Tokens, name: string, lifetime?: number | null) {
   const secret = createSecret();
   const createdAt = new Date();
-  const expiresAt = lifetime === undefined ? null : new Date(createdAt.getTime() + lifetime);
+  const expiresAt = typeof lifetime === 'number' ? new Date(createdAt.getTime() + lifetime) : null;
   await tokens.insert({ name, hash: hashToken(secret), createdAt, expiresAt });
   return { secret, createdAt };
 }
@@ -183,9 +175,4 @@ async function findActive(tokens: Tokens, which: FindOptionsWhere<Token>): Promi
 
 function findNotRevoked(tokens: Tokens, which: FindOptionsWhere<Token>): Promise<Token[]> {
   return tokens.find({ where: { ...which, revokedAt: IsNull() }, order: { id: 'ASC' } });
-}
-
-/** In milliseconds; undefined if it never expires. */
-function getLifetime({ createdAt, expiresAt }: Token): number | undefined {
-  return expiresAt === null ? undefined : expiresAt.getTime() - createdAt.getTime();
 }
