@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { expect, it } from '@jest/globals';
-import { toInstant, toTokenName } from './arguments.js';
+import { toInstant, toPastInstant, toTokenName } from './arguments.js';
 
 it.each([
   ['2026-11-21', '2026-11-21T00:00:00.000Z'],
@@ -33,6 +33,12 @@ it.each([
   '1763700000000',
 ])('refuses %j as a date', (text) => {
   expect(() => toInstant(text)).toThrow('A date is like 2026-11-21');
+});
+
+it('refuses a time in the future, where one in the past is wanted', () => {
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  expect(toPastInstant(at(0)).getTime()).toBeLessThanOrEqual(Date.now());
+  expect(() => toPastInstant(at(60_000))).toThrow('It is in the future: now it is 2');
 });
 
 it.each(['', '1ci', '-x', 'a b', 'é', 'a/b', 'a\n', `a${'b'.repeat(64)}`])(

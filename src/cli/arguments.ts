@@ -8,16 +8,17 @@ export const EXPIRES_OPTION = [
   toDuration,
 ] as const;
 
-const DURATION_RULE = 'A duration is a whole number and s, m, h, d or w, such as 90d.';
+const DURATION_RULE =
+  'A duration is a whole number from 1 to 99999 and s, m, h, d or w, such as 90d.';
 
 /** Milliseconds of a duration such as `90d`, more than 0. */
 export function toDuration(text: string): number {
-  return requireValid(toDurationOrZero(text) || undefined, DURATION_RULE);
+  return requireValid(parseDuration(text) || undefined, DURATION_RULE);
 }
 
 /** Like {@link toDuration}, but `0s` is valid too. */
 export function toDurationOrZero(text: string): number {
-  return requireValid(parseDuration(text), DURATION_RULE);
+  return requireValid(parseDuration(text), `${DURATION_RULE} 0s is valid too.`);
 }
 
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
@@ -34,6 +35,15 @@ export function toInstant(text: string): Date {
   return requireValid(
     isDay ? new Date(text) : undefined,
     'A date is like 2026-11-21, and begins at midnight UTC; a time has a zone: 2026-11-21T13:40Z.',
+  );
+}
+
+/** Like {@link toInstant}, but not later than now. */
+export function toPastInstant(text: string): Date {
+  const [instant, now] = [toInstant(text), new Date()];
+  return requireValid(
+    instant > now ? undefined : instant,
+    `It is in the future: now it is ${now.toISOString().replace(/\.\d+/, '')}.`,
   );
 }
 

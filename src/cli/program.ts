@@ -53,7 +53,9 @@ export async function main(others: Commands): Promise<void> {
 }
 
 /** Runs the command that the arguments name, and sets `process.exitCode`. */
-export async function run(args: readonly string[], others: Commands = {}): Promise<void> {
+export async function run(line: readonly string[], others: Commands = {}): Promise<void> {
+  // commander's help takes one name: `help token rotate` would be `help token`.
+  const args = line[0] === 'help' ? [...line.slice(1), '--help'] : line;
   try {
     await (
       await createProgram(args, { ...others, ...COMMANDS })

@@ -1,7 +1,13 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/tokens/token.entity.js';
-import { formatToken, formatTokens, toJsonToken, listExpiryWarnings } from './token-table.js';
+import {
+  describeNewToken,
+  formatToken,
+  formatTokens,
+  toJsonToken,
+  listExpiryWarnings,
+} from './token-table.js';
 
 const NEVER = { expiresAt: null, revokedAt: null, lastUsedAt: null };
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
@@ -65,6 +71,17 @@ it('formatToken tells which token it is, and its state', () => {
   ]);
   expect(TOKENS.slice(1, 2).map((token) => formatToken(token, end - 1))).toEqual([
     'a-nursery (2): expires soon, until 2026-04-02 03:04 UTC',
+  ]);
+});
+
+it.each([
+  [undefined, ''],
+  [0, '; the old one works no longer'],
+  [DAYS, '; the old one works until 2026-01-03 03:04 UTC at most'],
+])('describeNewToken with an overlap of %s ms', (overlap, old) => {
+  expect(TOKENS.slice(0, 2).map((token) => describeNewToken(token, overlap))).toEqual([
+    `first (1) never expires${old}`,
+    `a-nursery (2) expires 2026-04-02 03:04 UTC${old}`,
   ]);
 });
 

@@ -3,21 +3,28 @@ import { COMMAND } from '../config/config.js';
 import { EXPIRES_SOON_MS } from '../errors/operator-message.js';
 import { alignColumns } from './terminal.js';
 
-/** `nursery (3) expires 2026-04-02 03:04 UTC` */
-export function describeExpiry({ id, name, expiresAt }: Token): string {
+/**
+ * `nursery (3) expires 2026-04-02 03:04 UTC`
+ *
+ * @param overlap of a rotation: milliseconds until the old token stops
+ */
+export function describeNewToken(token: Token, overlap?: number): string {
+  const { id, name, createdAt, expiresAt } = token;
   const when = expiresAt ? `expires ${formatMinute(expiresAt)} UTC` : 'never expires';
-  return `${name} (${id}) ${when}`;
+  const end = new Date(createdAt.getTime() + (overlap ?? 0));
+  const until = overlap === 0 ? 'no longer' : `until ${formatMinute(end)} UTC at most`;
+  return `${name} (${id}) ${when}${overlap === undefined ? '' : `; the old one works ${until}`}`;
 }
 
 /** A token for JSON: times in ISO 8601, null if there is none; never a hash. */
-export function toJsonToken(token: Token, now: number) {
+export function toJsonToken(token: Token, now = Date.now()) {
   const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
   const state = describeState(token, now);
   return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
 /** Formats tokens as a table with a header; times in UTC to the minute. */
-export function formatTokens(tokens: readonly Token[], now: number): string {
+export function formatTokens(tokens: readonly Token[], now = Date.now()): string {
   const rows = tokens.map((token) => {
     const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
     return [String(token.id), token.name, describeState(token, now), ...times];
@@ -29,7 +36,7 @@ export function formatTokens(tokens: readonly Token[], now: number): string {
 }
 
 /** Formats which token it is and its state: `nursery (3): active, until 2026-04-02 03:04 UTC`. */
-export function formatToken(token: Token, now: number): string {
+export function formatToken(token: Token, now = Date.now()): string {
   const end = token.revokedAt ?? token.expiresAt;
   const until = isActive(token, now) ? ', until' : '';
   const when = end === null ? '' : `${until} ${formatMinute(end)} UTC`;
@@ -40,7 +47,7 @@ export function formatToken(token: Token, now: number): string {
  * A warning for each token that expires soon, with the command to run. Leaves out tokens with a successor: an
  * active token of the same name that lasts longer.
  */
-export function listExpiryWarnings(tokens: readonly Token[], now: number): string[] {
+export function listExpiryWarnings(tokens: readonly Token[], now = Date.now()): string[] {
   const active = tokens.filter((token) => isActive(token, now));
   const hasSuccessor = ({ name, expiresAt }: Token) =>
     active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));

@@ -1,35 +1,34 @@
 import { createInterface } from 'node:readline/promises';
 import { Option, type Command } from 'commander';
 import { COMMAND } from '../config/config.js';
-import { isActive, Token } from '../auth/tokens/token.entity.js';
+import { hasSecretForm, isActive, Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { openStore } from '../database/store.js';
 import {
   EXPIRES_OPTION,
   toDuration,
   toDurationOrZero,
-  toInstant,
+  toPastInstant,
   toTokenName,
 } from './arguments.js';
 import { readStoreConfig } from './store-config.js';
 import { printResult, type GlobalOptions } from './terminal.js';
 import {
-  describeExpiry,
-  formatMinute,
+  describeNewToken,
   formatToken,
   formatTokens,
   listExpiryWarnings,
   toJsonToken,
 } from './token-table.js';
 
+const EXAMPLE = `\nExample:\n  $ ${COMMAND} token`;
+
 /** `token`: the bearer tokens that the service accepts. */
 export function addTokenCommands(program: Command): void {
   const token = program
     .command('token')
     .summary('create, list, verify, rotate and revoke tokens')
-    .description(
-      'Create, list, verify, rotate and revoke the bearer tokens that the service accepts',
-    );
+    .description('The bearer tokens that the service accepts.');
   addCreateCommand(token);
   addListCommand(token);
   addVerifyCommand(token);
@@ -47,9 +46,9 @@ function addCreateCommand(token: Command): void {
     )
     .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-', toTokenName)
     .option(...EXPIRES_OPTION)
-    .addHelpText('after', `\nExample:\n  $ ${COMMAND} token create nursery --expires 90d`)
+    .addHelpText('after', `${EXAMPLE} create nursery --expires 90d`)
     .action((name: string, { expires }: { expires?: number }) =>
-      printNewToken(token, describeExpiry, (tokens) => tokens.create(name, expires)),
+      printNewToken(token, (tokens) => tokens.create(name, expires)),
     );
 }
 
@@ -59,37 +58,41 @@ function addListCommand(token: Command): void {
     .summary('list the tokens')
     .description(
       'List all tokens, including expired and revoked ones, without secrets; times are UTC. Warns on ' +
-        'stderr about tokens that expire within 14 days and were not rotated yet',
+        'stderr about tokens that expire within 14 days and were not rotated yet.',
     )
-    .addHelpText('after', `\nExample:\n  $ ${COMMAND} token list --json`)
+    .addHelpText('after', `${EXAMPLE} list --json`)
     .action(async () => {
       const all = await withTokens(token, (tokens) => tokens.list());
-      const now = Date.now();
-      const rows = all.map((each) => toJsonToken(each, now));
-      printResult(token, formatTokens(all, now), rows);
-      for (const warning of listExpiryWarnings(all, now)) process.stderr.write(`${warning}\n`);
+      const rows = all.map((each) => toJsonToken(each));
+      printResult(token, formatTokens(all), rows);
+      for (const warning of listExpiryWarnings(all)) process.stderr.write(`${warning}\n`);
     });
 }
 
 function addVerifyCommand(token: Command): void {
-  token
+  const verify = token
     .command('verify')
     .summary('tell which token a secret is, and whether it is active')
     .description(
       'Read a token from the standard input, and tell which one it is and whether it is active. The ' +
         'exit code is 0 if it is, else 1.',
     )
-    .usage('[options] <file-with-the-token')
+    .usage('[options] < FILE')
+    .allowExcessArguments()
     .addHelpText('after', `\nExample:\n  $ echo "$TOKEN" | ${COMMAND} token verify`)
-    .action(async (_options: unknown, verify: Command) => {
+    .action(async () => {
+      if (verify.args.length > 0)
+        verify.error(
+          'error: give the token on the standard input, as others can see arguments: ' +
+            `echo "$TOKEN" | ${COMMAND} token verify`,
+        );
       const secret = await readSecretLine();
       if (secret === '') verify.error('error: the standard input has no token');
       const found = await withTokens(token, (tokens) => tokens.find(secret));
-      const now = Date.now();
-      const unknown = 'unknown: mistyped, of another store, or a JSON Web Token';
-      if (found) printResult(token, formatToken(found, now), toJsonToken(found, now));
-      else printResult(token, unknown, { state: 'unknown' });
-      if (!found || !isActive(found, now)) process.exitCode = 1;
+      const why = hasSecretForm(secret) ? 'of another store' : 'cut, mistyped or a JSON Web Token';
+      if (found) printResult(token, formatToken(found), toJsonToken(found));
+      else printResult(token, `unknown: ${why}`, { state: 'unknown' });
+      if (!found || !isActive(found)) process.exitCode = 1;
     });
 }
 
@@ -109,47 +112,44 @@ function addRotateCommand(token: Command): void {
         .argParser(toDurationOrZero),
     )
     .option(...EXPIRES_OPTION)
-    .addHelpText('after', `\nExample:\n  $ ${COMMAND} token rotate nursery --overlap 2d`)
+    .addHelpText('after', `${EXAMPLE} rotate nursery --overlap 2d`)
     .action((name: string, { overlap, expires }: { overlap: number; expires?: number }) =>
-      printNewToken(
-        token,
-        (issued) =>
-          `${describeExpiry(issued)}; the old one works ${overlap === 0 ? 'no longer' : `until ${formatMinute(new Date(issued.createdAt.getTime() + overlap))} UTC at most`}`,
-        (tokens) => tokens.rotate(name, overlap, expires),
-      ),
+      printNewToken(token, (tokens) => tokens.rotate(name, overlap, expires), overlap),
     );
 }
 
 function addRevokeCommand(token: Command): void {
-  token
+  const revoke = token
     .command('revoke')
     .summary('revoke a token, or all that are old')
     .description(
-      'Revoke a token, or all of a name, or all that are old: they stop working within 5 seconds',
+      'Revoke a token, or all of a name, or all that are old: they stop working within 5 seconds.',
     )
+    .usage('[options] (<name-or-id> | --all-created-before <date>)')
     .argument('[name-or-id]', 'its name or its number, as list shows them')
-    .option('--all-created-before <date>', 'all active ones that were created before', toInstant)
+    .option(
+      '--all-created-before <date>',
+      'all active ones that were created before: a date is its midnight in UTC, a time says its zone',
+      toPastInstant,
+    )
     .addHelpText(
       'after',
-      `
-A date is its midnight in UTC; a time says its zone.
-
-Examples:
-  $ ${COMMAND} token revoke nursery
+      `${EXAMPLE} revoke nursery
   $ ${COMMAND} token revoke --all-created-before 2026-11-21
   $ ${COMMAND} token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
     )
     .action(
-      async (which: string | undefined, options: { allCreatedBefore?: Date }, revoke: Command) => {
-        const before = options.allCreatedBefore;
-        if ((which === undefined) === (before === undefined)) {
+      async (
+        which: string | undefined,
+        { allCreatedBefore: before }: { allCreatedBefore?: Date },
+      ) => {
+        if ((which === undefined) === (before === undefined))
           revoke.error('error: give either a name or id or --all-created-before');
-        }
         const revoked = await withTokens(token, (tokens) =>
           before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
         );
         const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
-        const rows = revoked.map((each) => toJsonToken(each, Date.now()));
+        const rows = revoked.map((each) => toJsonToken(each));
         printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
       },
     );
@@ -158,18 +158,14 @@ Examples:
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
 
 /** Prints the secret of a new token, or with `--json` the token too; what is to be known of it goes to stderr. */
-async function printNewToken(
-  command: Command,
-  describe: (issued: Token) => string,
-  issue: Work<string>,
-): Promise<void> {
-  await withTokens(command, async (tokens) => {
+function printNewToken(command: Command, issue: Work<string>, overlap?: number): Promise<void> {
+  return withTokens(command, async (tokens) => {
     const secret = await issue(tokens);
     // The token exists: its secret is printed whatever fails now.
     const issued = await tokens.find(secret).catch(() => undefined);
-    printResult(command, secret, { ...(issued && toJsonToken(issued, Date.now())), token: secret });
+    printResult(command, secret, { ...(issued && toJsonToken(issued)), token: secret });
     if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
-      process.stderr.write(`${describe(issued)}\n`);
+      process.stderr.write(`${describeNewToken(issued, overlap)}\n`);
   });
 }
 
@@ -182,11 +178,8 @@ async function withTokens<Result>(command: Command, work: Work<Result>): Promise
 /** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */
 async function readSecretLine(): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write('token: ');
-  const lines = createInterface({ input: process.stdin });
-  for await (const line of lines) {
-    // An open interface would keep the process until the input ends.
-    lines.close();
-    return line.replace(/^\s*Bearer\s/i, '').trim();
-  }
+  // An open interface would keep the process until the input ends.
+  using lines = createInterface({ input: process.stdin });
+  for await (const line of lines) return line.replace(/^\s*Bearer\s/i, '').trim();
   return '';
 }

@@ -27,6 +27,7 @@ describe('help', () => {
     'token rotate --help',
     'token revoke --help',
     'token verify --help',
+    'help token rotate',
     'config --help',
     'migrate --help',
     'check --help',
@@ -42,6 +43,11 @@ describe('help', () => {
     expect(stdout).toMatch(/--env-file <file> +read variables/);
     expect(stdout).toMatch(/^Usage: bin\/plant-store [^]*Examples?\b.*:\n {2}\$ .*plant-store /);
     expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('of help and a name is that of the name with --help', async () => {
+    expect(await run('help token rotate')).toEqual(await run('token rotate --help'));
+    expect(await run('help')).toEqual(await run('--help'));
   });
 
   it('lists the exit codes of docs/operating.md', async () => {
@@ -148,11 +154,16 @@ describe('bad usage', () => {
     [`token create ${'x'.repeat(65)}`, 'at most 64'],
     ['token rotate 1st', 'A name starts with a letter'],
     ['token rotate', "missing required argument 'name'"],
-    ['token rotate x --overlap 0', 'A duration is a whole number'],
-    ['token rotate x --expires 0s', 'A duration is a whole number'],
+    ['token rotate x --overlap 0', 'such as 90d. 0s is valid too.'],
+    ['token rotate x --expires 0s', 'A duration is a whole number from 1 to 99999 and s, m, h,'],
+    [
+      'token verify plant_x',
+      'give the token on the standard input, as others can see arguments: echo "$TOKEN" | bin/plant-store token',
+    ],
     ['token revoke', 'either a name or id or --all-created-before'],
     ['token revoke x --all-created-before 2026-11-21', 'either a name or id or'],
     ['token revoke --all-created-before 2026-02-30', 'A date is like 2026-11-21'],
+    ['token revoke --all-created-before 2999-01-01', 'It is in the future: now it is 2'],
     ['token revoke --all-created-before 2026-11-21T13:40', 'a time has a zone'],
     ['import', "missing required argument 'file'"],
     ['backup', "missing required argument 'file'"],
