@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { expect, it } from '@jest/globals';
-import { toInstant, toPastInstant, toTokenName } from './arguments.js';
+import { toPastInstant, toTokenName } from './arguments.js';
 
 it.each([
   ['2026-11-21', '2026-11-21T00:00:00.000Z'],
@@ -8,9 +8,9 @@ it.each([
   ['2026-11-21T13:40Z', '2026-11-21T13:40:00.000Z'],
   ['2026-11-21T13:40:59.5Z', '2026-11-21T13:40:59.500Z'],
   ['2026-11-21T00:30:00+02:00', '2026-11-20T22:30:00.000Z'],
-  ['9999-12-31T23:59:59.999-12:00', '+010000-01-01T11:59:59.999Z'],
+  ['1999-12-31T23:59:59.999-12:00', '2000-01-01T11:59:59.999Z'],
 ])('reads %s as %s', (text, iso) => {
-  expect(toInstant(text).toISOString()).toBe(iso);
+  expect(toPastInstant(text).toISOString()).toBe(iso);
 });
 
 it.each([
@@ -32,13 +32,14 @@ it.each([
   '2026-11-21\n',
   '1763700000000',
 ])('refuses %j as a date', (text) => {
-  expect(() => toInstant(text)).toThrow('A date is like 2026-11-21');
+  expect(() => toPastInstant(text)).toThrow('A date is like 2026-11-21');
 });
 
-it('refuses a time in the future, where one in the past is wanted', () => {
+it('refuses a time in the future', () => {
   const at = (ms: number) => new Date(Date.now() + ms).toISOString();
   expect(toPastInstant(at(0)).getTime()).toBeLessThanOrEqual(Date.now());
-  expect(() => toPastInstant(at(60_000))).toThrow('It is in the future: now it is 2');
+  for (const future of [at(60_000), '9999-12-31T23:59:59.999-12:00'])
+    expect(() => toPastInstant(future)).toThrow('It is in the future: now it is 2');
 });
 
 it.each(['', '1ci', '-x', 'a b', 'é', 'a/b', 'a\n', `a${'b'.repeat(64)}`])(

@@ -24,26 +24,22 @@ export function toDurationOrZero(text: string): number {
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /**
- * A date or an instant of RFC 3339: `2026-11-21`, which is its midnight in UTC, or `2026-11-21T13:40:00Z`, with
- * or without seconds. A time needs a zone.
+ * A date or an instant of RFC 3339, not later than now: `2026-11-21`, which is its midnight in UTC, or
+ * `2026-11-21T13:40:00Z`, with or without seconds. A time needs a zone.
  */
-export function toInstant(text: string): Date {
-  const isTime = INSTANT.test(text) && !Number.isNaN(Date.parse(text));
+export function toPastInstant(text: string): Date {
+  const [instant, now] = [new Date(text), new Date()];
+  const isTime = INSTANT.test(text) && !Number.isNaN(instant.getTime());
   const day = text.slice(0, 'YYYY-MM-DD'.length);
   // JavaScript takes 30 February for 2 March.
   const isDay = isTime && new Date(day).toISOString().startsWith(day);
-  return requireValid(
-    isDay ? new Date(text) : undefined,
+  requireValid(
+    isDay || undefined,
     'A date is like 2026-11-21, and begins at midnight UTC; a time has a zone: 2026-11-21T13:40Z.',
   );
-}
-
-/** Like {@link toInstant}, but not later than now. */
-export function toPastInstant(text: string): Date {
-  const [instant, now] = [toInstant(text), new Date()];
   return requireValid(
     instant > now ? undefined : instant,
-    `It is in the future: now it is ${now.toISOString().replace(/\.\d+/, '')}.`,
+    `It is in the future: now it is ${now.toISOString()}.`,
   );
 }
 

@@ -180,6 +180,6 @@ async function readSecretLine(): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write('token: ');
   // An open interface would keep the process until the input ends.
   using lines = createInterface({ input: process.stdin });
-  for await (const line of lines) return line.replace(/^\s*Bearer\s/i, '').trim();
+  for await (const line of lines) return line.replace(/^.*\bBearer\s/i, '').trim();
   return '';
 }

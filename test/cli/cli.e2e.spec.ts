@@ -85,7 +85,7 @@ describe('token', () => {
   it('is verified by its secret on stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();
-    for (const text of [secret, `Bearer ${secret}`]) {
+    for (const text of [secret, `bearer ${secret}`, `Authorization: Bearer ${secret} `]) {
       expect(await run('token verify', `${text}\n`)).toEqual({
         code: 0,
         stdout: 'nursery (1): active\n',
