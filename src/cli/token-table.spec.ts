@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/tokens/token.entity.js';
 import {
-  describeNewToken,
+  describeExpiry,
   formatToken,
   formatTokens,
   toJsonToken,
@@ -78,8 +78,8 @@ it.each([
   [undefined, ''],
   [0, '; the old one works no longer'],
   [DAYS, '; the old one works until 2026-01-03 03:04 UTC at most'],
-])('describeNewToken with an overlap of %s ms', (overlap, old) => {
-  expect(TOKENS.slice(0, 2).map((token) => describeNewToken(token, overlap))).toEqual([
+])('describeExpiry with an overlap of %s ms', (overlap, old) => {
+  expect(TOKENS.slice(0, 2).map((token) => describeExpiry(token, overlap))).toEqual([
     `first (1) never expires${old}`,
     `a-nursery (2) expires 2026-04-02 03:04 UTC${old}`,
   ]);

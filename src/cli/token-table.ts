@@ -8,7 +8,7 @@ import { alignColumns } from './terminal.js';
  *
  * @param overlap of a rotation: milliseconds until the old token stops
  */
-export function describeNewToken(token: Token, overlap?: number): string {
+export function describeExpiry(token: Token, overlap?: number): string {
   const { id, name, createdAt, expiresAt } = token;
   const when = expiresAt ? `expires ${formatMinute(expiresAt)} UTC` : 'never expires';
   const end = new Date(createdAt.getTime() + (overlap ?? 0));
@@ -53,10 +53,7 @@ export function listExpiryWarnings(tokens: readonly Token[], now = Date.now()): 
     active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
   return active
     .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
-    .map(
-      ({ id, name, expiresAt }) =>
-        `warning: ${name} (${id}) expires ${formatMinute(expiresAt)} UTC: run ${COMMAND} token rotate ${name}`,
-    );
+    .map((token) => `warning: ${describeExpiry(token)}: run ${COMMAND} token rotate ${token.name}`);
 }
 
 /** A token that expires soon is active. */

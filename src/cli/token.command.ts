@@ -14,7 +14,7 @@ import {
 import { readStoreConfig } from './store-config.js';
 import { printResult, type GlobalOptions } from './terminal.js';
 import {
-  describeNewToken,
+  describeExpiry,
   formatToken,
   formatTokens,
   listExpiryWarnings,
@@ -29,14 +29,10 @@ export function addTokenCommands(program: Command): void {
     .command('token')
     .summary('create, list, verify, rotate and revoke tokens')
     .description('The bearer tokens that the service accepts.');
-  addCreateCommand(token);
-  addListCommand(token);
-  addVerifyCommand(token);
-  addRotateCommand(token);
-  addRevokeCommand(token);
+  for (const add of [addCreate, addList, addVerify, addRotate, addRevoke]) add(token);
 }
 
-function addCreateCommand(token: Command): void {
+function addCreate(token: Command): void {
   token
     .command('create')
     .summary('create a token and print it')
@@ -52,7 +48,7 @@ function addCreateCommand(token: Command): void {
     );
 }
 
-function addListCommand(token: Command): void {
+function addList(token: Command): void {
   token
     .command('list')
     .summary('list the tokens')
@@ -69,7 +65,7 @@ function addListCommand(token: Command): void {
     });
 }
 
-function addVerifyCommand(token: Command): void {
+function addVerify(token: Command): void {
   const verify = token
     .command('verify')
     .summary('tell which token a secret is, and whether it is active')
@@ -96,7 +92,7 @@ function addVerifyCommand(token: Command): void {
     });
 }
 
-function addRotateCommand(token: Command): void {
+function addRotate(token: Command): void {
   token
     .command('rotate')
     .summary('replace a token and print the new one')
@@ -118,7 +114,7 @@ function addRotateCommand(token: Command): void {
     );
 }
 
-function addRevokeCommand(token: Command): void {
+function addRevoke(token: Command): void {
   const revoke = token
     .command('revoke')
     .summary('revoke a token, or all that are old')
@@ -135,7 +131,6 @@ function addRevokeCommand(token: Command): void {
     .addHelpText(
       'after',
       `${EXAMPLE} revoke nursery
-  $ ${COMMAND} token revoke --all-created-before 2026-11-21
   $ ${COMMAND} token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
     )
     .action(
@@ -165,7 +160,7 @@ function printNewToken(command: Command, issue: Work<string>, overlap?: number):
     const issued = await tokens.find(secret).catch(() => undefined);
     printResult(command, secret, { ...(issued && toJsonToken(issued)), token: secret });
     if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
-      process.stderr.write(`${describeNewToken(issued, overlap)}\n`);
+      process.stderr.write(`${describeExpiry(issued, overlap)}\n`);
   });
 }
 
