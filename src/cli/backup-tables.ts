@@ -79,28 +79,22 @@ export function formatDigests(digests: Digests): ReadonlyMap<string, string> {
   return new Map(entries.map(([name, { count, sha256 }]) => [name, `${count}, sha256 ${sha256}`]));
 }
 
-/** Reads all of a store. */
-export async function digestTables(store: Snapshot): Promise<Digests> {
-  const digests: Record<string, Digest> = {};
-  for (const table of TABLES) digests[table.name] = await digestTable('checking', store, table);
-  return digests;
-}
-
 /**
- * Copies the rows whose keys come after the last stored key of their table.
+ * Reads all of a store, or copies it: to a target, the rows that come after the last key of their table there.
  *
- * @returns the digests of what was copied
+ * @returns the digests of what was read
  */
-export async function copyTables(
-  source: Snapshot,
-  target: Store,
-  lastKeys: ReadonlyMap<string, bigint> = new Map(),
+export async function digestTables(
+  store: Snapshot,
+  target?: Store,
+  lastKeys?: ReadonlyMap<string, bigint>,
 ): Promise<Digests> {
   const digests: Record<string, Digest> = {};
   for (const table of TABLES) {
-    const insert = (chunk: Buffer) => table.insert(target, parseRows(chunk));
-    const range = { after: lastKeys.get(table.name) };
-    digests[table.name] = await digestTable('copying', source, table, range, insert);
+    const insert = target && ((chunk: Buffer) => table.insert(target, parseRows(chunk)));
+    const range = { after: lastKeys?.get(table.name) };
+    const stage = target ? 'copying' : 'checking';
+    digests[table.name] = await digestTable(stage, store, table, range, insert);
   }
   return digests;
 }
@@ -109,7 +103,6 @@ export async function copyTables(
  * Digests rows of a table: a JSON array of strings on each line, the same on every engine.
  *
  * @param range the keys of the rows; all by default
- * @param handle is given each chunk of lines
  */
 export async function digestTable(
   stage: string,

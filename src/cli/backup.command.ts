@@ -6,9 +6,8 @@ import { dropLog } from '../database/sqlite/engine.js';
 import { describeError } from '../errors/operator-message.js';
 import { Plant } from '../plants/plant.entity.js';
 import { makeFile } from './new-file.js';
-import { assertNotStore, configureFile, readJobConfig } from './store-config.js';
+import { configureFile, readJobConfig } from './store-config.js';
 import {
-  copyTables,
   digestTable,
   digestTables,
   finishTokens,
@@ -27,8 +26,8 @@ export function addBackupCommand(program: Command): void {
     .description(
       'Make a file of all that the store, SQLite or PostgreSQL, holds at one moment, while the service ' +
         "runs: plants and who created them, tokens' hashes. The file is read again, compared, and put in " +
-        'its place once it is whole. It has counts and digests of its content, by which --verify and ' +
-        'restore notice damage. It is a SQLite store: the service can run on a copy of it.',
+        'its place once it is whole. By counts and digests in it --verify and restore notice a changed ' +
+        'value; they ignore unused space. It is a SQLite store: the service can run on a copy of it.',
     )
     .argument('<file>', 'the file; replaced, unless --verify is given')
     .option('--verify', 'only check FILE; exit with 1 if it is damaged')
@@ -41,8 +40,8 @@ Examples:
   $ ${COMMAND} backup /var/backups/plants-$(date +%F).sqlite
   $ ${COMMAND} backup --verify /var/backups/plants-2026-11-22.sqlite`,
     )
-    .action(async (file: string, { verify }: { verify?: true }) => {
-      if (file === '-') program.error('error: a backup is a file, not the standard output');
+    .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
+      if (file === '-') command.error('error: a backup is a file, not the standard output');
       const make = () => makeBackup(readJobConfig(program), file);
       printDigests(program, await (verify ? verifyBackup(file) : make()));
     });
@@ -79,9 +78,8 @@ Example, with the new store in DATABASE_URL:
 }
 
 async function makeBackup(config: Config, file: string): Promise<Digests> {
-  assertNotStore(file, config);
   await using source = await Snapshot.open(config);
-  return await makeFile(file, async (path) => {
+  return await makeFile(file, config, async (path) => {
     await copyStore(source, path);
     dropLog(path);
     return verifyBackup(path, file);
@@ -90,7 +88,7 @@ async function makeBackup(config: Config, file: string): Promise<Digests> {
 
 async function copyStore(source: Snapshot, path: string): Promise<void> {
   await using target = await openStore(configureFile(path), [Plant]);
-  const digests = formatDigests(await copyTables(source, target));
+  const digests = formatDigests(await digestTables(source, target));
   await target.query('CREATE TABLE digests (name text, digest text)');
   for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
 }
@@ -117,7 +115,7 @@ async function checkDigests(backup: Snapshot, name: string): Promise<Digests> {
     await backup.check(TABLE_NAMES);
     const digests = await digestTables(backup);
     const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
-    assertSame(formatDigests(digests), new Map(rows.map(({ name, digest }) => [name, digest])));
+    assertSame(digests, new Map(rows.map(({ name, digest }) => [name, digest])));
     return digests;
   } catch (cause) {
     throw new Error(`${name}: the backup is damaged: ${describeError(cause)}`, { cause });
@@ -149,8 +147,6 @@ async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<strin
   return lastKeys;
 }
 
-const CONTINUES = 'run it again, and it continues';
-
 /** Copies what the store lacks, while no service can lock it, and compares the store with the digests. */
 async function fillStore(
   config: Config,
@@ -161,27 +157,25 @@ async function fillStore(
   const engine = await loadEngine(config.databaseUrl);
   using _lock = engine.lock?.(config);
   using _listening = onEndingSignal((signal) => {
-    process.stderr.write(`error: stopped by ${signal}; ${CONTINUES}\n`);
+    process.stderr.write(`error: stopped by ${signal}; run it again, and it continues\n`);
     process.kill(process.pid, signal);
   });
   try {
     await using store = await openStore(config, [Plant]);
-    await copyTables(backup, store, lastKeys);
+    await digestTables(backup, store, lastKeys);
     await finishTokens(store);
   } catch (cause) {
     // Nothing was written yet.
     if (cause instanceof StoreUnusableError) throw cause;
-    throw new Error(`stopped: ${describeError(cause)}; ${CONTINUES}`, { cause });
+    throw new Error(`stopped: ${describeError(cause)}; run it again, and it continues`, { cause });
   }
   await using filled = await Snapshot.open(config);
-  assertSame(formatDigests(await digestTables(filled)), formatDigests(digests));
+  assertSame(await digestTables(filled), formatDigests(digests));
 }
 
-type DigestTexts = ReturnType<typeof formatDigests>;
-
 /** @throws Error naming the first table whose digest is missing or different */
-function assertSame(digests: DigestTexts, expected: DigestTexts): void {
-  for (const [name, is] of digests) {
+function assertSame(digests: Digests, expected: ReadonlyMap<string, string>): void {
+  for (const [name, is] of formatDigests(digests)) {
     const was = expected.get(name);
     if (was === undefined) throw new Error(`the digest of ${name} is missing`);
     if (is !== was) throw new Error(`${name} differ: ${is} instead of ${was}`);

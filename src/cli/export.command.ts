@@ -5,7 +5,7 @@ import { COMMAND } from '../config/config.js';
 import { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { makeFile } from './new-file.js';
-import { assertNotStore, readJobConfig } from './store-config.js';
+import { readJobConfig } from './store-config.js';
 import { countLines } from './backup-tables.js';
 import { printResult } from './terminal.js';
 
@@ -32,7 +32,6 @@ Examples:
     .action(async (to: string | undefined, { audit }: { audit?: true }) => {
       const file = to ?? '-';
       const config = readJobConfig(program);
-      if (file !== '-') assertNotStore(file, config);
       await using store = await Snapshot.open(config);
       const columns = PLANT_COLUMNS.filter(({ isAudit }) => audit || !isAudit);
       const names = columns.map(({ name }) => name);
@@ -42,9 +41,7 @@ Examples:
       if (file === '-') {
         await pipeline(lines, process.stdout, { end: false });
       } else {
-        // The file exists: a stream that opens it late must not create it again after a failure.
-        const flags = 'r+';
-        await makeFile(file, (path) => pipeline(lines, createWriteStream(path, { flags })));
+        await makeFile(file, config, (path) => pipeline(lines, createWriteStream(path)));
         printResult(program, `plants: ${plants.count}`, { plants });
       }
     });

@@ -1,9 +1,10 @@
 /** @engine sqlite */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readConfig } from '../config/environment.js';
 import { makeFile } from './new-file.js';
 
 let folder: string;
@@ -14,6 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const config = readConfig({});
 const write = (path: string): Promise<void> => writeFile(path, 'new');
 
 describe('a file that is made', () => {
@@ -21,14 +23,14 @@ describe('a file that is made', () => {
     'is not put beside a %s, which SQLite would play back into it',
     async (end) => {
       writeFileSync(file + end, 'old');
-      await expect(makeFile(file, write)).rejects.toThrow(`there is ${file}${end}`);
+      await expect(makeFile(file, config, write)).rejects.toThrow(`there is ${file}${end}`);
       expect(existsSync(file)).toBe(false);
     },
   );
 
   it('does not replace a store that a service was started on meanwhile', async () => {
     writeFileSync(file, 'old');
-    const made = makeFile(file, (path) => {
+    const made = makeFile(file, config, (path) => {
       writeFileSync(`${file}-wal`, 'log');
       return write(path);
     });
@@ -36,13 +38,22 @@ describe('a file that is made', () => {
     expect(readFileSync(file, 'utf8')).toBe('old');
   });
 
-  it('is not what another process of the same number makes', async () => {
-    let unfinished = '';
-    const made = makeFile(file, (path) => {
-      rmSync(path);
-      return write((unfinished = path));
+  it('is written apart from what another process makes at its place', async () => {
+    const made = makeFile(file, config, async (path) => {
+      await makeFile(file, config, (other) => writeFile(other, 'other'));
+      return write(path);
     });
-    await expect(made).rejects.toThrow('another process makes it');
-    expect([existsSync(file), existsSync(unfinished)]).toEqual([false, true]);
+    await made;
+    expect(readFileSync(file, 'utf8')).toBe('new');
+    expect(readdirSync(folder)).toEqual(['backup.sqlite']);
+  });
+
+  it('leaves nothing after a failure', async () => {
+    const made = makeFile(file, config, async (path) => {
+      await write(path);
+      throw new Error('the disk is full');
+    });
+    await expect(made).rejects.toThrow('the disk is full');
+    expect(readdirSync(folder)).toEqual([]);
   });
 });

@@ -1,64 +1,70 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, fstatSync } from 'node:fs';
+import { mkdtempDisposableSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Config } from '../config/config.js';
+import { findSqliteFile } from '../config/database-url.js';
 import { LOG_SUFFIXES, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { onEndingSignal } from './terminal.js';
 
 /**
- * Makes a file whole or not at all: writes it beside its place, syncs and renames it; replaces an existing file.
- * After a failure, or if the process ends first, nothing is left, except after SIGKILL.
+ * Makes a file whole or not at all: writes it in a folder of its own beside its place, syncs and renames it; replaces an
+ * existing file. After a failure, or if the process ends first, nothing is left, except after SIGKILL.
  *
- * @param write is given the path of an empty file to write to, which only its owner can read
- * @throws Error if the place has something other than a file, or a store that is in use or was not closed
+ * @param write is given the path of the file to write
+ * @throws Error if the place has something other than a file, a file of the configuration's store, or a store that is
+ *   in use or was not closed
  */
 export async function makeFile<Result>(
   file: string,
+  config: Config,
   write: (unfinished: string) => Promise<Result>,
 ): Promise<Result> {
-  const path = resolvePlace(file);
+  const path = findPlace(file, config);
   // A later error would name the unfinished file.
   accessSync(dirname(path), constants.W_OK);
-  const unfinished = `${path}.${process.pid}.partial`;
-  let descriptor: number | undefined;
-  const remove = (): void => {
-    if (descriptor !== undefined && isSameFile(descriptor, unfinished)) removeStore(unfinished);
-  };
+  using cleanup = new DisposableStack();
+  const folder = cleanup.use(mkdtempDisposableSync(`${path}.partial-`));
+  const remove = (): void => folder.remove();
   process.once('exit', remove);
-  using _listening = onEndingSignal((signal) => {
+  cleanup.defer(() => process.off('exit', remove));
+  const end = (signal: NodeJS.Signals): void => {
     remove();
     process.kill(process.pid, signal);
-  });
-  try {
-    // A killed process may have left one: in containers all have the same process id.
-    removeStore(unfinished);
-    descriptor = openSync(unfinished, 'wx', 0o600);
-    const result = await write(unfinished);
-    fsyncSync(descriptor);
-    if (!isSameFile(descriptor, unfinished)) throw new Error(`${file}: another process makes it`);
-    // A service may have been started on the file that is replaced.
-    resolvePlace(file);
-    renameSync(unfinished, path);
-    await using folder = await open(dirname(path));
-    // Makes the new name durable.
-    await folder.sync();
-    return result;
-  } finally {
-    remove();
-    if (descriptor !== undefined) closeSync(descriptor);
-    process.off('exit', remove);
+  };
+  cleanup.use(onEndingSignal(end));
+  const unfinished = join(folder.path, `${basename(path)}.partial`);
+  const result = await write(unfinished);
+  await sync(unfinished);
+  // A service may have been started on the file that is replaced.
+  findPlace(file, config);
+  renameSync(unfinished, path);
+  // Makes the new name durable.
+  await sync(dirname(path));
+  return result;
+}
+
+async function sync(path: string): Promise<void> {
+  await using handle = await open(path);
+  await handle.sync();
+}
+
+/** The path to replace: for a link, the file that it leads to. */
+function findPlace(file: string, { databaseUrl }: Config): string {
+  const path = existsSync(file) ? realpathSync(file) : resolve(file);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`${file || path} is not a file that could be replaced`);
   }
+  const store = findSqliteFile(databaseUrl);
+  const storePath = store !== undefined && existsSync(store) ? realpathSync(store) : undefined;
+  if (storePath !== undefined && STORE_SUFFIXES.some((suffix) => storePath + suffix === path)) {
+    throw new Error(`${file} is a file of the store`);
+  }
+  const log = LOG_SUFFIXES.map((suffix) => path + suffix).find(existsSync);
+  if (log === undefined) return path;
+  throw new Error(
+    `${file} is not replaced: there is ${log}, of a store that is in use or was not closed`,
+  );
 }
 
 /** Whether a path or a descriptor, and another path, lead to the same existing file. */
@@ -67,22 +73,4 @@ export function isSameFile(one: string | number, other: string): boolean {
   const first = typeof one === 'number' ? fstatSync(one, options) : statSync(one, options);
   const second = statSync(other, options);
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
-}
-
-/** The path to replace: for a link, the file that it leads to. */
-function resolvePlace(file: string): string {
-  const place = resolve(file);
-  const found = statSync(place, { throwIfNoEntry: false });
-  if (found?.isFile() === false)
-    throw new Error(`${file || place} is not a file that could be replaced`);
-  const path = found ? realpathSync(place) : place;
-  const log = LOG_SUFFIXES.map((suffix) => path + suffix).find(existsSync);
-  if (log === undefined) return path;
-  throw new Error(
-    `${file} is not replaced: there is ${log}, of a store that is in use or was not closed`,
-  );
-}
-
-function removeStore(path: string): void {
-  for (const suffix of STORE_SUFFIXES) rmSync(path + suffix, { force: true });
 }

@@ -1,12 +1,9 @@
-import { existsSync, realpathSync } from 'node:fs';
 import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.js';
-import { findSqliteFile, toSqliteUrl } from '../config/database-url.js';
+import { toSqliteUrl } from '../config/database-url.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
-import { STORE_SUFFIXES } from '../database/sqlite/files.js';
-import { isSameFile } from './new-file.js';
 import type { GlobalOptions } from './terminal.js';
 
 /** Longer than the service's timeout, as no request waits for it. */
@@ -42,14 +39,4 @@ export function readJobConfig(command: Command): Config {
 export function configureFile(path: string): Config {
   const config = readConfig({ DATABASE_URL: toSqliteUrl(path) });
   return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
-}
-
-/** @throws Error if a new file would replace the store, or its log: a crash would lose the plants in that */
-export function assertNotStore(file: string, { databaseUrl }: Config): void {
-  const store = findSqliteFile(databaseUrl);
-  if (store === undefined || !existsSync(store)) return;
-  const path = realpathSync(store);
-  if (STORE_SUFFIXES.some((suffix) => isSameFile(path + suffix, file))) {
-    throw new Error(`${file} is a file of the store`);
-  }
 }
