@@ -1,17 +1,25 @@
-/** `import`: a client of the service, which needs neither its store nor its configuration. */
+/** `import`: a client of the service, which does not need its store. plant-importer.ts does the work. */
 import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
-import { COMMAND } from '../config/config.js';
-import { readSecret } from '../config/environment.js';
-import { describeError } from '../errors/operator-message.js';
+import { COMMAND, type Config } from '../config/config.js';
+import { readConfig, readSecret } from '../config/environment.js';
 import { makeCountParser, toHttpUrl } from './arguments.js';
 import { isSameFile } from './new-file.js';
 import { PlantsImport, type ImportOptions, type Refused } from './plant-importer.js';
-import { drawBar, onEndingSignal, Progress, toPrintable, type GlobalOptions } from './terminal.js';
+import { toUrl } from './store-config.js';
+import {
+  drawBar,
+  onEndingSignal,
+  printResult,
+  Progress,
+  toPrintable,
+  type GlobalOptions,
+} from './terminal.js';
 
-interface Options extends Omit<ImportOptions, 'token'>, GlobalOptions {
+interface Options extends Omit<ImportOptions, 'url' | 'token'>, GlobalOptions {
+  readonly url?: URL;
   readonly token?: string;
   readonly rejects?: string;
 }
@@ -19,23 +27,24 @@ interface Options extends Omit<ImportOptions, 'token'>, GlobalOptions {
 const STDIN_DESCRIPTOR = 0;
 /** What a header can carry as bearer token: no stricter than RFC 6750, section 2.1. */
 const TOKEN = /^[\x21-\x7e]+$/;
-
 export function addImportCommand(program: Command): void {
   program
     .command('import')
     .summary('send the plants of a file to a running plant store')
     .description(
-      'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line. Each line is ' +
-        'sent unchanged, many at a time. A plant is sent again, with growing delays, when the ' +
-        'connection breaks or the service responds 408, 429 or 5xx; any other response but 200 and 400 stops ' +
-        'the import, and so does Ctrl-C once requests in flight have their responses. Importing again is safe: ' +
-        'what is already stored is acknowledged, and counts as stored, but is not stored twice.',
+      'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line, sent unchanged, ' +
+        'many at a time. A plant is sent again, with growing delays, when the connection breaks or the ' +
+        'service responds 408, 429 or 5xx; any other response but 200 and 400 stops the import, and so does ' +
+        'Ctrl-C, once requests in flight have their responses. Importing again is safe: a plant that is ' +
+        'stored already counts as stored, and is not stored twice.',
     )
     .argument('<file>', 'the file; - is the standard input')
     .addOption(
-      new Option('--url <url>', 'base address of the service')
+      new Option(
+        '--url <url>',
+        'base address; default: where the service of this configuration listens',
+      )
         .env('PLANT_STORE_URL')
-        .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000')
         .argParser(toHttpUrl),
     )
     .option(
@@ -54,13 +63,13 @@ export function addImportCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Refused plants are listed on stderr with their line numbers. With --rejects they
-go to a file too, as NDJSON of line, error, message and plant, the text sent:
-  $ jq -r .plant rejects.ndjson > again.ndjson
+Refused plants are listed on stderr, or go to the file of --rejects: NDJSON of
+line, error, message and plant, the text sent, so that after a correction
+  $ jq -r .plant rejects.ndjson | ${COMMAND} import -
 
-The service ignores fields that it does not know, such as a misspelt tag, and a
-stored plant cannot be changed. The report counts them by name. With --strict
-such plants are refused instead, with the error null, and not sent.
+The report counts, by name, the fields that the service ignores, such as a
+misspelt tag: a stored plant cannot be changed. --strict refuses such plants, with
+the error null, and does not send them.
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)
@@ -68,26 +77,26 @@ Examples:
   $ zcat plants.ndjson.gz | ${COMMAND} import - --url https://plants.example`,
     )
     .action(async (file: string, _options: Options, command: Command) => {
-      const { token = readTokenVariable(program), ...options } = command.optsWithGlobals<Options>();
+      const { quiet, ...options } = command.optsWithGlobals<Options>();
+      const token = options.token ?? readSecret('PLANT_STORE_TOKEN') ?? '';
       // A parser of the option would show the token in its message.
       if (!TOKEN.test(token)) {
         command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
-      const input = file === '-' ? STDIN_DESCRIPTOR : file;
-      if (options.rejects !== undefined && isSameFile(input, options.rejects)) {
+      const { rejects } = options;
+      if (rejects !== undefined && isSameFile(file === '-' ? STDIN_DESCRIPTOR : file, rejects)) {
         command.error('error: --rejects would overwrite the file to import');
       }
-      const { tally } = await runImport(file, { ...options, token });
-      if (tally.refused > 0) process.exitCode = 1;
+      const url = options.url ?? findService(readConfig());
+      if (!quiet) process.stderr.write(`service: ${url.href}\n`);
+      await runImport(command, file, { ...options, url, token });
     });
 }
 
-function readTokenVariable(program: Command): string {
-  try {
-    return readSecret('PLANT_STORE_TOKEN') ?? '';
-  } catch (error) {
-    return program.error(`error: ${describeError(error)}`);
-  }
+/** Where the service listens; the public address if it speaks TLS, as its certificate is for that name. */
+function findService({ tlsCertFile, publicUrl, host, port }: Config): URL {
+  if (tlsCertFile === undefined) return toUrl('http', host, port);
+  return publicUrl === undefined ? toUrl('https', host, port) : new URL(publicUrl);
 }
 
 /**
@@ -95,27 +104,34 @@ function readTokenVariable(program: Command): string {
  *
  * @throws Error if the import stops early, or a file cannot be opened
  */
-async function runImport(file: string, options: Options & ImportOptions): Promise<PlantsImport> {
+async function runImport(
+  command: Command,
+  file: string,
+  options: ImportOptions & Options,
+): Promise<void> {
   const { source, size } = openSource(file);
-  const report = createRejectReporter(options.rejects, (line) => progress.say(line));
-  const plants = new PlantsImport(options, report);
-  const progress = new Progress((seconds) =>
-    formatProgress(plants.tally, size, seconds, plants.sender.lastError),
-  );
+  const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
+  const stopping = new AbortController();
+  const plants = new PlantsImport(options, stopping, (refused) => {
+    // Synchronous: the file is whole even if the process ends now.
+    if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
+    else progress.say(formatRefused(refused));
+  });
+  const progress = new Progress((seconds) => formatProgress(plants, size, seconds));
   let received: NodeJS.Signals | undefined;
   using _listening = onEndingSignal((signal) => {
     received = signal;
-    plants.halt(new Error(`interrupted by ${signal}`));
+    stopping.abort(new Error(`interrupted by ${signal}`));
   });
   try {
     await plants.run(source);
+    if (plants.tally.refused > 0) process.exitCode = 1;
   } finally {
     progress.end();
-    process.stdout.write(`${formatReport(plants, options.json)}\n`);
+    printReport(command, plants, !stopping.signal.aborted);
     // Ends by the signal, so that a loop in a shell ends too.
     if (received) process.kill(process.pid, received);
   }
-  return plants;
 }
 
 /** Opens a file, with its size in bytes; 0 if that is unknown, as for a pipe. */
@@ -128,60 +144,35 @@ function openSource(file: string): { readonly source: Readable; readonly size: n
   return { source: new Socket({ fd: openSync(file, 'r'), writable: false }), size: 0 };
 }
 
-/** Refused plants listed on stderr if a file has them all. */
-const MAX_LISTED = 20;
-
-/**
- * Creates a function that reports refused plants: a line each for the operator, and NDJSON of {@link Refused}
- * in a file, if given. With a file, the operator sees only the first 20.
- *
- * @throws Error at once if the file cannot be written
- */
-function createRejectReporter(file: string | undefined, say: (line: string) => void) {
-  const descriptor = file === undefined ? undefined : openSync(file, 'w');
-  let count = 0;
-  return (refused: Refused): void => {
-    const { line, error, message } = refused;
-    count += 1;
-    if (file === undefined || count <= MAX_LISTED) {
-      say(`line ${line}: ${error === null ? '' : `error ${error}: `}${toPrintable(message)}`);
-    } else if (count === MAX_LISTED + 1) say(`further refused plants are only in ${file}`);
-    // Synchronous: the file is whole even if the process ends now.
-    if (descriptor !== undefined) writeFileSync(descriptor, `${JSON.stringify(refused)}\n`);
-  };
+function formatRefused({ line, error, message }: Refused): string {
+  return `line ${line}: ${error === null ? '' : `error ${error}: `}${toPrintable(message)}`;
 }
 
-function formatReport(plants: PlantsImport, json?: true): string {
-  const { tally, unsent, isStopped, answeredLines, ignored } = plants;
-  const { stored, refused } = tally;
-  if (json) {
-    const ignoredFields = Object.fromEntries(ignored);
-    return JSON.stringify({ complete: !isStopped, answeredLines, stored, refused, ignoredFields });
-  }
-  const areStored = stored === 1 ? '1 plant is stored' : `${stored} plants are stored`;
-  const advice = isStopped
-    ? `; interrupted after line ${answeredLines}; importing again is safe`
-    : '';
-  const fields = Array.from(
-    ignored,
-    ([field, lines]) => `${toPrintable(field)} (${lines === 1 ? '1 line' : `${lines} lines`})`,
-  );
-  const warning = fields.length > 0 ? `\nignored fields: ${fields.join(', ')}` : '';
-  return `${areStored} (sent ${stored + refused - unsent}, refused ${refused})${advice}${warning}`;
+function printReport(command: Command, plants: PlantsImport, complete: boolean): void {
+  const { answeredLines, ignored } = plants;
+  const { sent, stored, refused } = plants.tally;
+  const fields = Array.from(ignored, ([name, lines]) => `${toPrintable(name)} (${lines})`);
+  const lines = [
+    `sent ${sent}, stored ${stored}, refused ${refused}`,
+    ...(fields.length > 0 ? [`ignored fields: ${fields.join(', ')}`] : []),
+    ...(complete ? [] : [`interrupted after line ${answeredLines}; importing again is safe`]),
+  ];
+  const ignoredFields = Object.fromEntries(ignored);
+  const report = { complete, answeredLines, stored, refused, ignoredFields };
+  printResult(command, lines.join('\n'), report);
 }
 
 /**
- * Formats the state of an import after some seconds, in a line of 80 columns.
+ * Formats the state of an import after some seconds, in a line of 80 columns: why it waits, if it does.
  *
  * @param size bytes of the whole source, for a bar; 0 if unknown, as for a pipe, which shows the bytes read
- * @param lastError why the client waits, if it does; replaces the bar, which stands still then
  */
 export function formatProgress(
-  { stored, refused, bytes }: PlantsImport['tally'],
+  { tally, lastError }: Pick<PlantsImport, 'tally' | 'lastError'>,
   size: number,
   seconds: number,
-  lastError: string | undefined,
 ): string {
+  const { stored, refused, bytes } = tally;
   if (lastError !== undefined) return `${stored} stored, retrying: ${lastError}`;
   const done = size === 0 ? `${(bytes / 1e6).toFixed(1)} MB,` : drawBar(bytes, size);
   const rate = Math.round((stored + refused) / seconds);

@@ -1,102 +1,87 @@
 /** @engine sqlite */
-import { describe, expect, it } from '@jest/globals';
-import { assertNdjson, readNdjson } from './plant-importer.js';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { PlantsImport } from './plant-importer.js';
 
-/** Numbers and texts of the lines of a source that comes in chunks of so many bytes. */
-async function linesOf(text: string, chunk: number, longest?: number): Promise<[number, string][]> {
-  const bytes = Buffer.from(text);
-  async function* source(): AsyncGenerator<Buffer> {
-    for (let at = 0; at < bytes.length; at += chunk) {
-      yield await Promise.resolve(bytes.subarray(at, at + chunk));
-    }
-  }
+/** What was sent, each byte as a character. */
+let sent: string[];
+let server: Server;
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    void buffer(request).then((body) => {
+      sent.push(body.toString('latin1'));
+      response.writeHead(400).end('{"error":1,"message":"no"}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+beforeEach(() => {
+  sent = [];
+});
+afterAll(() => void server.close());
+
+/** Imports bytes that come in chunks of a length, into a service that refuses all. Returns the lines that it reports. */
+async function linesOf(input: string | Buffer, chunk: number): Promise<[number, string][]> {
+  const bytes = Buffer.from(input);
+  const starts = Array.from({ length: Math.ceil(bytes.length / chunk) }, (_, i) => i * chunk);
+  const chunks = starts.map((start) => bytes.subarray(start, start + chunk));
+  const { port } = server.address() as AddressInfo;
+  const url = new URL(`http://127.0.0.1:${port}`);
+  const options = { url, token: 't', concurrency: 1, tries: 1 };
   const lines: [number, string][] = [];
-  for await (const { number, text } of readNdjson(source(), longest)) {
-    lines.push([number, text.toString()]);
-  }
+  await new PlantsImport(options, new AbortController(), ({ line, plant }) =>
+    lines.push([line, plant]),
+  ).run(Readable.from(chunks));
   return lines;
 }
 
-describe.each([1, 2, 3, 7, 1_000])('readNdjson, in chunks of %i bytes', (chunk) => {
-  it.each<[string, string, [number, string][]]>([
-    ['nothing', '', []],
-    [
-      'a last line without an end',
-      'a\nb',
-      [
-        [1, 'a'],
-        [2, 'b'],
-      ],
-    ],
-    [
-      'a last line with an end',
-      'a\nb\n',
-      [
-        [1, 'a'],
-        [2, 'b'],
-      ],
-    ],
-    [
-      'blank lines, which count',
-      '\n \t\na\n\r\n\nb\n\n',
-      [
-        [3, 'a'],
-        [6, 'b'],
-      ],
-    ],
-    [
-      'characters of several bytes',
-      'Ähre 🌱\n木\n',
-      [
-        [1, 'Ähre 🌱'],
-        [2, '木'],
-      ],
-    ],
-    [
-      'a byte order mark',
-      '\uFEFFa\n\uFEFFb',
-      [
-        [1, 'a'],
-        [2, '\uFEFFb'],
-      ],
-    ],
-    [
-      'white space of a line, as it is',
-      ' a \r\nb',
-      [
-        [1, ' a \r'],
-        [2, 'b'],
-      ],
-    ],
-  ])('reads %s', async (_what, text, lines) => {
+describe.each([1, 2, 3, 7, 1_000])('NDJSON in chunks of %i bytes', (chunk) => {
+  it.each<[string, string, ...[number, string][]]>([
+    ['nothing', ''],
+    ['a last line without an end', '{a\n{b', [1, '{a'], [2, '{b']],
+    ['a last line with an end', '{a\n{b\n', [1, '{a'], [2, '{b']],
+    ['blank lines, which count', '\n \t\n{a\n\r\n\nb\n\n', [3, '{a'], [6, 'b']],
+    ['characters of several bytes', '{Ähre 🌱\n木\n', [1, '{Ähre 🌱'], [2, '木']],
+    ['a byte order mark', '\uFEFF{a\n\uFEFFb', [1, '{a'], [2, '\uFEFFb']],
+    ['white space of a line, as it is', ' {a \r\nb', [1, ' {a \r'], [2, 'b']],
+  ])('has %s', async (_what, text, ...lines) => {
     expect(await linesOf(text, chunk)).toEqual(lines);
+    expect(sent).toEqual(lines.map(([, line]) => Buffer.from(line).toString('latin1')));
   });
 
-  it('refuses a line that is too long, with or without an end, and takes the longest', async () => {
-    expect(await linesOf('abc\nabcd\n', chunk, 4)).toEqual([
-      [1, 'abc'],
-      [2, 'abcd'],
-    ]);
-    await expect(linesOf('abc\nabcde\n', chunk, 4)).rejects.toThrow(
-      'line 2 is longer than 4 bytes',
-    );
-    await expect(linesOf('abcde', chunk, 4)).rejects.toThrow('line 1 is longer than 4 bytes');
+  it('is sent as it is if it is not UTF-8', async () => {
+    await linesOf(Buffer.from('{\xff\xe4\n{\xa0', 'latin1'), chunk);
+    expect(sent).toEqual(['{\xff\xe4', '{\xa0']);
   });
 });
 
-describe('assertNdjson', () => {
-  const assert = (line: string) => assertNdjson({ number: 1, text: Buffer.from(line, 'latin1') });
+it('import stops at a line that is too long, with or without an end, and takes the longest', async () => {
+  const longest = '{'.repeat(2 ** 21);
+  expect(await linesOf(`${longest}\n${longest}\n`, 2 ** 16)).toHaveLength(2);
+  for (const end of ['', '\n']) {
+    await expect(linesOf(`{}\n${longest}{${end}`, 2 ** 16)).rejects.toThrow(
+      new Error('stopped: line 2 is longer than 2097152 bytes'),
+    );
+  }
+});
 
-  it.each(['{"id":1}', ' {"id":1}\r', '{bad'])('takes %j', (line) => {
-    expect(() => assert(line)).not.toThrow();
+describe('the first line', () => {
+  it.each(['{"id":1}', ' {"id":1}\r', '{bad'])('%j is sent', async (line) => {
+    expect(await linesOf(line, 1_000)).toEqual([[1, line]]);
   });
 
   it.each(['[', ' [{"id":1},', '{\r', 'id,name,tag', 'nope', '\x1f\x8b\x08', '\xff\xfe{'])(
-    'refuses %j in a line of 80 columns',
-    (line) => {
-      const message = 'not NDJSON: each line must be a whole JSON object';
-      expect(() => assert(line)).toThrow(message);
-      expect(`error: stopped: ${message}`.length).toBeLessThanOrEqual(80);
+    '%j ends the import with a line of 80 columns',
+    async (line) => {
+      const message = 'stopped: not NDJSON: each line must be a whole JSON object';
+      const ended = linesOf(Buffer.from(line, 'latin1'), 1_000);
+      await expect(ended).rejects.toThrow(new Error(message));
+      expect(`error: ${message}`.length).toBeLessThanOrEqual(80);
+      expect(sent).toEqual([]);
     },
   );
 });

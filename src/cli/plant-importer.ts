@@ -1,197 +1,225 @@
-/** An import: import.command.ts runs it, plant-sender.ts sends its plants. */
+/** The engine of `import`: import.command.ts runs it. */
+import { setMaxListeners } from 'node:events';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { describeError } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
-import { describeFailure, parseMembers, PlantSender } from './plant-sender.js';
-import type { Refusal, Target } from './plant-sender.js';
+import { toPrintable } from './terminal.js';
 
-/** A line of NDJSON that is not blank: the bytes before its line feed, and its number from 1. */
-interface Line {
-  readonly number: number;
-  readonly text: Buffer;
-}
-
-/** A plant that was refused, with the number and the text of its line. */
-export interface Refused extends Refusal {
-  readonly line: number;
-  readonly plant: string;
-}
-
-export interface ImportOptions extends Target {
+export interface ImportOptions {
+  /** Base address of the service. Its path may end in `/plants`. */
+  readonly url: URL;
+  readonly token: string;
+  /** Plants in flight at once. */
+  readonly concurrency: number;
+  /** Tries per plant before the import stops. */
+  readonly tries: number;
   /** Refuses plants with fields that the service would ignore. */
   readonly strict?: true;
 }
 
-/** In bytes: far more than a service can be configured to take. */
-const MAX_LINE_LENGTH = 2 ** 24;
-/** A longer line is sent alone. */
-const MAX_BYTES_IN_FLIGHT = 2 ** 25;
+/** A plant that was refused, with the number and the text of its line. */
+export interface Refused {
+  readonly line: number;
+  /** The service's number of the error (docs/errors.md); null if the plant was not sent. */
+  readonly error: number | null;
+  readonly message: string;
+  readonly plant: string;
+}
+
+/** An error of the connection, or a response that neither stores nor refuses the plant. */
+type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
+
+/** In bytes: twice what a service can be configured to take. */
+const MAX_LINE_LENGTH = 2 ** 21;
+const SILENCE_TIMEOUT_MS = 30_000;
+const FIRST_DELAY_MS = 200;
+const MAX_DELAY_MS = 10_000;
+const MAX_RETRY_AFTER_MS = 600_000;
+/** Further ignored fields are counted together. */
+const MAX_IGNORED = 20;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-/** Ignored fields that are counted each by its name. */
-const MAX_IGNORED = 20;
+/** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
+const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
 
-/** Sends every line of NDJSON to a service, many at a time; memory does not grow with the source. */
+/** Sends every line of NDJSON to a service. In memory are the lines in flight, however long the source is. */
 export class PlantsImport {
-  /** Plants stored and refused so far, and the bytes of their lines. */
-  readonly tally = { stored: 0, refused: 0, bytes: 0 };
-  /** Plants that were refused and not sent. */
-  unsent = 0;
+  /** Plants sent, stored and refused so far, and the bytes of their lines. */
+  readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };
   /** How many stored plants had a field that the service ignores, by its name. */
   readonly ignored = new Map<string, number>();
-  private bytesInFlight = 0;
-  /** Resolves with the next response. */
-  private response = Promise.withResolvers<undefined>();
-  /** The number of the latest line that was read, and of the first without a response. */
+  /** Why the latest try failed; undefined after a final response. */
+  lastError: string | undefined;
   private readLine = 0;
-  private failedLine = Infinity;
-  private readonly stopping = new AbortController();
-  readonly sender: PlantSender;
+  /** The numbers of lines in flight; at the end, of those that failed. */
+  private readonly pending = new Set<number>();
+  private readonly pool: Pool;
 
-  /** @param onRefused called for every refused plant, in the order of the responses */
+  /** @param stopping ends reading and retries; requests in flight still get their responses */
   constructor(
     private readonly options: ImportOptions,
+    private readonly stopping: AbortController,
     private readonly onRefused: (refused: Refused) => void,
   ) {
-    this.sender = new PlantSender(options, this.stopping.signal);
-  }
-
-  /** Whether it ended, or will end, before its source. */
-  get isStopped(): boolean {
-    return this.stopping.signal.aborted;
+    this.pool = new Pool(options.url.origin, {
+      connections: options.concurrency,
+      allowH2: false,
+      headersTimeout: SILENCE_TIMEOUT_MS,
+      bodyTimeout: SILENCE_TIMEOUT_MS,
+      // In bytes: a plant store's responses have some hundred.
+      maxResponseSize: 2 ** 20,
+    });
+    // Each plant that waits for its next try has one.
+    setMaxListeners(0, stopping.signal);
   }
 
   /** The number of leading lines that all have a response, counting blank ones; known at the end. */
   get answeredLines(): number {
-    return Math.min(this.readLine, this.failedLine - 1);
+    return Math.min(this.readLine, Math.min(...this.pending) - 1);
   }
 
-  /** @throws Error if the source or the service fails; its one line names the first line without a response */
+  /** @throws Error if it stops early; its one line names the first line that failed */
   async run(source: Readable): Promise<void> {
-    // Else a worker could wait forever for a silent pipe.
-    addAbortSignal(this.stopping.signal, source);
+    const { signal } = this.stopping;
+    const halt = (cause: unknown): void => this.stopping.abort(cause);
+    // Else a worker could wait forever for a silent pipe, also to leave its loop.
+    addAbortSignal(signal, source);
     const lines = this.read(source);
     const work = async (): Promise<void> => {
-      for await (const line of lines) await this.import(line);
+      for await (const [number, text] of lines) await this.import(number, text).catch(halt);
     };
-    const workers = Array.from({ length: this.options.concurrency }, work);
-    await Promise.all(workers.map((worker) => worker.catch((cause: unknown) => this.halt(cause))));
-    await this.sender.close();
-    if (!this.isStopped) return;
-    const where = this.failedLine === Infinity ? 'stopped' : `stopped at line ${this.failedLine}`;
-    throw new Error(`${where}: ${describeFailure(this.stopping.signal.reason)}`);
+    const { concurrency } = this.options;
+    await Promise.all(Array.from({ length: concurrency }, () => work().catch(halt)));
+    await this.pool.destroy();
+    if (!signal.aborted) return;
+    const where = this.pending.size > 0 ? ` at line ${Math.min(...this.pending)}` : '';
+    throw new Error(`stopped${where}: ${this.describe(signal.reason)}`);
   }
 
-  /** Ends reading and retries; requests in flight still get their responses. */
-  halt(cause: unknown): void {
-    this.stopping.abort(cause);
-  }
-
-  private async *read(source: Readable): AsyncGenerator<Line> {
-    for await (const line of readNdjson(source)) {
-      if (this.readLine === 0) assertNdjson(line);
-      const { length } = line.text;
-      while (this.bytesInFlight > 0 && this.bytesInFlight + length > MAX_BYTES_IN_FLIGHT) {
-        await this.response.promise;
+  /** Reads the lines that are not blank, with their numbers from 1. */
+  private async *read(source: Readable): AsyncGenerator<[number: number, text: Buffer]> {
+    let number = 0;
+    for await (const line of splitLines(source)) {
+      number += 1;
+      // Editors on Windows put a byte order mark before the first line.
+      const text = number === 1 ? line.replace(/^\xEF\xBB\xBF/, '') : line;
+      if (text.length > MAX_LINE_LENGTH) {
+        throw new Error(`line ${number} is longer than ${MAX_LINE_LENGTH} bytes`);
       }
-      if (this.isStopped) return;
-      this.bytesInFlight += length;
-      this.readLine = line.number;
-      yield line;
+      if (text.trim() === '') continue;
+      // Else a file of another kind would have every line refused.
+      if (this.readLine === 0 && !/^\s*\{\s*\S/.test(text)) {
+        throw new Error('not NDJSON: each line must be a whole JSON object');
+      }
+      if (this.stopping.signal.aborted) return;
+      this.readLine = number;
+      yield [number, Buffer.from(text, 'latin1')];
     }
   }
 
-  private async import({ number, text }: Line): Promise<void> {
+  private async import(line: number, text: Buffer): Promise<void> {
+    this.pending.add(line);
     const plant = text.toString();
     const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
-    try {
-      const refusal = this.refuseIgnored(ignored) ?? (await this.sender.send(text));
-      if (refusal) this.refuse({ line: number, ...refusal, plant });
-      else this.countStored(ignored);
-    } catch (cause) {
-      this.failedLine = Math.min(number, this.failedLine);
-      this.halt(cause);
-    }
+    const message = `the service would ignore ${ignored.join(', ')}`;
+    const isIgnoring = this.options.strict && ignored.length > 0;
+    const refusal = isIgnoring ? { error: null, message } : await this.send(text);
+    if (refusal) this.onRefused({ line, ...refusal, plant });
+    else ignored.forEach((field) => this.countIgnored(field));
+    this.tally[refusal ? 'refused' : 'stored'] += 1;
     this.tally.bytes += text.length + 1;
-    this.bytesInFlight -= text.length;
-    this.response.resolve(undefined);
-    this.response = Promise.withResolvers();
+    this.pending.delete(line);
   }
 
-  private refuseIgnored(ignored: readonly string[]): Refusal | undefined {
-    if (!this.options.strict || ignored.length === 0) return undefined;
-    this.unsent += 1;
-    return { error: null, message: `the service would ignore ${ignored.join(', ')}` };
+  private countIgnored(field: string): void {
+    const isNamed = this.ignored.has(field) || this.ignored.size < MAX_IGNORED;
+    const name = isNamed ? field : 'others';
+    this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
   }
 
-  private countStored(ignored: readonly string[]): void {
-    this.tally.stored += 1;
-    for (const field of ignored) {
-      const isNamed = this.ignored.has(field) || this.ignored.size < MAX_IGNORED;
-      const name = isNamed ? field : 'others';
-      this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
+  /** Sends a plant, unchanged, until it is stored or refused. Throws if a next try would fail too, or all failed. */
+  private async send(plant: Buffer) {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const refusal = await this.post(plant);
+        this.tally.sent += 1;
+        this.lastError = undefined;
+        return refusal;
+      } catch (error) {
+        const { code = '', isFinal = TLS_ERROR.test(code), retryAfter = 0 } = error as Failure;
+        if (isFinal || tries >= this.options.tries) throw error;
+        this.lastError = this.describe(error);
+        const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (tries - 1));
+        // A random part spreads plants that failed together.
+        const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
+        const { signal } = this.stopping;
+        await sleep(delay, undefined, { signal }).catch(() => Promise.reject(error as Failure));
+      }
     }
   }
 
-  private refuse(refused: Refused): void {
-    this.tally.refused += 1;
-    try {
-      this.onRefused(refused);
-    } catch (cause) {
-      // The next refusals could not be reported either.
-      this.halt(cause);
-    }
+  private async post(body: Buffer) {
+    const { url, token } = this.options;
+    const response = await this.pool.request({
+      method: 'POST',
+      path: url.pathname.replace(/(\/plants)?\/?$/, '/plants'),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body,
+    });
+    const { statusCode: status, headers } = response;
+    const { name, error, message } = parseMembers(await response.body.text());
+    if (status === 200 && typeof name === 'string') return undefined;
+    const isOurs = typeof error === 'number' && typeof message === 'string';
+    if (status === 400 && isOurs) return { error, message };
+    const found = isOurs
+      ? `error ${error}: ${message}`
+      : `status ${status}, not from a plant store`;
+    throw Object.assign(new Error(toPrintable(found)), {
+      isFinal: status < 500 && status !== 408 && status !== 429,
+      retryAfter: parseRetryAfter(headers['retry-after']),
+    });
+  }
+
+  /** Why a try failed, in a line. */
+  private describe(error: unknown): string {
+    const { code = '' } = error as Failure;
+    // Node appends advice, or the list of the certificate's names, which may be empty.
+    const text = describeError(error).replace(/;.*|[: ]+$/, '');
+    if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
+    if (TLS_ERROR.test(code)) return `${text}: check --url and NODE_EXTRA_CA_CERTS`;
+    // A service with TLS closes connections without it.
+    const isUnclear = this.tally.sent === 0 && /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code);
+    return `${describeError(error)}${isUnclear ? ' (is it https?)' : ''}`;
   }
 }
 
-/** White space within a line (RFC 8259, section 2). */
-const JSON_SPACE = Buffer.from(' \t\r');
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
-
-/**
- * Reads NDJSON line by line and keeps the bytes as they are, so that no number loses a digit.
- * Blank lines count but are left out. At most one chunk and one line are in memory.
- *
- * @throws Error if a line is longer than `maxLength` bytes
- */
-export async function* readNdjson(
-  source: AsyncIterable<Buffer>,
-  maxLength = MAX_LINE_LENGTH,
-): AsyncGenerator<Line> {
-  let number = 1;
-  let rest: Buffer = Buffer.alloc(0);
-  const assertLength = ({ length }: Buffer): void => {
-    if (length > maxLength) throw new Error(`line ${number} is longer than ${maxLength} bytes`);
-  };
-  for await (const chunk of source) {
-    // The line's earlier chunks have no line feed.
-    let from = rest.length;
-    rest = Buffer.concat([rest, chunk]);
-    for (let end; (end = rest.indexOf('\n', from)) !== -1; number += 1) {
-      const line = rest.subarray(0, end);
-      assertLength(line);
-      yield* skipBlank(number, line);
-      rest = rest.subarray(end + 1);
-      from = 0;
-    }
-    assertLength(rest);
+/** Splits at line feeds, each byte as a character, so that no number loses a digit. Ends behind a line that is too long. */
+async function* splitLines(source: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    const lines = (rest + chunk.toString('latin1')).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+    if (rest.length > MAX_LINE_LENGTH) break;
   }
-  yield* skipBlank(number, rest);
+  yield rest;
 }
 
-function* skipBlank(number: number, bytes: Buffer): Generator<Line> {
-  // Editors on Windows put a byte order mark before the first line.
-  const isMarked = number === 1 && bytes.indexOf(BYTE_ORDER_MARK) === 0;
-  const text = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
-  if (!text.every((byte) => JSON_SPACE.includes(byte))) yield { number, text };
+/** The members of a JSON object; none if the text is something else. */
+function parseMembers(json: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
+  }
 }
 
-/**
- * Checks the first line of a source, so that a file of another kind does not have every line refused.
- *
- * @throws Error if it is no start of a JSON object, or only its opening brace
- */
-export function assertNdjson({ text }: Line): void {
-  if (!/^\s*\{\s*\S/.test(text.toString('latin1'))) {
-    throw new Error('not NDJSON: each line must be a whole JSON object');
-  }
+/** Milliseconds of both forms of Retry-After, seconds and a date (RFC 9110, section 10.2.3). */
+function parseRetryAfter(header: unknown): number {
+  const value = String(header);
+  const delay = Number(value) * 1_000 || Date.parse(value) - Date.now();
+  return delay > 0 ? Math.min(delay, MAX_RETRY_AFTER_MS) : 0;
 }

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.js';
@@ -39,4 +40,10 @@ export function readJobConfig(command: Command): Config {
 export function configureFile(path: string): Config {
   const config = readConfig({ DATABASE_URL: toSqliteUrl(path) });
   return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
+}
+
+/** Makes the URL of a listener of this machine; of one on all addresses, that of the loopback. */
+export function toUrl(scheme: 'http' | 'https', host: string, port: number): URL {
+  const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return new URL(`${scheme}://${isIPv6(address) ? `[${address}]` : address}:${port}`);
 }

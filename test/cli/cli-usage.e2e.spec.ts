@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli, runHere, type Ran } from '../support/cli.js';
-import { VARIABLES, VERSION } from '../../src/config/config.js';
+import { VERSION } from '../../src/config/config.js';
 import { read } from '../support/published.js';
 
 let cwd: string;
@@ -84,59 +84,54 @@ describe('help', () => {
   );
 });
 
-describe('a variable of a command', () => {
-  it('may name a file with its value', async () => {
-    writeFileSync(join(cwd, 'token'), 'not a token\n');
-    const { code, stderr } = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching('no valid token') });
-    writeFileSync(join(cwd, 'token'), 'plant_x\n');
-    // With a token it gets as far as opening the file.
-    const ran = await run('import x', { PLANT_STORE_TOKEN_FILE: 'token' });
-    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
-  });
+describe('the token of an import', () => {
+  const NO_FILE = { code: 1, stderr: 'error: x: no such file or directory\n' };
+  const runs = (options: string, env: Record<string, string>) => {
+    writeFileSync(join(cwd, 'bad'), 'not a token\n');
+    writeFileSync(join(cwd, 'good'), 'plant_x\n');
+    return run(`import x --quiet ${options}`.trim(), env);
+  };
 
-  it.each([
+  it.each<[string, string, Record<string, string>]>([
+    ['may be in a file', '', { PLANT_STORE_TOKEN_FILE: 'good' }],
     [
-      'has lower priority as a file than the command line',
+      'may be in a file, the variable empty',
+      '',
+      { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' },
+    ],
+    [
+      'is that of the command line, not of a file',
       '--token plant_y',
       { PLANT_STORE_TOKEN_FILE: 'bad' },
     ],
     [
-      'has lower priority than the command line',
+      'is that of the command line, not of a variable',
       '--token plant_y',
       { PLANT_STORE_TOKEN: 'not one' },
     ],
+    // An address is no secret.
     [
-      'may be empty when a file is given',
+      'is alone in having a file',
       '',
-      { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' },
+      { PLANT_STORE_TOKEN: 'plant_x', PLANT_STORE_URL_FILE: 'none' },
     ],
   ])('%s', async (_title, options, env) => {
-    writeFileSync(join(cwd, 'bad'), 'not a token\n');
-    writeFileSync(join(cwd, 'good'), 'plant_x\n');
-    const ran = await run(`import x ${options}`.trim(), env);
-    // With a token it gets as far as opening the file.
-    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
+    // With a token it gets as far as opening the file of plants.
+    expect(await runs(options, env)).toMatchObject(NO_FILE);
   });
 
-  it('has no file variant unless it is a secret', async () => {
-    const env = { PLANT_STORE_URL_FILE: 'none', PLANT_STORE_TOKEN: 'plant_x' };
-    const ran = await run('import x', env);
-    expect(ran).toMatchObject({ code: 1, stderr: 'error: x: no such file or directory\n' });
-  });
-
-  it.each([
-    ['import x', { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
+  it.each<[number, Record<string, string>, string]>([
+    [2, { PLANT_STORE_TOKEN_FILE: 'bad' }, 'no valid token'],
+    [78, { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
     [
-      'import x',
-      { PLANT_STORE_TOKEN_FILE: 'x', PLANT_STORE_TOKEN: 'y' },
+      78,
+      { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: 'y' },
       'PLANT_STORE_TOKEN and PLANT_STORE_TOKEN_FILE must not both be set',
     ],
-  ])('%s %j', async (line, env, problem) => {
-    const { code, stdout, stderr } = await run(line, env);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(ONE_LINE);
-    expect(stderr).toContain(problem);
+  ])('exits with %i: %j', async (code, env, problem) => {
+    const ran = await runs('', env);
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+    expect(ran.stderr).toContain(problem);
   });
 });
 
@@ -203,92 +198,5 @@ describe('a bad configuration or store', () => {
     const folder = await run(`${line} --quiet`, { DATABASE_URL: 'sqlite:.' });
     expect(folder).toMatchObject({ code: 1, stdout: '' });
     expect(folder.stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened[^\n]*\n$/);
-  });
-});
-
-describe('config', () => {
-  /** The rows of the printed table, by variable. */
-  function rowsOf({ stdout }: Ran): Record<string, string[]> {
-    const rows = stdout.split('\n').slice(1, -1);
-    return Object.fromEntries(
-      rows.map((row) => {
-        const [name = '', ...rest] = row.split(/ {2,}/);
-        return [name, rest] as const;
-      }),
-    );
-  }
-
-  it('prints every variable, its value and its source, but no secret', async () => {
-    writeFileSync(join(cwd, '.env'), 'PORT=4000\nHOST=::1\nBODY_LIMIT=\nPGUSER=plants\n');
-    writeFileSync(join(cwd, 'headers'), 'authorization=Bearer%20hunter22\n');
-    const ran = await run('config', {
-      HOST: '0.0.0.0',
-      DATABASE_URL: 'postgres://u:hunter22@db.example:5432/plants?sslmode=require',
-      OTEL_EXPORTER_OTLP_HEADERS_FILE: 'headers',
-    });
-    expect(ran).toMatchObject({ code: 0 });
-    expect(ran.stderr).toMatch(/store: PostgreSQL db\.example:5432, database plants\n$/);
-    expect(ran.stdout + ran.stderr).not.toContain('hunter22');
-    const rows = rowsOf(ran);
-    expect(Object.keys(rows)).toEqual(VARIABLES.map(({ name }) => name));
-    expect(rows).toMatchObject({
-      PORT: ['4000', '.env'],
-      HOST: ['0.0.0.0', 'environment'],
-      BODY_LIMIT: ['64kb', 'default'],
-      DATABASE_URL: ['postgres://u:***@db.example:5432/plants?sslmode=require', 'environment'],
-      OTEL_EXPORTER_OTLP_HEADERS: ['***', 'OTEL_EXPORTER_OTLP_HEADERS_FILE'],
-      PUBLIC_URL: ['-', 'default'],
-      SHUTDOWN_TIMEOUT: ['25s', 'default'],
-    });
-  });
-
-  it('exits with 78 if invalid, and shows each bad value and its source unless secret', async () => {
-    writeFileSync(join(cwd, '.env'), 'NODE_ENV=staging\n');
-    const bad = { PORT: 'many', PUBLIC_URL: 'https://u:hunter22@h' };
-    const ran = await run('config', bad);
-    expect(ran.code).toBe(78);
-    expect(ran.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; PUBLIC_URL [^\n]*\n$/);
-    expect(rowsOf(ran)).toMatchObject({ PORT: ['(invalid)', 'environment'] });
-    const json = await run('config --json', bad);
-    expect(JSON.parse(json.stdout)).toEqual({
-      variables: expect.arrayContaining([
-        { name: 'DOCS', value: 'on', from: 'default' },
-        { name: 'PORT', from: 'environment' },
-      ]),
-      problems: [
-        'PORT must be from 0 to 65535, not "many" (from environment)',
-        expect.stringMatching(/^PUBLIC_URL must be .* fragment \(from environment\)$/),
-        'NODE_ENV must be one of production, development, test, not "staging" (from .env)',
-      ],
-    });
-    expect(ran.stdout + ran.stderr + json.stdout).not.toContain('hunter22');
-  });
-
-  it('checks the TLS files', async () => {
-    const { code, stderr } = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
-    expect(code).toBe(78);
-    expect(stderr).toContain('TLS_CERT_FILE must name a file that can be read: none (ENOENT)');
-  });
-
-  it.each(['config --env-file FILE', '--env-file FILE config', 'config --env-file=FILE'])(
-    'reads the named file instead of .env: %s',
-    async (line) => {
-      writeFileSync(join(cwd, '.env'), 'HOST=::1\n');
-      writeFileSync(join(cwd, 'service.env'), `; no\nPORT="4000"\nAUTH_SCOPE='a#b'\n`);
-      const ran = await run(line.replace('FILE', 'service.env'));
-      expect(rowsOf(ran)).toMatchObject({
-        PORT: ['4000', 'service.env'],
-        AUTH_SCOPE: ['a#b', 'service.env'],
-        HOST: ['127.0.0.1', 'default'],
-      });
-    },
-  );
-
-  it('exits with 78 if the given file is missing', async () => {
-    const { code, stderr } = await run('config --env-file none');
-    expect({ code, stderr }).toEqual({
-      code: 78,
-      stderr: 'error: Invalid configuration: none cannot be read (ENOENT)\n',
-    });
   });
 });

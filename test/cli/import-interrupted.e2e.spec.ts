@@ -1,0 +1,169 @@
+/** @engine sqlite */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { importing, NOTHING, plants, service, startServices, variables } from './imports.js';
+import { certificateIn } from '../support/certificate.js';
+import { runCli } from '../support/cli.js';
+import { Proxy } from '../support/proxy.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+startServices();
+
+describe('import', () => {
+  it('stops at once if the token is invalid', async () => {
+    expect(await importing(plants(500), ['--token', 'plant_x'])).toEqual({
+      code: 1,
+      stdout: NOTHING,
+      stderr: 'error: stopped at line 1: error 2001: invalid or expired token\n',
+    });
+  });
+
+  it('stops when the file for refused plants is full', async () => {
+    const lines = '{nope\n{"id":1}\n';
+    const { code, stdout, stderr } = await importing(lines, ['--rejects', '/dev/full']);
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: expect.stringMatching(/refused 0\ninterrupted after line 0; importing again/),
+    });
+    expect(stderr).toContain('error: stopped at line 1: ENOSPC');
+  });
+
+  it('sends plants again that a broken connection left without a response', async () => {
+    // Each connection breaks after some responses, with requests in flight.
+    const proxy = await Proxy.start(service.port, 5);
+    try {
+      const { code, stdout } = await importing(plants(1_000), [], proxy.port);
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: 'sent 1000, stored 1000, refused 0\n',
+      });
+      expect(proxy.broken).toBeGreaterThan(10);
+      expect(await service.store.count()).toBe(1_000);
+    } finally {
+      await proxy.stop();
+    }
+  });
+
+  it('reports its progress when the service stays unavailable', async () => {
+    const proxy = await Proxy.start(service.port, 1);
+    await proxy.stop();
+    const { code, stdout, stderr } = await importing(plants(100), ['--tries', '2'], proxy.port);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: NOTHING });
+    expect(stderr).toMatch(/^error: stopped at line 1: connect ECONNREFUSED 127[^\n]*\n$/);
+  });
+
+  it.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)(
+    'reports at a %s how far it got, and ends by that signal',
+    async (signal) => {
+      const { store } = service;
+      const args = [resolve('dist/src/cli.js'), 'import', '-', '--quiet', '--json'];
+      const env = { PATH: process.env.PATH, ...variables() };
+      const child = spawn(process.execPath, args, { cwd: store.folder, env });
+      const ended = once(child, 'close');
+      const written = Promise.all([text(child.stdout), text(child.stderr)]);
+      // The pipe stays open, so the import waits for a line when the signal arrives.
+      child.stdin.write(plants(300));
+      while ((await store.count()) < 300) await sleep(20);
+      child.kill(signal);
+      expect(await ended).toEqual([null, signal]);
+      const [stdout, stderr] = await written;
+      const report = { complete: false, answeredLines: 300, stored: 300, refused: 0 };
+      expect(JSON.parse(stdout)).toEqual({ ...report, ignoredFields: {} });
+      expect(stderr).toBe('');
+    },
+  );
+});
+
+it('ends at a signal, or once its token is refused, though a named pipe is silent', async () => {
+  const fifo = join(service.store.folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const writer = openSync(fifo, 'r+');
+  const run = (token: string) => {
+    const url = `http://127.0.0.1:${service.port}`;
+    const args = [resolve('dist/src/cli.js'), 'import', fifo, '--url', url, '--token', token];
+    const child = spawn(process.execPath, args, {
+      stdio: 'ignore',
+      timeout: 4_000,
+      killSignal: 'SIGKILL',
+    });
+    writeSync(writer, plants(1));
+    return { child, ended: once(child, 'close') };
+  };
+  expect(await run('x').ended).toEqual([1, null]);
+  const { child, ended } = run(service.token);
+  while ((await service.store.count()) < 1) await sleep(20);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  closeSync(writer);
+});
+
+describe('import over TLS', () => {
+  let tls: ServiceProcess;
+  beforeAll(async () => {
+    tls = await ServiceProcess.start({ isTls: true });
+  });
+  afterAll(() => tls.remove());
+
+  it.each([
+    ['https', 'self-signed certificate: check --url and NODE_EXTRA_CA_CERTS'],
+    ['http', 'other side closed (is it https?)'],
+  ])('reports what is wrong with %s', async (scheme, reason) => {
+    const url = `${scheme}://127.0.0.1:${tls.port}`;
+    expect(await importing(plants(100), ['--url', url, '--tries', '2'])).toEqual({
+      code: 1,
+      stdout: NOTHING,
+      stderr: `error: stopped at line 1: ${reason}\n`,
+    });
+  });
+
+  it('goes without --url where the service of the configuration listens', async () => {
+    const { store } = tls;
+    const certificate = certificateIn(store.folder);
+    const env = {
+      PORT: String(tls.port),
+      HOST: '0.0.0.0',
+      ...certificate,
+      NODE_EXTRA_CA_CERTS: certificate.TLS_CERT_FILE,
+      PLANT_STORE_TOKEN: tls.token,
+    };
+    expect(await runCli(['import', '-'], { cwd: store.folder, env, input: plants(9) })).toEqual({
+      code: 0,
+      stdout: 'sent 9, stored 9, refused 0\n',
+      stderr: `service: https://127.0.0.1:${tls.port}/\n`,
+    });
+  });
+
+  it('reports at once that the service does not use TLS', async () => {
+    const url = `https://127.0.0.1:${service.port}`;
+    expect(await importing(plants(100), ['--url', url])).toMatchObject({
+      code: 1,
+      stderr: 'error: stopped at line 1: the service speaks HTTP, not HTTPS: check --url\n',
+    });
+  });
+});
+
+it('an import survives a restart of a killed service', async () => {
+  const first = await ServiceProcess.start();
+  const { store, token, port } = first;
+  const env = { PLANT_STORE_URL: `http://127.0.0.1:${port}`, PLANT_STORE_TOKEN: token };
+  const input = plants(10_000);
+  const ran = runCli(['import', '-', '--quiet'], { cwd: store.folder, env, input });
+  while ((await store.count()) < 500) await sleep(20);
+  await first.kill();
+  expect(await store.count()).toBeLessThan(10_000);
+  const second = await ServiceProcess.start({ store, token, env: { PORT: String(port) } });
+  try {
+    expect(await ran).toMatchObject({
+      code: 0,
+      stdout: 'sent 10000, stored 10000, refused 0\n',
+    });
+    expect(await store.count()).toBe(10_000);
+  } finally {
+    await second.remove();
+  }
+});
