@@ -24,7 +24,6 @@ export async function makeFile<Result>(
   // A later error would name the unfinished file.
   accessSync(dirname(path), constants.W_OK);
   using cleanup = new DisposableStack();
-  const folder = cleanup.use(mkdtempDisposableSync(`${path}.partial-`));
   const remove = (): void => folder.remove();
   process.once('exit', remove);
   cleanup.defer(() => process.off('exit', remove));
@@ -33,6 +32,8 @@ export async function makeFile<Result>(
     process.kill(process.pid, signal);
   };
   cleanup.use(onEndingSignal(end));
+  // Made once signals are handled: an earlier one would leave it.
+  const folder = cleanup.use(mkdtempDisposableSync(`${path}.partial-`));
   const unfinished = join(folder.path, `${basename(path)}.partial`);
   const result = await write(unfinished);
   await sync(unfinished);

@@ -64,7 +64,7 @@ it('import stops at a line that is too long, with or without an end, and takes t
   expect(await linesOf(`${longest}\n${longest}\n`, 2 ** 16)).toHaveLength(2);
   for (const end of ['', '\n']) {
     await expect(linesOf(`{}\n${longest}{${end}`, 2 ** 16)).rejects.toThrow(
-      new Error('stopped: line 2 is longer than 2097152 bytes'),
+      new Error('stopped: line 2 is longer than 2 MiB'),
     );
   }
 });

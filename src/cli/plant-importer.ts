@@ -1,4 +1,4 @@
-/** The engine of `import`: import.command.ts runs it. */
+/** The engine of `import`, which import.command.ts runs. */
 import { setMaxListeners } from 'node:events';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,9 +11,8 @@ export interface ImportOptions {
   /** Base address of the service. Its path may end in `/plants`. */
   readonly url: URL;
   readonly token: string;
-  /** Plants in flight at once. */
+  /** Plants in flight at once, and tries of each before the import stops. */
   readonly concurrency: number;
-  /** Tries per plant before the import stops. */
   readonly tries: number;
   /** Refuses plants with fields that the service would ignore. */
   readonly strict?: true;
@@ -31,16 +30,15 @@ export interface Refused {
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
 type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
 
-/** In bytes: twice what a service can be configured to take. */
+/** 2 MiB: twice what a service can be configured to take. */
 const MAX_LINE_LENGTH = 2 ** 21;
 const SILENCE_TIMEOUT_MS = 30_000;
-const FIRST_DELAY_MS = 200;
 const MAX_DELAY_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
-/** Further ignored fields are counted together. */
-const MAX_IGNORED = 20;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
+/** Further ignored fields are counted together. */
+const MAX_IGNORED = 20;
 /** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
 const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
 
@@ -71,7 +69,7 @@ export class PlantsImport {
       // In bytes: a plant store's responses have some hundred.
       maxResponseSize: 2 ** 20,
     });
-    // Each plant that waits for its next try has one.
+    // One for each plant that waits for its next try.
     setMaxListeners(0, stopping.signal);
   }
 
@@ -83,15 +81,15 @@ export class PlantsImport {
   /** @throws Error if it stops early; its one line names the first line that failed */
   async run(source: Readable): Promise<void> {
     const { signal } = this.stopping;
-    const halt = (cause: unknown): void => this.stopping.abort(cause);
     // Else a worker could wait forever for a silent pipe, also to leave its loop.
     addAbortSignal(signal, source);
     const lines = this.read(source);
+    const halt = (cause: unknown): void => this.stopping.abort(cause);
     const work = async (): Promise<void> => {
       for await (const [number, text] of lines) await this.import(number, text).catch(halt);
     };
-    const { concurrency } = this.options;
-    await Promise.all(Array.from({ length: concurrency }, () => work().catch(halt)));
+    const workers = Array.from({ length: this.options.concurrency }, () => work().catch(halt));
+    await Promise.all(workers);
     await this.pool.destroy();
     if (!signal.aborted) return;
     const where = this.pending.size > 0 ? ` at line ${Math.min(...this.pending)}` : '';
@@ -105,9 +103,7 @@ export class PlantsImport {
       number += 1;
       // Editors on Windows put a byte order mark before the first line.
       const text = number === 1 ? line.replace(/^\xEF\xBB\xBF/, '') : line;
-      if (text.length > MAX_LINE_LENGTH) {
-        throw new Error(`line ${number} is longer than ${MAX_LINE_LENGTH} bytes`);
-      }
+      if (text.length > MAX_LINE_LENGTH) throw new Error(`line ${number} is longer than 2 MiB`);
       if (text.trim() === '') continue;
       // Else a file of another kind would have every line refused.
       if (this.readLine === 0 && !/^\s*\{\s*\S/.test(text)) {
@@ -124,8 +120,8 @@ export class PlantsImport {
     const plant = text.toString();
     const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
     const message = `the service would ignore ${ignored.join(', ')}`;
-    const isIgnoring = this.options.strict && ignored.length > 0;
-    const refusal = isIgnoring ? { error: null, message } : await this.send(text);
+    const isStrict = this.options.strict && ignored.length > 0;
+    const refusal = isStrict ? { error: null, message } : await this.send(text);
     if (refusal) this.onRefused({ line, ...refusal, plant });
     else ignored.forEach((field) => this.countIgnored(field));
     this.tally[refusal ? 'refused' : 'stored'] += 1;
@@ -134,12 +130,11 @@ export class PlantsImport {
   }
 
   private countIgnored(field: string): void {
-    const isNamed = this.ignored.has(field) || this.ignored.size < MAX_IGNORED;
-    const name = isNamed ? field : 'others';
+    const name = this.ignored.has(field) || this.ignored.size < MAX_IGNORED ? field : 'others';
     this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
   }
 
-  /** Sends a plant, unchanged, until it is stored or refused. Throws if a next try would fail too, or all failed. */
+  /** Sends a plant until it is stored or refused. Throws if a next try would fail too, or all failed. */
   private async send(plant: Buffer) {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -151,38 +146,38 @@ export class PlantsImport {
         const { code = '', isFinal = TLS_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.options.tries) throw error;
         this.lastError = this.describe(error);
-        const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (tries - 1));
+        const backoff = Math.min(MAX_DELAY_MS, 100 * 2 ** tries);
         // A random part spreads plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
-        const { signal } = this.stopping;
-        await sleep(delay, undefined, { signal }).catch(() => Promise.reject(error as Failure));
+        const waited = sleep(delay, undefined, { signal: this.stopping.signal });
+        await waited.catch(() => Promise.reject(error as Failure));
       }
     }
   }
 
-  private async post(body: Buffer) {
+  private async post(plant: Buffer) {
     const { url, token } = this.options;
     const response = await this.pool.request({
       method: 'POST',
       path: url.pathname.replace(/(\/plants)?\/?$/, '/plants'),
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+      },
+      body: plant,
     });
-    const { statusCode: status, headers } = response;
-    const { name, error, message } = parseMembers(await response.body.text());
+    const { statusCode: status, headers, body } = response;
+    const { name, error, message } = parseMembers(await body.text());
     if (status === 200 && typeof name === 'string') return undefined;
     const isOurs = typeof error === 'number' && typeof message === 'string';
     if (status === 400 && isOurs) return { error, message };
-    const found = isOurs
-      ? `error ${error}: ${message}`
-      : `status ${status}, not from a plant store`;
-    throw Object.assign(new Error(toPrintable(found)), {
+    const why = isOurs ? `error ${error}: ${message}` : `status ${status}, not from a plant store`;
+    throw Object.assign(new Error(toPrintable(why)), {
       isFinal: status < 500 && status !== 408 && status !== 429,
       retryAfter: parseRetryAfter(headers['retry-after']),
     });
   }
 
-  /** Why a try failed, in a line. */
   private describe(error: unknown): string {
     const { code = '' } = error as Failure;
     // Node appends advice, or the list of the certificate's names, which may be empty.
@@ -190,12 +185,12 @@ export class PlantsImport {
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
     if (TLS_ERROR.test(code)) return `${text}: check --url and NODE_EXTRA_CA_CERTS`;
     // A service with TLS closes connections without it.
-    const isUnclear = this.tally.sent === 0 && /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code);
-    return `${describeError(error)}${isUnclear ? ' (is it https?)' : ''}`;
+    const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.tally.sent === 0;
+    return isClosed ? `${text} (is it https?)` : describeError(error);
   }
 }
 
-/** Splits at line feeds, each byte as a character, so that no number loses a digit. Ends behind a line that is too long. */
+/** Splits at line feeds, each byte as a character. Ends behind a line that is too long. */
 async function* splitLines(source: Readable): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of source as AsyncIterable<Buffer>) {
