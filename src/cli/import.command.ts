@@ -40,26 +40,15 @@ export function addImportCommand(program: Command): void {
     )
     .argument('<file>', 'the file; - is the standard input')
     .addOption(
-      new Option(
-        '--url <url>',
-        'base address; default: where the service of this configuration listens',
-      )
+      new Option('--url <url>', 'base address; default: where the service listens')
         .env('PLANT_STORE_URL')
         .argParser(toHttpUrl),
     )
-    .option(
-      '--token <token>',
-      'bearer token; the variable keeps it out of ps (env: PLANT_STORE_TOKEN)',
-    )
+    .option('--token <token>', 'bearer token, which ps shows (env: PLANT_STORE_TOKEN)')
     .option('--rejects <file>', 'where refused plants go; overwritten')
     .option('--strict', 'refuse plants with fields that the service would ignore')
     .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', makeCountParser(1_024), 64)
-    .option(
-      '--tries <n>',
-      'tries per plant before the import stops, 1 to 99',
-      makeCountParser(99),
-      10,
-    )
+    .option('--tries <n>', 'tries per plant, 1 to 99', makeCountParser(99), 10)
     .addHelpText(
       'after',
       `
@@ -67,9 +56,9 @@ Refused plants are listed on stderr, or go to the file of --rejects: NDJSON of
 line, error, message and plant, the text sent, so that after a correction
   $ jq -r .plant rejects.ndjson | ${COMMAND} import -
 
-The report counts, by name, the fields that the service ignores, such as a
-misspelt tag: a stored plant cannot be changed. --strict refuses such plants, with
-the error null, and does not send them.
+The report counts the fields that the service ignores, such as a misspelt tag, as
+a stored plant cannot be changed. --strict refuses such plants, with the error
+null, and does not send them.
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)
@@ -93,7 +82,7 @@ Examples:
     });
 }
 
-/** Where the service listens; the public address if it speaks TLS, as its certificate is for that name. */
+/** Where the service listens; with TLS its public address, which its certificate is for. */
 function findService({ tlsCertFile, publicUrl, host, port }: Config): URL {
   if (tlsCertFile === undefined) return toUrl('http', host, port);
   return publicUrl === undefined ? toUrl('https', host, port) : new URL(publicUrl);

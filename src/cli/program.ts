@@ -71,7 +71,7 @@ async function createProgram(args: readonly string[], commands: Commands): Promi
     .description('Commands for the operator of a plant store')
     .version(VERSION, '--version', 'print the version')
     .option('--env-file <file>', 'read variables from a file instead of .env')
-    .option('--quiet', 'do not say which store is used')
+    .option('--quiet', 'do not say which store or service is used')
     .option('--json', 'print JSON')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
