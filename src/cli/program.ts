@@ -1,4 +1,4 @@
-// A start, step 2 of 6, by `plant-store serve`: loads start.ts, and the variables of .env.
+// A start, step 2 of 6: loads start.ts for `plant-store serve`, and the variables of .env.
 import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';
@@ -14,7 +14,7 @@ const COMMANDS: Commands = {
   migrate: async () => (await import('./setup.command.js')).addMigrateCommand,
   status: async () => (await import('./status.command.js')).addStatusCommand,
   check: async () => (await import('./setup.command.js')).addCheckCommand,
-  config: async () => (await import('./setup.command.js')).addConfigCommand,
+  config: async () => (await import('./config.command.js')).addConfigCommand,
   import: async () => (await import('./import.command.js')).addImportCommand,
   export: async () => (await import('./export.command.js')).addExportCommand,
   backup: async () => (await import('./backup.command.js')).addBackupCommand,

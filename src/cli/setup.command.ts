@@ -1,40 +1,12 @@
 import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
-import { inspectConfig, type Setting } from '../config/environment.js';
 import { migrateStore } from '../database/store.js';
 import { Snapshot } from '../database/snapshot.js';
 import { isDamage } from '../database/store-errors.js';
 import { describeError } from '../errors/operator-message.js';
-import { readKeyPair } from '../http/tls.js';
 import { readJobConfig, readStoreConfig } from './store-config.js';
 import { digestTables, TABLE_NAMES } from './backup-tables.js';
-import { alignColumns, printResult } from './terminal.js';
-
-/** `config`: prints and checks the configuration. */
-export function addConfigCommand(program: Command): void {
-  program
-    .command('config')
-    .summary('print and check the configuration')
-    .description(
-      "Print every variable of the service's configuration, its value and its source: the environment, " +
-        'the file .env or --env-file, the file that NAME_FILE names, or the default. Secrets are masked. ' +
-        'An invalid configuration exits with 78.',
-    )
-    .addHelpText(
-      'after',
-      `\nExample:\n  $ ${COMMAND} config --env-file /etc/plant-store/plant-store.env`,
-    )
-    .action(() => {
-      const { settings: variables, problems } = inspectConfig();
-      printResult(program, formatSettings(variables), { variables, problems });
-      readKeyPair(readStoreConfig(program));
-    });
-}
-
-function formatSettings(settings: readonly Setting[]): string {
-  const rows = settings.map(({ name, value = '(invalid)', from }) => [name, value || '-', from]);
-  return alignColumns([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
-}
+import { printResult } from './terminal.js';
 
 /** `migrate`: for a deployment that changes the schema before it starts the service. */
 export function addMigrateCommand(program: Command): void {

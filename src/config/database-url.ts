@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { parse } from 'pg-connection-string';
 
 /** An engine by its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
 export type DatabaseSystem = 'sqlite' | 'postgresql';
@@ -11,15 +10,45 @@ export type DatabaseSystem = 'sqlite' | 'postgresql';
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 const SQLITE_SCHEME = 'sqlite:';
 
-const MASK = '***';
+/** What is shown of a secret. */
+export const MASK = '***';
 
-/** Whether a text names a SQLite file or a PostgreSQL database. The driver needs `%25` for a `%`. */
-export function isDatabaseUrl(text: string): boolean {
+/** The parameters of an address that the driver `pg` reads. It ignores others, such as a misspelt `sslmode`. */
+export const POSTGRES_PARAMETERS = [
+  ...['host', 'port', 'user', 'password', 'options', 'application_name', 'client_encoding'],
+  ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'ssl', 'uselibpqcompat'],
+  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
+  'fallback_application_name',
+];
+/** Modes that the driver takes for `verify-full`, which it warns of: in PostgreSQL's own clients they check less. */
+const ALIASES_OF_VERIFY_FULL = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/;
+
+/**
+ * Reads a DATABASE_URL, for the driver: undefined if it names neither a SQLite file nor a PostgreSQL database. The
+ * driver needs `%25` for a `%`. Of a password with a slash or a question mark it would take a part for the database.
+ */
+export function parseDatabaseUrl(text: string): string | undefined {
+  if (SQLITE_URL.test(text)) return text;
+  const url = parsePostgresUrl(text);
+  if (!url || !/^\/[^/@][^@]*$/.test(url.pathname)) return undefined;
+  // With this parameter the modes mean what they do elsewhere.
+  if (url.searchParams.has('uselibpqcompat')) return text;
+  return text.replace(ALIASES_OF_VERIFY_FULL, '$1verify-full');
+}
+
+function parsePostgresUrl(text: string): URL | undefined {
   try {
-    return SQLITE_URL.test(text) || /^postgres(ql)?:\/\/[^/]*\/[^/?]/.test(decodeURI(text));
+    // The host may be missing, as a parameter or the environment can name it.
+    const url = new URL(decodeURI(text) && text.replace('@/', '@localhost/'));
+    return /^postgres(ql)?:$/.test(url.protocol) ? url : undefined;
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+/** Lists the parameters of a valid DATABASE_URL. */
+export function listParameters(url: string): string[] {
+  return [...(parsePostgresUrl(url)?.searchParams.keys() ?? [])];
 }
 
 /** Selects the engine that a valid DATABASE_URL names by its scheme. */
@@ -37,32 +66,21 @@ export function toSqliteUrl(path: string): string {
   return SQLITE_SCHEME + resolve(path);
 }
 
-/**
- * Says where a database is: the absolute path of its file, or host and database; never a user or a password. For
- * `postgres://user:1/2@host/plants` that is `PostgreSQL` alone: the driver takes a part of this password for the
- * database.
- */
+/** Says where a database is: the absolute path of its file, or host and database; never a user or a password. */
 export function describeDatabase(url: string): string {
-  const file = findSqliteFile(url);
-  if (file !== undefined) return `SQLite ${resolve(file)}`;
-  try {
-    const { host, port, database } = parse(url);
-    if (!database || database.includes('@')) return 'PostgreSQL';
-    const address = host || (process.env.PGHOST ?? 'localhost');
-    return `PostgreSQL ${address}${port ? `:${port}` : ''}, database ${database}`;
-  } catch {
-    return 'PostgreSQL';
-  }
+  const address = parsePostgresUrl(url);
+  if (!address) return `SQLite ${resolve(findSqliteFile(url) ?? '')}`;
+  const { hostname, port, pathname, searchParams } = address;
+  const named = searchParams.get('host') || decodeURIComponent(hostname);
+  const host = named || (process.env.PGHOST ?? 'localhost');
+  const database = decodeURIComponent(pathname.slice(1));
+  return `PostgreSQL ${host}${port && `:${port}`}, database ${database}`;
 }
 
-/**
- * Masks a secret: shows a DATABASE_URL without its password, and nothing of anything else. A list of headers is never
- * taken for a URL, as a header's name has no colon.
- */
-export function maskSecret(text: string): string {
-  if (findSqliteFile(text) !== undefined) return text;
-  const url = URL.parse(text);
-  if (!url || !isDatabaseUrl(text) || !/^\/[^@]+$/.test(url.pathname)) return MASK;
+/** Shows a valid DATABASE_URL without its password. */
+export function maskPassword(text: string): string {
+  const url = parsePostgresUrl(text);
+  if (!url) return text;
   if (url.password) url.password = MASK;
   for (const name of url.searchParams.keys()) {
     if (/password/i.test(name)) url.searchParams.set(name, MASK);

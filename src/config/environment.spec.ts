@@ -69,7 +69,7 @@ describe('readConfig', () => {
 
   it('refuses a DATABASE_URL without a path', () => {
     expect(problemsWith({ DATABASE_URL: 'sqlite:' })).toBe(
-      'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database (from environment)',
+      'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?) (from environment)',
     );
   });
 
@@ -79,6 +79,14 @@ describe('readConfig', () => {
     [
       { REUSE_PORT: 'on', PORT: '0', DATABASE_URL: 'postgres://h/plants' },
       /^REUSE_PORT=on needs a PORT that is not 0: /,
+    ],
+    [
+      { DATABASE_URL: 'postgres://h/plants?sslmod=require' },
+      /^DATABASE_URL has an unknown parameter: sslmod; did you mean sslmode\?$/,
+    ],
+    [
+      { DATABASE_URL: 'postgres://h/plants?sslmode=require&channel_binding=require' },
+      /^DATABASE_URL has an unknown parameter: channel_binding$/,
     ],
     [{ TLS_CERT_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
     [{ TLS_KEY_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
@@ -128,7 +136,7 @@ describe('DATABASE_URL_FILE', () => {
   it.each([
     ['', 'DATABASE_URL_FILE must not name an empty file'],
     ['\n', 'DATABASE_URL_FILE must not name an empty file'],
-    ['SECRET', 'host/database (from DATABASE_URL_FILE)'],
+    ['SECRET', ' (from DATABASE_URL_FILE)'],
   ])('is refused if it contains %j', (text, problem) => {
     expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).toThrow(problem);
     expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).not.toThrow('SECRET');

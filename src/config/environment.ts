@@ -3,7 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
-import { describeDatabase, getDatabaseSystem, maskSecret } from './database-url.js';
+import {
+  describeDatabase,
+  getDatabaseSystem,
+  listParameters,
+  POSTGRES_PARAMETERS,
+} from './database-url.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -17,8 +22,10 @@ export interface Setting {
   readonly from: string;
 }
 
-/** The names of the variables that loadEnvironment() has set, and the file that it read. */
-let loaded: { readonly names: ReadonlySet<string>; readonly path: string } | undefined;
+/** What loadEnvironment() did: the variables that it set, the file that it read, and what is odd in that. */
+let loaded:
+  | { readonly names: ReadonlySet<string>; readonly path: string; readonly warnings: string[] }
+  | undefined;
 
 /**
  * Adds the variables of a file to those of this process, which win.
@@ -30,9 +37,47 @@ export function loadEnvironment(file?: string): void {
   const path = file ?? (existsSync('.env') ? '.env' : undefined);
   loaded = undefined;
   if (path === undefined) return;
-  const found = parseEnv(readText(path, `${path} cannot be read`));
-  loaded = { names: new Set(Object.keys(found).filter((name) => !(name in process.env))), path };
-  for (const name of loaded.names) process.env[name] = found[name];
+  const text = readText(path, `${path} cannot be read`);
+  const found = parseEnv(text);
+  const names = new Set(Object.keys(found).filter((name) => !(name in process.env)));
+  loaded = { names, path, warnings: findIgnoredLines(text).map((line) => `${path}:${line}`) };
+  for (const name of names) process.env[name] = found[name];
+}
+
+/** Variables that others read: the driver, OpenTelemetry, Node.js, a shell, and `import`. */
+const FOREIGN = /^(PG|OTEL_|NODE_|UV_|SSL_|LC_|PLANT_STORE_|GIT_COMMIT$|LANG$|PATH$|TZ$)/;
+
+/** Finds the lines of a file that set nothing, or a variable that nobody reads. Values are not shown. */
+function findIgnoredLines(text: string): string[] {
+  const known = VARIABLES.flatMap(({ name, parser }) =>
+    parser.mask ? [name, `${name}_FILE`] : name,
+  );
+  // A value in quotes may have several lines.
+  const quoted = /(?<==[ \t]*)(["'`])[^]*?\1/g;
+  const lines = text.replace(quoted, (value) => value.replace(/[^\n]/g, '')).split('\n');
+  return lines.flatMap((line, index) => {
+    if (/^\s*([#;]|$)/.test(line)) return [];
+    const [, name] = /^\s*(?:export\s+)?([^=]*?)\s*=/.exec(line) ?? [];
+    const at = index + 1;
+    if (name === undefined) return `${at}: ignored, as it has no =`;
+    const advice = suggest(name.toUpperCase(), known);
+    if (known.includes(name) || (FOREIGN.test(name) && !advice)) return [];
+    // Other texts may be a part of a key.
+    const shown = /^[A-Z_]{1,40}$/.test(name) ? name : 'the name';
+    return `${at}: ${shown} is unknown${advice}`;
+  });
+}
+
+/** `; did you mean PORT?`, if a known name differs in one letter, or in the order of two; '' otherwise. */
+function suggest(name: string, known: readonly string[]): string {
+  const variants = new Set(leaveOneOut(name));
+  const similar = known.find((other) => leaveOneOut(other).some((one) => variants.has(one)));
+  return similar ? `; did you mean ${similar}?` : '';
+}
+
+/** A text, and what is left of it without any one letter: similar texts have one of these in common. */
+function leaveOneOut(text: string): string[] {
+  return [text, ...Array.from(text, (_, i) => text.slice(0, i) + text.slice(i + 1))];
 }
 
 /**
@@ -46,7 +91,10 @@ export function readConfig(env = process.env): Config {
   return config;
 }
 
-/** Reads the configuration as far as it is valid, with every variable in its order and a line for each problem. */
+/**
+ * Reads the configuration as far as it is valid, with every variable in its order, a line for each problem, and one for
+ * each line of the environment file that is ignored.
+ */
 export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
@@ -54,12 +102,12 @@ export function inspectConfig(env = process.env) {
     const { name, field, parser, defaultText } = variable;
     const from = findSource(variable, env);
     try {
-      const text = parser.isSecret ? readSecret(name, env) : env[name];
+      const text = parser.mask ? readSecret(name, env) : env[name];
       if (!text) return { name, value: defaultText, from };
       const value = parser.parse(text);
       if (value === undefined) throw new ConfigError(explainInvalid(variable, text, from));
       Object.assign(config, { [field]: value });
-      return { name, value: parser.isSecret ? maskSecret(text) : text, from };
+      return { name, value: parser.mask?.(text) ?? text, from };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(error.message);
@@ -67,7 +115,8 @@ export function inspectConfig(env = process.env) {
     }
   });
   // A conflict with the default of an invalid variable is none.
-  return { config, settings, problems: problems.length > 0 ? problems : findConflicts(config) };
+  if (problems.length === 0) problems.push(...findConflicts(config));
+  return { config, settings, problems, warnings: loaded?.warnings ?? [] };
 }
 
 /**
@@ -116,7 +165,7 @@ export function findUser(): string | undefined {
 }
 
 function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): string {
-  if (parser.isSecret && env[`${name}_FILE`]) return `${name}_FILE`;
+  if (parser.mask && env[`${name}_FILE`]) return `${name}_FILE`;
   if (!env[name]) return 'default';
   return loaded?.names.has(name) ? loaded.path : 'environment';
 }
@@ -126,14 +175,19 @@ const SHOWABLE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
 /** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
 function explainInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
-  const isShown = !parser.isSecret && SHOWABLE.test(text);
+  const isShown = !parser.mask && SHOWABLE.test(text);
   return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
 /** Finds problems of several variables together, in a line each. */
 function findConflicts(config: Config): string[] {
   const { port, reusePort, managementPort, authIssuer, authAudience, authJwksUrl } = config;
-  const found: string[] = [];
+  const found = listParameters(config.databaseUrl)
+    .filter((name) => !POSTGRES_PARAMETERS.includes(name))
+    .map(
+      (name) =>
+        `DATABASE_URL has an unknown parameter: ${name}${suggest(name, POSTGRES_PARAMETERS)}`,
+    );
   if (reusePort && getDatabaseSystem(config.databaseUrl) === 'sqlite')
     found.push(
       'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file',

@@ -1,18 +1,18 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
-import { isDatabaseUrl } from './database-url.js';
+import { MASK, maskPassword, parseDatabaseUrl } from './database-url.js';
 
 /** Reads the text of a variable, and says what the text must be. */
 export class EnvParser<Value> {
   /**
    * @param rule follows `must be`: `from 0 to 65535`
    * @param parse the value, or undefined if the text is invalid
-   * @param isSecret whether the text is never shown as it is; it may also be in the file that `NAME_FILE` names
+   * @param mask what is shown of a secret, which may also be in the file that `NAME_FILE` names
    */
   constructor(
     readonly rule: string,
     readonly parse: (text: string) => Value | undefined,
-    readonly isSecret = false,
+    readonly mask?: (text: string) => string,
   ) {}
 }
 
@@ -43,9 +43,9 @@ export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
 
 /** `sqlite:` and a path, or the address of a PostgreSQL database, which may have a password. */
 export const databaseUrl = new EnvParser(
-  'sqlite: and the path of a file, or postgres://user:password@host/database',
-  (text) => (isDatabaseUrl(text) ? text : undefined),
-  true,
+  'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?)',
+  parseDatabaseUrl,
+  maskPassword,
 );
 
 /** A size in bytes, up to 1 MiB: a number, and `kb` (KiB), `mb` (MiB) or nothing. */
@@ -82,7 +82,7 @@ export const headerList = new EnvParser<Readonly<Record<string, string>>>(
       return undefined;
     }
   },
-  true,
+  () => MASK,
 );
 
 /** A URL that paths are appended to: a slash at its end is removed. */

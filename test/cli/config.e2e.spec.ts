@@ -56,7 +56,9 @@ describe('config', () => {
     const bad = { PORT: 'many', PUBLIC_URL: 'https://u:hunter22@h' };
     const ran = await run('config', bad);
     expect(ran.code).toBe(78);
-    expect(ran.stderr).toMatch(/^error: Invalid configuration: PORT [^\n]*; PUBLIC_URL [^\n]*\n$/);
+    expect(ran.stderr).toMatch(
+      /^plant-store .*\nerror: PORT .*\nerror: PUBLIC_URL .*\nerror: NODE_ENV .*\n$/,
+    );
     expect(rowsOf(ran)).toMatchObject({ PORT: ['(invalid)', 'environment'] });
     const json = await run('config --json', bad);
     expect(JSON.parse(json.stdout)).toEqual({
@@ -69,14 +71,52 @@ describe('config', () => {
         expect.stringMatching(/^PUBLIC_URL must be .* fragment \(from environment\)$/),
         'NODE_ENV must be one of production, development, test, not "staging" (from .env)',
       ],
+      warnings: [],
     });
     expect(ran.stdout + ran.stderr + json.stdout).not.toContain('hunter22');
   });
 
   it('checks the TLS files', async () => {
-    const { code, stderr } = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
-    expect(code).toBe(78);
-    expect(stderr).toContain('TLS_CERT_FILE must name a file that can be read: none (ENOENT)');
+    const ran = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
+    expect(ran.code).toBe(78);
+    const problem = 'TLS_CERT_FILE must name a file that can be read: none (ENOENT)';
+    expect(ran.stderr).toMatch(`error: ${problem}\n`);
+    expect(rowsOf(ran)).toMatchObject({
+      TLS_CERT_FILE: ['(invalid)', 'environment'],
+      TLS_KEY_FILE: ['none', 'environment'],
+    });
+  });
+
+  it('marks each variable of a conflict', async () => {
+    const ran = await run('config', { TLS_CERT_FILE: 'x', AUTH_AUDIENCE: 'x', PORT: '9464' });
+    const invalid = Object.entries(rowsOf(ran)).filter(([, [value]]) => value === '(invalid)');
+    const names = ['PORT', 'MANAGEMENT_PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE'];
+    expect(invalid.map(([name]) => name)).toEqual([
+      ...names,
+      'AUTH_ISSUER',
+      'AUTH_AUDIENCE',
+      'AUTH_JWKS_URL',
+    ]);
+  });
+
+  it('warns of lines of the file that are ignored, without their values', async () => {
+    const lines = ['PORT=4000', '# no', 'foo', 'export DOC = on', "PGUSER='a\nb'", 'docs=x'];
+    writeFileSync(
+      join(cwd, '.env'),
+      [...lines, 'c2VjcmV0==', 'SECRET=x', '; no', 'DATABASE_URL_FIL=x'].join('\n'),
+    );
+    const { code, stderr } = await run('config --quiet');
+    expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
+      code: 0,
+      lines: [
+        'warning: .env:3: ignored, as it has no =',
+        'warning: .env:4: DOC is unknown; did you mean DOCS?',
+        'warning: .env:7: the name is unknown; did you mean DOCS?',
+        'warning: .env:8: the name is unknown',
+        'warning: .env:9: SECRET is unknown',
+        'warning: .env:11: DATABASE_URL_FIL is unknown; did you mean DATABASE_URL_FILE?',
+      ],
+    });
   });
 
   it.each(['config --env-file FILE', '--env-file FILE config', 'config --env-file=FILE'])(

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config/environment.js';
 import { read } from './published.js';
 
 const KNOWN = VARIABLES.flatMap(({ name, parser }) =>
-  parser.isSecret ? [name, `${name}_FILE`] : [name],
+  parser.mask ? [name, `${name}_FILE`] : [name],
 ).concat('PLANT_STORE_COMMAND', 'GIT_COMMIT');
 
 /** The database URL that the deployments keep in a file. */

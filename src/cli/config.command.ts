@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import { COMMAND, type Config } from '../config/config.js';
+import { ConfigError, describeProcess, inspectConfig } from '../config/environment.js';
+import { toExitCode } from '../errors/operator-message.js';
+import { alignColumns, printResult, type GlobalOptions } from './terminal.js';
+
+/** `config`: prints and checks the configuration. */
+export function addConfigCommand(program: Command): void {
+  program
+    .command('config')
+    .summary('print and check the configuration')
+    .description(
+      "Print every variable of the service's configuration, its value and its source: the environment, " +
+        'the file .env or --env-file, the file that NAME_FILE names, or the default. Secrets are masked. ' +
+        'On stderr is a line for each problem, and for each line of the file that is ignored. ' +
+        'An invalid configuration exits with 78.',
+    )
+    .addHelpText(
+      'after',
+      `\nExample:\n  $ ${COMMAND} config --env-file /etc/plant-store/plant-store.env`,
+    )
+    .action(async () => {
+      const { config, settings, warnings, ...found } = inspectConfig();
+      const problems = found.problems.length > 0 ? found.problems : await checkFiles(config);
+      const variables = settings.map((setting) =>
+        problems.some((problem) => isAbout(problem, setting.name))
+          ? { ...setting, value: undefined }
+          : setting,
+      );
+      const rows = variables.map(({ name, value = '(invalid)', from }) => [
+        name,
+        value || '-',
+        from,
+      ]);
+      const text = alignColumns([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
+      printResult(program, text, { variables, problems, warnings });
+      if (!program.opts<GlobalOptions>().quiet) say(describeProcess(config));
+      for (const warning of warnings) say(`warning: ${warning}`);
+      for (const problem of problems) say(`error: ${problem}`);
+      if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
+    });
+}
+
+/** Whether a problem names a variable, before its reason or a value of it. */
+function isAbout(problem: string, name: string): boolean {
+  const [subject = ''] = problem.split(/[:"]/, 1);
+  return subject.match(/\w+/g)?.includes(name) ?? false;
+}
+
+/** Checks the files that the configuration names, and returns a line for each problem. */
+async function checkFiles(config: Config): Promise<string[]> {
+  if (config.tlsCertFile === undefined) return [];
+  try {
+    // It loads Nest, which takes longer than all the rest.
+    (await import('../http/tls.js')).readKeyPair(config);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return [error.message];
+    throw error;
+  }
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
