@@ -67,15 +67,15 @@ export async function contestantsOn(
  * @returns Node's arguments, the environment, a bearer token, and that accepted plants must be stored
  */
 export function service(name: string, store: TemporaryStore, tree = '.') {
-  const built = (file: string) => resolve(tree, 'dist/src', file);
   const run = (...command: string[]) =>
-    execFileSync(options.node, [built('cli.js'), ...command], {
+    execFileSync(resolve(tree, 'bin/plant-store'), command, {
       cwd: store.folder,
       env: { PATH: process.env.PATH, DATABASE_URL: store.url },
     });
   run('migrate');
   const printed = run('token', 'create', 'bench');
-  const [args, token] = [[...readStartFlags(tree), built('main.js')], printed.toString().trim()];
+  const args = [...readStartFlags(tree), resolve(tree, 'dist/src/main.js'), 'serve'];
+  const token = printed.toString().trim();
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
   return { name, args, env, token, store, isStoring: true };
 }

@@ -66,7 +66,7 @@ async function measureCommands(
   const row: Record<string, string> = { plants: number(plants) };
   const run = async (title: string, { folder, url }: TemporaryStore, ...command: string[]) => {
     const began = performance.now();
-    const child = start(SERVER_CORE, [options.node, resolve('dist/src/cli.js'), ...command], {
+    const child = start(SERVER_CORE, [options.node, resolve('dist/src/main.js'), ...command], {
       cwd: folder,
       env: { PATH: process.env.PATH, DATABASE_URL: url },
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { createApp } from './app.js';
+import { createApp } from './app.module.js';
 import { Config } from './config/config.js';
 import { buildDocument } from './openapi/document.js';
 

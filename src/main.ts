@@ -1,7 +1,23 @@
-// A start, step 1 of 6, by `nest start`. `plant-store serve` loads cli.ts instead, which ends in the same serve().
-import { prepareNode } from './prepare-node.js';
+// A start, step 1 of 6: prepares Node.js, before any other file is loaded. Then runs the command that is named.
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
-// As `nest start` runs it. `plant-store serve` also sets V8's flags: bin/plant-store.
-prepareNode();
-const { serve } = await import('./start.js');
-await serve();
+const MIN_NODE_MAJOR = 24;
+
+if (Number.parseInt(process.versions.node) < MIN_NODE_MAJOR) {
+  process.stderr.write(
+    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${MIN_NODE_MAJOR} or newer. ` +
+      'npm has installed one: use `npm start`, `bin/plant-store` or node_modules/.bin/node.\n',
+  );
+  process.exit(1);
+}
+
+// New files are for their owner alone: SQLite's contain plants and hashes of tokens.
+process.umask(0o077);
+// Compiled code is kept for the next start, beside the packages: who can write there can change the code too.
+module.enableCompileCache(
+  fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url)),
+);
+
+const { main } = await import('./cli/program.js');
+await main({ serve: async () => (await import('./start.js')).addServeCommand });

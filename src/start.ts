@@ -1,23 +1,19 @@
 // A start, steps 2 to 6 of 6: from the configuration to a service that listens and says where.
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import type { Server as TlsServer } from 'node:https';
-import { isIPv6, type AddressInfo, type Server } from 'node:net';
+import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import type { Command } from 'commander';
-import { createApp } from './app.js';
+import { createApp } from './app.module.js';
 import { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
 import { COMMAND, type Config } from './config/config.js';
-import {
-  describeProcess,
-  inspectConfig,
-  loadEnvironment,
-  readConfig,
-} from './config/environment.js';
+import { ConfigError, describeProcess, findUser, inspectConfig } from './config/environment.js';
 import { EXPIRES_SOON_MS, toExitCode, toOperatorMessage } from './errors/operator-message.js';
-import { reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
+import { readKeyPair, reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
 import { shutDown } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
@@ -31,23 +27,14 @@ export function addServeCommand(program: Command): void {
       'Start the service in the foreground. SIGTERM or SIGINT stops it, once every request in progress has its response.',
     )
     .addHelpText('after', `\nExample:\n  $ PORT=8080 ${COMMAND} serve`)
-    // The program has loaded the variables.
-    .action(() => serve({ isLoaded: true }));
-}
-
-/**
- * Starts the service. Ends the process if it cannot start, and says why.
- *
- * @param options.isLoaded whether the variables of `.env` or another file were added to the environment before
- */
-export async function serve({ isLoaded = false } = {}): Promise<void> {
-  try {
-    if (!isLoaded) loadEnvironment();
-    await start();
-  } catch (error) {
-    reportFailure(toOperatorMessage(error));
-    process.exit(toExitCode(error));
-  }
+    .action(async () => {
+      try {
+        await start();
+      } catch (error) {
+        reportFailure(toOperatorMessage(error));
+        process.exit(toExitCode(error));
+      }
+    });
 }
 
 /** Writes why the start failed to stderr: as a line of the log in production, else as text. */
@@ -59,13 +46,15 @@ function reportFailure(message: string): void {
 
 /** SIGTERM and SIGINT end the service, once every accepted request has its response. */
 async function start(): Promise<void> {
-  const config = readConfig();
+  const { config, problems, warnings } = inspectConfig();
   const listening = Promise.withResolvers<Server>();
   // Unhandled, the signal would end the process.
   if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise as Promise<TlsServer>, config);
   const logger = new ServiceLogger(config);
   Logger.overrideLogger(logger);
   logCrashes();
+  for (const warning of warnings) new Logger('Configuration').warn(warning);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   const lifecycle: Lifecycle = { phase: 'starting' };
   const stop = (signal: NodeJS.Signals): void => {
     if (lifecycle.phase === 'starting') {
@@ -81,12 +70,15 @@ async function start(): Promise<void> {
   // Opening the store can take a while, and the first process of a container ignores unhandled signals.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
   say(describeProcess(config), config);
+  // What is wrong shows before health is announced, and before a store is made.
+  readKeyPair(config);
+  await tryToListen(config);
   const management = await manage(config, lifecycle);
   const app = await createApp(config, logger);
   if (management) management.app = app;
   // Gives back the memory that the start has used, before the first request, which would wait.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  await app.listen(config.port, config.host);
+  await awaitListening(app.listen(config.port, config.host));
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
   const tokens = new TokensService(app.get(getRepositoryToken(Token)));
@@ -97,6 +89,54 @@ async function start(): Promise<void> {
 }
 
 /**
+ * Listens for a moment where the service will.
+ *
+ * @throws Error if it cannot
+ */
+async function tryToListen({ port, host, reusePort }: Config): Promise<void> {
+  // The kernel would share connections of the other processes out to this one.
+  await using server = createServer().listen({ port: reusePort ? 0 : port, host });
+  await awaitListening(once(server, 'listening'));
+}
+
+/** Node's error where a server cannot listen. */
+interface ListenError extends NodeJS.ErrnoException {
+  readonly port?: number;
+  readonly address?: string;
+  readonly hostname?: string;
+}
+
+/**
+ * Waits until a server listens.
+ *
+ * @param prefix of its variables PORT and HOST, such as `MANAGEMENT_`
+ * @throws Error that says in words why it cannot
+ */
+async function awaitListening(listening: Promise<unknown>, prefix = ''): Promise<void> {
+  try {
+    await listening;
+  } catch (cause) {
+    throw new Error(explain(cause as ListenError, prefix), { cause });
+  }
+}
+
+function explain(error: ListenError, prefix: string): string {
+  const { code, message, port, address, hostname = address } = error;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is in use by another process: stop that one, or set ${prefix}PORT to another port.`;
+    case 'EACCES':
+      return `${prefix}PORT: ${findUser()} may not use port ${port}: take one from 1024, or grant CAP_NET_BIND_SERVICE.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${prefix}HOST must be an address of this machine, or 0.0.0.0 or :: for all of them, not ${hostname}.`;
+    default:
+      return `${prefix}HOST and ${prefix}PORT: ${message}`;
+  }
+}
+
+/**
  * Starts the management listener unless it is off, and tells where it is.
  *
  * @throws Error if it cannot listen
@@ -104,11 +144,7 @@ async function start(): Promise<void> {
 async function manage(config: Config, lifecycle: Lifecycle): Promise<Management | undefined> {
   if (config.managementPort === 'off') return undefined;
   const management = new Management(config, lifecycle);
-  try {
-    await management.listen(config);
-  } catch (error) {
-    throw new Error(toOperatorMessage(error, 'MANAGEMENT_'), { cause: error });
-  }
+  await awaitListening(management.listen(config), 'MANAGEMENT_');
   say(`Management: http://${formatAddress(management.server)}`, config);
   return management;
 }

@@ -38,24 +38,12 @@ export function formatStack(error: unknown): string {
   return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
 }
 
-/**
- * Why a start or a command failed, in words for the operator. Never a stack, never a secret.
- *
- * @param listener prefix of the variables PORT and HOST of the listener, such as `MANAGEMENT_`
- */
-export function toOperatorMessage(error: unknown, listener = ''): string {
+/** Why a start or a command failed, in words for the operator. Never a stack, never a secret. */
+export function toOperatorMessage(error: unknown): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (!Error.isError(error)) return String(error);
-  const { code, errno, syscall, path, port } = error as NodeJS.ErrnoException & {
-    readonly port?: number;
-  };
-  if (code === 'EADDRINUSE') {
-    return `Port ${port} is in use by another process: stop that one, or set ${listener}PORT to another port.`;
-  }
+  const { errno, path } = error as NodeJS.ErrnoException;
   if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
-  if (/^(listen|bind|getaddrinfo)$/.test(syscall ?? '')) {
-    return `${listener}HOST and ${listener}PORT: ${error.message}`;
-  }
   return describeError(error);
 }
 

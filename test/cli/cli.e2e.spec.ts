@@ -112,7 +112,7 @@ describe('token', () => {
   it('is verified without waiting for the end of stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout;
-    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'token', 'verify'], {
+    const child = spawn(process.execPath, [resolve('dist/src/main.js'), 'token', 'verify'], {
       cwd: store.folder,
       env: { PATH: process.env.PATH, DATABASE_URL: store.url },
     });

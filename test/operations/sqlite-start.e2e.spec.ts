@@ -1,7 +1,7 @@
 /** @engine sqlite */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runMain } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -74,10 +74,36 @@ describe('a failed start reports on stderr', () => {
     const { server, PORT } = await takePort();
     const { code, stderr } = await runMain(store, { PORT, LOG_LEVEL: 'fatal' });
     server.close();
+    expect(existsSync(dirname(store.path))).toBe(false);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: `Port ${PORT} is in use by another process: stop that one, or set PORT to another port.\n`,
     });
+  });
+
+  it.each([
+    ['nohost.invalid', '192.0.2.1'],
+    ['192.0.2.1', 'nohost.invalid'],
+  ])('HOST=%s, before health is announced and a store made', async (HOST, MANAGEMENT_HOST) => {
+    const env = { HOST, MANAGEMENT_HOST, MANAGEMENT_PORT: '0', LOG_LEVEL: 'info' };
+    const { code, stdout, stderr } = await runMain(store, env);
+    const advice = 'must be an address of this machine, or 0.0.0.0 or :: for all of them';
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `HOST ${advice}, not ${HOST}.\n` });
+    expect(stdout).toMatch(/^plant-store [^\n]+\n$/);
+    expect(existsSync(dirname(store.path))).toBe(false);
+  });
+
+  it('an invalid configuration, after the lines of .env that are ignored', async () => {
+    writeFileSync(
+      join(store.folder, '.env'),
+      'PROT=3000\nLOG_LEVEL: debug\nNODE_EXTRA_CA_CERTS=\n',
+    );
+    const { code, stdout } = await runMain(store, { DOCS: 'x', LOG_LEVEL: 'warn' });
+    expect(code).toBe(78);
+    expect(stdout.match(/(?<=\[Configuration\] ).*/g)).toEqual([
+      '.env:1: PROT is unknown; did you mean PORT?',
+      '.env:2: ignored, as it has no =',
+    ]);
   });
 
   it('in production as one line of JSON', async () => {

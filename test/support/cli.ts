@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
 /** The built program; npm runs its scripts at the top of the project. */
-const CLI = resolve('dist/src/cli.js');
+const CLI = resolve('dist/src/main.js');
 
 /** Exit code and output of a command. */
 export interface Ran {
