@@ -14,10 +14,29 @@ const READY_TIMEOUT_MS = 3_000;
 /** Addresses that a service listens on, and nobody can connect to. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** What is found, in the words of the table; `problems` are those of them that make the status bad. */
-interface Status {
-  readonly rows: Record<string, string>;
-  readonly problems: string[];
+/** The store of the configuration, or why it cannot be read. */
+interface StoreStatus {
+  readonly plants?: number;
+  readonly activeTokens?: number;
+  /** The active token that expires first; null if none does. */
+  readonly nextExpiry?: { readonly id: number; readonly name: string; readonly at: Date } | null;
+  readonly error?: string;
+}
+
+/** What the service says of itself, on its management port. */
+interface ServiceStatus {
+  readonly url: string;
+  readonly state: 'ready' | 'not ready' | 'no response';
+  readonly version?: string | undefined;
+  readonly store?: string | undefined;
+  /** Why it is not ready, or gives no response. */
+  readonly reasons: readonly string[];
+}
+
+/** The body of /readyz, unless another program has the port. */
+interface Readiness {
+  readonly error?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly details?: { readonly service?: { readonly version: string; readonly store: string } };
 }
 
 /** `status`: what an operator asks first. */
@@ -28,67 +47,102 @@ export function addStatusCommand(program: Command): void {
     .description(
       'Tell the version, the store and its schema, how many plants and active tokens it has, which ' +
         'token expires next, and whether the service is ready. The exit code is 1 if the store cannot ' +
-        'be read or the service is not ready. Counting the plants reads them all.',
+        'be read, the service is not ready, or it has another store or version. Counting the plants ' +
+        'reads them all.',
     )
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} status`)
     .action(async () => {
       const config = readConfig();
-      const status: Status = {
-        rows: {
-          version: `${VERSION}, Node.js ${process.versions.node}`,
-          store: describeDatabase(config.databaseUrl),
-        },
-        problems: [],
+      const name = describeDatabase(config.databaseUrl);
+      const [store, service] = [await inspectStore(config), await inspectService(config)];
+      const differences = service ? listDifferences(service, name) : [];
+      const rows = {
+        version: `${VERSION}, Node.js ${process.versions.node}`,
+        store: name,
+        ...formatStore(store),
+        service: toPrintable(formatService(service, differences)),
       };
-      await inspectStore(config, status);
-      await inspectService(config, status);
-      const { rows, problems } = status;
-      printResult(program, alignColumns(Object.entries(rows)), { ...rows, problems });
+      const problems = [
+        ...(store.error === undefined ? [] : ['store']),
+        ...(service && (service.state !== 'ready' || differences.length > 0) ? ['service'] : []),
+      ];
+      printResult(program, alignColumns(Object.entries(rows)), {
+        version: VERSION,
+        node: process.versions.node,
+        store: { name, ...store },
+        service,
+        problems,
+      });
       if (problems.length > 0) process.exitCode = 1;
     });
 }
 
-async function inspectStore(config: Config, { rows, problems }: Status): Promise<void> {
+async function inspectStore(config: Config): Promise<StoreStatus> {
   try {
     await using store = await Snapshot.open(config);
-    rows['schema'] = 'up to date';
     const [plants] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
-    rows['plants'] = String(plants?.count);
-    rows['tokens'] = await describeTokens(store);
+    const tokens = await store.query<{ id: unknown; name: string; expires: unknown }>(
+      `SELECT id, name, expires_at AS expires FROM tokens
+       WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
+       ORDER BY expires_at`,
+    );
+    const next = tokens.find(({ expires }) => expires !== null);
+    return {
+      plants: Number(plants?.count),
+      activeTokens: tokens.length,
+      nextExpiry: next
+        ? { id: Number(next.id), name: next.name, at: new Date(Number(next.expires)) }
+        : null,
+    };
   } catch (error) {
-    rows['schema'] = describeError(error);
-    problems.push('store');
+    return { error: describeError(error) };
   }
 }
 
-/** Describes the active tokens: `3 active; nursery (2) expires next, 2027-02-22 21:56 UTC`. */
-async function describeTokens(store: Snapshot): Promise<string> {
-  const now = Date.now();
-  const active = await store.query<{ id: unknown; name: string; expires: unknown }>(
-    `SELECT id, name, expires_at AS expires FROM tokens
-     WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY expires_at`,
-  );
-  const next = active.find(({ expires }) => expires !== null);
-  if (!next) return `${active.length} active, none expires`;
-  const when = formatMinute(new Date(Number(next.expires)));
-  return `${active.length} active; ${next.name} (${String(next.id)}) expires next, ${when} UTC`;
+function formatStore({ error, plants, activeTokens, nextExpiry: next }: StoreStatus) {
+  if (error !== undefined) return { schema: error };
+  const expiry = next
+    ? `; ${next.name} (${next.id}) expires next, ${formatMinute(next.at)} UTC`
+    : ', none expires';
+  return {
+    schema: 'up to date',
+    plants: String(plants),
+    tokens: `${activeTokens} active${expiry}`,
+  };
 }
 
-async function inspectService(config: Config, { rows, problems }: Status): Promise<void> {
+/** Asks the service; undefined if it has no management port. */
+async function inspectService(config: Config): Promise<ServiceStatus | undefined> {
   const { managementHost, managementPort } = config;
-  if (managementPort === 'off') {
-    rows['service'] = 'not asked, as MANAGEMENT_PORT is off';
-    return;
-  }
+  if (managementPort === 'off') return undefined;
   const host = ALL_ADDRESSES[managementHost] ?? managementHost;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${managementPort}/readyz`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
-    const body = toPrintable((await response.text()).slice(0, 200)).trim();
-    rows['service'] = response.ok ? `ready (${url})` : `not ready: ${body} (${url})`;
-    if (!response.ok) problems.push('service');
+    const { error, details } = (await response.json().catch(() => ({}))) as Readiness;
+    if (!error || !details) throw new Error('another program has this port');
+    const reasons = Object.entries(error).map(
+      ([check, { message, phase, plants }]) =>
+        `${check}: ${message ?? phase ?? `${plants} plants`}`,
+    );
+    const { version, store } = details.service ?? {};
+    return { url, state: response.ok ? 'ready' : 'not ready', version, store, reasons };
   } catch (error) {
-    rows['service'] = `no response: ${describeError(error)} (${url})`;
-    problems.push('service');
+    return { url, state: 'no response', reasons: [describeError(error)] };
   }
+}
+
+/** Lists how the service is not that of this command: of another version, or on another store. */
+function listDifferences({ state, version, store }: ServiceStatus, own: string): string[] {
+  if (state === 'no response') return [];
+  const found =
+    version === VERSION ? [] : [`of ${version ? `version ${version}` : 'another version'}`];
+  return store === own || store === undefined ? found : [...found, `on another store: ${store}`];
+}
+
+function formatService(service: ServiceStatus | undefined, differences: readonly string[]): string {
+  if (!service) return 'not asked, as MANAGEMENT_PORT is off';
+  const { url, state, reasons } = service;
+  const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : '';
+  return `${[state + why, ...differences].join(', but ')} (${url})`;
 }

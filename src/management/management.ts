@@ -6,7 +6,8 @@ import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
-import type { Config } from '../config/config.js';
+import { VERSION, type Config } from '../config/config.js';
+import { describeDatabase } from '../config/database-url.js';
 import { StoreHealth } from '../database/health.js';
 import { describeError } from '../errors/operator-message.js';
 import { ERRORS, type ErrorCode } from '../errors/error-codes.js';
@@ -49,7 +50,7 @@ export class Management {
   private readonly metrics: ReturnType<typeof createMetrics>;
 
   constructor(
-    config: Config,
+    private readonly config: Config,
     private readonly lifecycle: Lifecycle,
   ) {
     this.metrics = createMetrics(config, {
@@ -92,7 +93,9 @@ export class Management {
   private async check(): Promise<Record<string, Check>> {
     const { phase } = this.lifecycle;
     const { queued: plants = 0, isFull = false } = this.app?.get(GroupCommit) ?? {};
+    const store = describeDatabase(this.config.databaseUrl);
     return {
+      service: { version: VERSION, store, status: 'up' },
       lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
       store: await this.checkStore(),
       queue: { plants, bound: MAX_QUEUED, status: isFull ? 'down' : 'up' },

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
@@ -18,21 +20,29 @@ const run = (line: string, port = '1') =>
     env: { DATABASE_URL: store.url, MANAGEMENT_PORT: port },
   });
 
+/** The printed rows, by their names. */
+function rowsOf(stdout: string): Record<string, string> {
+  const lines = stdout.trimEnd().split('\n');
+  return Object.fromEntries(lines.map((line) => line.split(/ {2,}/) as [string, string]));
+}
+
 it('status of a service that is ready: 0, and what an operator asks first', async () => {
   const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
   const port = /Management: \S+:(\d+)/.exec(service.printed)?.[1] ?? '';
   await service.client().create({ id: 1n, name: 'oak' });
   await run('token create nursery --expires 90d');
   const { code, stdout, stderr } = await run('status', port);
+  const json = JSON.parse((await run('status --json', port)).stdout) as object;
+  const other = await createStore();
+  const elsewhere = await runHere(['status'], {
+    cwd: store.folder,
+    env: { DATABASE_URL: other.url, MANAGEMENT_PORT: port },
+  });
+  await other.remove();
   await service.kill();
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const rows = Object.fromEntries(
-    stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split(/ {2,}/) as [string, string]),
-  );
-  expect(rows).toEqual({
+  const url = `http://127.0.0.1:${port}/readyz`;
+  expect(rowsOf(stdout)).toEqual({
     version: `${VERSION}, Node.js ${process.versions.node}`,
     store: describeDatabase(store.url),
     schema: 'up to date',
@@ -40,8 +50,34 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
     tokens: expect.stringMatching(
       /^2 active; nursery \(\d+\) expires next, [-\d]{10} [:\d]{5} UTC$/,
     ),
-    service: `ready (http://127.0.0.1:${port}/readyz)`,
+    service: `ready (${url})`,
   });
+  expect(json).toEqual({
+    version: VERSION,
+    node: process.versions.node,
+    store: {
+      name: describeDatabase(store.url),
+      plants: 1,
+      activeTokens: 2,
+      nextExpiry: {
+        id: expect.any(Number),
+        name: 'nursery',
+        at: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    },
+    service: {
+      url,
+      state: 'ready',
+      version: VERSION,
+      store: describeDatabase(store.url),
+      reasons: [],
+    },
+    problems: [],
+  });
+  expect(elsewhere.code).toBe(1);
+  expect(rowsOf(elsewhere.stdout).service).toBe(
+    `ready, but on another store: ${describeDatabase(store.url)} (${url})`,
+  );
 });
 
 it('status of a store that is there without a service: 1', async () => {
@@ -49,12 +85,38 @@ it('status of a store that is there without a service: 1', async () => {
   const { code, stdout } = await run('status --json');
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
-    schema: 'up to date',
-    plants: '0',
-    tokens: '0 active, none expires',
-    service: expect.stringMatching(/^no response: .*127\.0\.0\.1:1/),
+    store: { plants: 0, activeTokens: 0, nextExpiry: null },
+    service: {
+      state: 'no response',
+      url: 'http://127.0.0.1:1/readyz',
+      reasons: [expect.any(String)],
+    },
     problems: ['service'],
   });
+});
+
+it.each([
+  [
+    JSON.stringify({
+      error: {
+        lifecycle: { phase: 'starting', status: 'down' },
+        store: { message: `no\u001B${'x'.repeat(300)}`, status: 'down' },
+      },
+      details: { service: { version: '1.0.0', store: 'SQLite /x' } },
+    }),
+    `not ready: lifecycle: starting; store: no ${'x'.repeat(300)}, but of version 1.0.0, but on another store: SQLite /x`,
+  ],
+  ['{"error":{},"details":{}}', 'not ready, but of another version'],
+  ['<html>', 'no response: another program has this port'],
+])('status shows the whole reason in words', async (body, service) => {
+  await run('migrate');
+  const other = createServer((_request, response) => void response.writeHead(503).end(body));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as AddressInfo;
+  const { code, stdout } = await run('status', String(port));
+  other.close();
+  expect(code).toBe(1);
+  expect(rowsOf(stdout).service).toBe(`${service} (http://127.0.0.1:${port}/readyz)`);
 });
 
 it('status without a store: 1, and what to do', async () => {

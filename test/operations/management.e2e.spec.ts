@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { VERSION } from '../../src/config/config.js';
+import { describeDatabase } from '../../src/config/database-url.js';
 import { MAX_REQUESTS } from '../../src/http/limits/index.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { Monitor, valueOf } from '../support/monitor.js';
@@ -30,6 +32,7 @@ it('/readyz lists each check of a ready service', async () => {
     status: 200,
     failed: [],
     details: {
+      service: { status: 'up', version: VERSION, store: describeDatabase(service.store.url) },
       lifecycle: { status: 'up', phase: 'serving' },
       store: { status: 'up' },
       queue: { status: 'up', plants: 0, bound: MAX_QUEUED },
