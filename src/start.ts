@@ -7,6 +7,7 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import type { Command } from 'commander';
+import type { Repository } from 'typeorm';
 import { createApp } from './app.module.js';
 import { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
@@ -81,11 +82,11 @@ async function start(): Promise<void> {
   await awaitListening(app.listen(config.port, config.host));
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
-  const tokens = new TokensService(app.get(getRepositoryToken(Token)));
-  await announce(app, config, tokens);
+  const tokens = app.get<Repository<Token>>(getRepositoryToken(Token));
+  await announce(app, config, new TokensService(tokens));
   notifySystemd('READY=1');
   // If the store fails now, its health says so.
-  await warnOfExpiry(tokens).catch(() => undefined);
+  await warnOfTokens(tokens, config).catch(() => undefined);
 }
 
 /**
@@ -126,7 +127,7 @@ function explain(error: ListenError, prefix: string): string {
     case 'EADDRINUSE':
       return `Port ${port} is in use by another process: stop that one, or set ${prefix}PORT to another port.`;
     case 'EACCES':
-      return `${prefix}PORT: ${findUser()} may not use port ${port}: take one from 1024, or grant CAP_NET_BIND_SERVICE.`;
+      return `${prefix}PORT: user ${findUser()} lacks CAP_NET_BIND_SERVICE for port ${port}: grant it, or set a port from 1024.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -169,11 +170,14 @@ async function announce(
   );
 }
 
-/** Warns of the first token that expires, if that is soon. */
-async function warnOfExpiry(tokens: TokensService): Promise<void> {
-  const { name, expiresAt } = (await tokens.findNextExpiry()) ?? {};
+/** Warns of a store without tokens, unless an identity provider has them, and of a token that expires soon. */
+async function warnOfTokens(tokens: Repository<Token>, { authIssuer }: Config): Promise<void> {
+  const logger = new Logger('Tokens');
+  if (authIssuer === undefined && (await tokens.count()) === 0)
+    logger.warn(`the store has no token yet: run ${COMMAND} token create NAME`);
+  const { name, expiresAt } = (await new TokensService(tokens).findNextExpiry()) ?? {};
   if (!expiresAt || expiresAt.getTime() - Date.now() > EXPIRES_SOON_MS) return;
-  new Logger('Tokens').warn(
+  logger.warn(
     `the token ${name} expires ${expiresAt.toISOString()}: run ${COMMAND} token rotate ${name}`,
   );
 }

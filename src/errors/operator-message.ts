@@ -20,6 +20,8 @@ export function describeError(error: unknown): string {
   if (error instanceof StoreUnavailableException) return error.reason;
   // TypeORM rewords the driver's error. Its class is not imported, as that would load all of TypeORM.
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
+  const { errno, path } = Object(error) as NodeJS.ErrnoException;
+  if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
   const text = (Error.isError(error) ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
   const isFetch = error instanceof TypeError && error.cause !== undefined;
   return isFetch ? `${text}: ${describeError(error.cause)}` : text;
@@ -42,8 +44,6 @@ export function formatStack(error: unknown): string {
 export function toOperatorMessage(error: unknown): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (!Error.isError(error)) return String(error);
-  const { errno, path } = error as NodeJS.ErrnoException;
-  if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
   return describeError(error);
 }
 

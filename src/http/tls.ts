@@ -31,8 +31,14 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | unde
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
   const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
   const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
-  const certificate = parsePem(() => new X509Certificate(cert), 'TLS_CERT_FILE', 'a certificate');
-  const privateKey = parsePem(() => createPrivateKey(key), 'TLS_KEY_FILE', 'a private key');
+  const certificate = parsePem(
+    () => new X509Certificate(cert),
+    `TLS_CERT_FILE must name a file with a certificate in PEM, not ${tlsCertFile}`,
+  );
+  const privateKey = parsePem(
+    () => createPrivateKey(key),
+    `TLS_KEY_FILE must name a file with a private key in PEM, not ${tlsKeyFile}`,
+  );
   if (!certificate.checkPrivateKey(privateKey)) {
     const names = `${tlsKeyFile} is not the key of the certificate ${tlsCertFile}`;
     throw new ConfigError(`TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ${names}`);
@@ -40,12 +46,12 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | unde
   return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 }
 
-/** @throws ConfigError if the text of a variable's file is not what it must be */
-function parsePem<Value>(parse: () => Value, variable: string, what: string): Value {
+/** @throws ConfigError with the message, if the text of a file is not what it must be */
+function parsePem<Value>(parse: () => Value, message: string): Value {
   try {
     return parse();
   } catch (cause) {
-    throw new ConfigError(`${variable} must name a file with ${what} in PEM`, { cause });
+    throw new ConfigError(message, { cause });
   }
 }
 

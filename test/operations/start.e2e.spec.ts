@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
@@ -58,6 +59,7 @@ describe('the first start', () => {
     const service = await ServiceProcess.start({ store, token: 'none', env });
     // A response shows that the start is complete.
     expect((await service.client().post('')).status).toBe(401);
+    while (!service.output.includes('the store has no token yet: run ')) await sleep(10);
     await service.kill();
     expect(service.printed).not.toMatch(TOKEN);
     expect(service.printed).not.toContain('/docs');
