@@ -95,8 +95,9 @@ async function start(): Promise<void> {
  * @throws Error if it cannot
  */
 async function tryToListen({ port, host, reusePort }: Config): Promise<void> {
-  // The kernel would share connections of the other processes out to this one.
-  await using server = createServer().listen({ port: reusePort ? 0 : port, host });
+  await using server = createServer((socket) => socket.destroy());
+  // On a shared port the kernel would give this one connections that other processes would serve.
+  server.listen({ port: reusePort ? 0 : port, host });
   await awaitListening(once(server, 'listening'));
 }
 
