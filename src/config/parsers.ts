@@ -41,21 +41,19 @@ export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
   text === 'off' ? text : port.parse(text),
 );
 
-/** `sqlite:` and a path, or the address of a PostgreSQL database, which may have a password. */
 export const databaseUrl = new EnvParser(
   'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?)',
   parseDatabaseUrl,
   maskPassword,
 );
 
-/** A size in bytes, up to 1 MiB: a number, and `kb` (KiB), `mb` (MiB) or nothing. */
+/** In bytes: `kb` is KiB, `mb` MiB, and a number alone bytes. */
 export const size = new EnvParser('a size up to 1mb, such as 64kb', (text) => {
   const [, number, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(text) ?? [];
   const bytes = Number(number) * ({ kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()] ?? 1);
   return bytes >= 1 && bytes <= 2 ** 20 ? bytes : undefined;
 });
 
-/** `200/s`, `6000/m`, `100000/h`. */
 export const rate = new EnvParser<Rate>(
   'a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
   (text) => {
@@ -72,7 +70,7 @@ export const scope = new EnvParser(
   (text) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : undefined),
 );
 
-/** Headers as OpenTelemetry's variables have them: percent-encoded values, comma-separated. */
+/** As OpenTelemetry's variables have them: the values are percent-encoded. */
 export const headerList = new EnvParser<Readonly<Record<string, string>>>(
   'comma-separated headers, such as authorization=Bearer%20abc,x-team=plants',
   (text) => {
@@ -85,7 +83,7 @@ export const headerList = new EnvParser<Readonly<Record<string, string>>>(
   () => MASK,
 );
 
-/** A URL that paths are appended to: a slash at its end is removed. */
+/** Paths are appended to it: a slash at its end is removed. */
 export const baseUrl = new EnvParser(
   'an http or https URL, without credentials, query and fragment',
   (text) => (parseHttpUrl(text) ? text.replace(/\/$/, '') : undefined),
@@ -100,13 +98,13 @@ export const secureUrl = new EnvParser(
   },
 );
 
-/** Origins (RFC 6454, section 7), comma-separated. */
+/** RFC 6454, section 7. */
 export const origins = new EnvParser(
   'comma-separated origins, such as https://plants.example,https://a.example:8443',
   (text) => parseList(text, (origin) => parseHttpUrl(origin)?.origin === origin),
 );
 
-/** The proxies in front of the service: how many, or their addresses and networks, as Express takes them. */
+/** As Express takes them. */
 export const proxies = new EnvParser(
   'off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
   (text) => text !== 'off' && (parseWholeNumber(text, 1, 16) ?? parseList(text, isNetwork)),
