@@ -1,21 +1,40 @@
+import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
+import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
 import { requestEnd, type RequestContext } from './http/request-context.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import type { Lifecycle } from './management/management.js';
 import { GroupCommit } from './plants/group-commit.js';
+
+/** Has SIGTERM and SIGINT end the process: at once while it starts, else in order. */
+export function stopOnSignals(lifecycle: Lifecycle, config: Config): void {
+  const stop = (signal: NodeJS.Signals): void => {
+    const { phase, app } = lifecycle;
+    if (phase === 'starting' || !app) {
+      new Logger('Shutdown').log(`${signal}: stopped before the service listened`);
+      process.exit(0);
+    }
+    // Ctrl-C sends two signals: the terminal's, to the whole process group, and npm's, which passes its own on.
+    if (phase === 'stopping') return;
+    lifecycle.phase = 'stopping';
+    notifySystemd('STOPPING=1');
+    void shutDown(app, config, signal);
+  };
+  // Opening the store can take a while, and the first process of a container ignores unhandled signals.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+}
 
 /**
  * Ends the process in order: serves for SHUTDOWN_DELAY more, responds to every accepted request, closes the store, exits.
  * Exits with 1 if the server or the store cannot be closed, or after SHUTDOWN_TIMEOUT. The log says when and why the
  * stop began, and how it ended.
  */
-export async function shutDown(
-  app: NestExpressApplication,
+async function shutDown(
+  app: INestApplicationContext,
   config: Config,
   signal: NodeJS.Signals,
 ): Promise<void> {
@@ -54,4 +73,19 @@ export async function shutDown(
     logger.error(`stopped after ${describeProgress()}, not in order`);
     process.exit(1);
   }
+}
+
+/**
+ * Tells systemd that the service is ready or stops (sd_notify(3)), where systemd has asked for it (`Type=notify`).
+ * Node.js has no datagram sockets of a path, so systemd's own program does it; the unit allows that by
+ * `NotifyAccess=all`.
+ */
+export function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
+  // eslint-disable-next-line no-restricted-properties -- systemd's variable, no part of the service's configuration
+  const { NOTIFY_SOCKET, PATH } = process.env;
+  if (!NOTIFY_SOCKET) return;
+  // The program needs none of the service's secrets.
+  execFile('systemd-notify', [state], { env: { PATH, NOTIFY_SOCKET } }, (error) => {
+    if (error) new Logger('PlantStore').warn(`systemd was not told ${state}: ${error.message}`);
+  });
 }

@@ -1,5 +1,4 @@
 // A start, steps 2 to 6 of 6: from the configuration to a service that listens and says where.
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server as TlsServer } from 'node:https';
 import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
@@ -16,7 +15,7 @@ import { ConfigError, describeProcess, findUser, inspectConfig } from './config/
 import { EXPIRES_SOON_MS, toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { readKeyPair, reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
-import { shutDown } from './shutdown.js';
+import { notifySystemd, stopOnSignals } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
 /** `serve`: starts the service. */
@@ -45,8 +44,8 @@ function reportFailure(message: string): void {
   else process.stderr.write(`${message}\n`);
 }
 
-/** SIGTERM and SIGINT end the service, once every accepted request has its response. */
 async function start(): Promise<void> {
+  // Step 2: the configuration and the log.
   const { config, problems, warnings } = inspectConfig();
   const listening = Promise.withResolvers<Server>();
   // Unhandled, the signal would end the process.
@@ -57,31 +56,27 @@ async function start(): Promise<void> {
   for (const warning of warnings) new Logger('Configuration').warn(warning);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   const lifecycle: Lifecycle = { phase: 'starting' };
-  const stop = (signal: NodeJS.Signals): void => {
-    if (lifecycle.phase === 'starting') {
-      new Logger('Shutdown').log(`${signal}: stopped before the service listened`);
-      process.exit(0);
-    }
-    // Ctrl-C sends two signals: the terminal's, to the whole process group, and npm's, which passes its own on.
-    if (lifecycle.phase === 'stopping') return;
-    lifecycle.phase = 'stopping';
-    notifySystemd('STOPPING=1');
-    void shutDown(app, config, signal);
-  };
-  // Opening the store can take a while, and the first process of a container ignores unhandled signals.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  stopOnSignals(lifecycle, config);
   say(describeProcess(config), config);
   // What is wrong shows before health is announced, and before a store is made.
   readKeyPair(config);
   await tryToListen(config);
-  const management = await manage(config, lifecycle);
+
+  // Step 3: health and metrics.
+  if (config.managementPort !== 'off') await serveManagement(config, lifecycle);
+
+  // Step 4: the application, with its store.
   const app = await createApp(config, logger);
-  if (management) management.app = app;
+  lifecycle.app = app;
+
+  // Step 5: the service listens.
   // Gives back the memory that the start has used, before the first request, which would wait.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   await awaitListening(app.listen(config.port, config.host));
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
+
+  // Step 6: the operator and systemd are told.
   const tokens = app.get<Repository<Token>>(getRepositoryToken(Token));
   await announce(app, config, new TokensService(tokens));
   notifySystemd('READY=1');
@@ -138,17 +133,11 @@ function explain(error: ListenError, prefix: string): string {
   }
 }
 
-/**
- * Starts the management listener unless it is off, and tells where it is.
- *
- * @throws Error if it cannot listen
- */
-async function manage(config: Config, lifecycle: Lifecycle): Promise<Management | undefined> {
-  if (config.managementPort === 'off') return undefined;
+/** @throws Error if the management port cannot be listened on */
+async function serveManagement(config: Config, lifecycle: Lifecycle): Promise<void> {
   const management = new Management(config, lifecycle);
-  await awaitListening(management.listen(config), 'MANAGEMENT_');
+  await awaitListening(management.listen(), 'MANAGEMENT_');
   say(`Management: http://${formatAddress(management.server)}`, config);
-  return management;
 }
 
 /** Tells the operator where the service is, and in development how to send it a first plant. */
@@ -192,19 +181,4 @@ function say(line: string, { production }: Config): void {
 function formatAddress(server: Server): string {
   const { address, port } = server.address() as AddressInfo;
   return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
-}
-
-/**
- * Tells systemd that the service is ready or stops (sd_notify(3)), where systemd has asked for it (`Type=notify`).
- * Node.js has no datagram sockets of a path, so systemd's own program does it; the unit allows that by
- * `NotifyAccess=all`.
- */
-function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
-  // eslint-disable-next-line no-restricted-properties -- systemd's variable, no part of the service's configuration
-  const { NOTIFY_SOCKET, PATH } = process.env;
-  if (!NOTIFY_SOCKET) return;
-  // The program needs none of the service's secrets.
-  execFile('systemd-notify', [state], { env: { PATH, NOTIFY_SOCKET } }, (error) => {
-    if (error) new Logger('PlantStore').warn(`systemd was not told ${state}: ${error.message}`);
-  });
 }

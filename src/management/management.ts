@@ -25,8 +25,11 @@ const TIMEOUTS = {
 /** Connections at once: a few monitors, not a crowd. The newest is served, the oldest ends. */
 const MAX_MONITORS = 128;
 
-/** Where the process is on its way from its start to its end. */
-export type Lifecycle = { phase: 'starting' | 'serving' | 'stopping' };
+/** Where the process is on its way from its start to its end, and its app, once there is one. */
+export interface Lifecycle {
+  phase: 'starting' | 'serving' | 'stopping';
+  app?: INestApplicationContext;
+}
 
 const NO_SUCH_PATH: ErrorCode = {
   ...ERRORS.NO_SUCH_PATH,
@@ -44,8 +47,6 @@ export class Management {
       sendError(response, ERRORS.INTERNAL);
     });
   });
-  /** The app to report on, once there is one. */
-  app: INestApplicationContext | undefined;
   private readonly sockets = new Set<Socket>();
   private readonly metrics: ReturnType<typeof createMetrics>;
 
@@ -54,7 +55,7 @@ export class Management {
     private readonly lifecycle: Lifecycle,
   ) {
     this.metrics = createMetrics(config, {
-      queued: () => this.app?.get(GroupCommit).queued ?? 0,
+      queued: () => lifecycle.app?.get(GroupCommit).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
       findTokenExpiry: () => this.findTokenExpiry(),
     });
@@ -65,8 +66,9 @@ export class Management {
   }
 
   /** @throws Node's error where it cannot listen */
-  async listen({ managementPort, managementHost }: Config): Promise<void> {
-    await once(this.server.listen({ port: managementPort, host: managementHost }), 'listening');
+  async listen(): Promise<void> {
+    const { managementPort: port, managementHost: host } = this.config;
+    await once(this.server.listen({ port, host }), 'listening');
   }
 
   private admit(socket: Socket): void {
@@ -91,8 +93,8 @@ export class Management {
   }
 
   private async check(): Promise<Record<string, Check>> {
-    const { phase } = this.lifecycle;
-    const { queued: plants = 0, isFull = false } = this.app?.get(GroupCommit) ?? {};
+    const { phase, app } = this.lifecycle;
+    const { queued: plants = 0, isFull = false } = app?.get(GroupCommit) ?? {};
     const store = describeDatabase(this.config.databaseUrl);
     return {
       service: { version: VERSION, store, status: 'up' },
@@ -104,7 +106,7 @@ export class Management {
 
   /** Checks the store. The message of an error may name the store's host, which monitors may know. */
   private async checkStore(): Promise<Check> {
-    const { app } = this;
+    const { app } = this.lifecycle;
     if (!app) return { message: 'not open yet', status: 'down' };
     try {
       await app.get(StoreHealth).assertAvailable();
@@ -116,7 +118,7 @@ export class Management {
 
   /** When the first token expires; undefined if none does, or the store is unavailable. */
   private async findTokenExpiry(): Promise<Date | undefined> {
-    const { app } = this;
+    const { app } = this.lifecycle;
     if (!app || (await this.checkStore()).status === 'down') return undefined;
     const tokens = new TokensService(app.get(getRepositoryToken(Token)));
     try {

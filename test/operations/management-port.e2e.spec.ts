@@ -79,13 +79,13 @@ it('a service is ready from its start until it stops', async () => {
   const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
   const lifecycle: Lifecycle = { phase: 'starting' };
   const management = new Management(config, lifecycle);
-  await management.listen(config);
+  await management.listen();
   const { port } = management.server.address() as AddressInfo;
   const other = new Monitor(port);
   expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle', 'store'] });
   expect(valueOf(await other.metrics(), 'plant_store_store_up')).toBe(0);
   const serving = await Service.start();
-  management.app = serving.app;
+  lifecycle.app = serving.app;
   expect(await other.ready()).toMatchObject({ status: 503, failed: ['lifecycle'] });
   lifecycle.phase = 'serving';
   expect(await other.ready()).toMatchObject({ status: 200, failed: [] });
@@ -114,9 +114,9 @@ it('a check that throws is 500, and the next request gets its response', async (
   @Module({})
   class WithoutPlants {}
   const config = readConfig({ MANAGEMENT_PORT: '0' });
-  const management = new Management(config, { phase: 'serving' });
-  await management.listen(config);
-  management.app = await NestFactory.createApplicationContext(WithoutPlants, { logger: false });
+  const app = await NestFactory.createApplicationContext(WithoutPlants, { logger: false });
+  const management = new Management(config, { phase: 'serving', app });
+  await management.listen();
   const other = new Monitor((management.server.address() as AddressInfo).port);
   expect(await other.send('GET', '/readyz')).toMatchObject({
     status: 500,
@@ -139,7 +139,7 @@ it(
   async () => {
     const config = readConfig({ MANAGEMENT_PORT: '0', LOG_LEVEL: 'fatal' });
     const management = new Management(config, { phase: 'serving' });
-    await management.listen(config);
+    await management.listen();
     const { server } = management;
     // The usual limit is ten seconds.
     server.headersTimeout = server.requestTimeout = 1_000;
