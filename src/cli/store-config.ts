@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.js';
-import { toSqliteUrl } from '../config/database-url.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
 import type { GlobalOptions } from './terminal.js';
@@ -38,7 +38,7 @@ export function readJobConfig(command: Command): Config {
 
 /** The configuration for long work on the store in a file. */
 export function configureFile(path: string): Config {
-  const config = readConfig({ DATABASE_URL: toSqliteUrl(path) });
+  const config = readConfig({ DATABASE_URL: `sqlite:${resolve(path)}` });
   return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
 }
 

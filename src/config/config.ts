@@ -127,11 +127,7 @@ export class Config {
   readonly shutdownTimeout!: number;
 
   /** Lowest severity that is logged. */
-  @Variable(
-    'LOG_LEVEL',
-    parsers.makeWordParser('fatal', 'error', 'warn', 'info', 'debug', 'trace'),
-    'info',
-  )
+  @Variable('LOG_LEVEL', parsers.logLevel, 'info')
   readonly logLevel!: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
   /** Which requests are logged. */

@@ -61,11 +61,6 @@ export function findSqliteFile(url: string): string | undefined {
   return url.startsWith(SQLITE_SCHEME) ? url.slice(SQLITE_SCHEME.length) : undefined;
 }
 
-/** Makes the DATABASE_URL of a SQLite file. */
-export function toSqliteUrl(path: string): string {
-  return SQLITE_SCHEME + resolve(path);
-}
-
 /** Says where a database is: the absolute path of its file, or host and database; never a user or a password. */
 export function describeDatabase(url: string): string {
   const address = parsePostgresUrl(url);

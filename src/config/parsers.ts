@@ -110,6 +110,8 @@ export const proxies = new EnvParser(
   (text) => text !== 'off' && (parseWholeNumber(text, 1, 16) ?? parseList(text, isNetwork)),
 );
 
+export const logLevel = makeWordParser('fatal', 'error', 'warn', 'info', 'debug', 'trace');
+
 export const nodeEnv = makeChoiceParser('one of production, development, test', {
   production: true,
   development: false,
