@@ -1,18 +1,15 @@
-import { isIPv6 } from 'node:net';
 import type { Command } from 'commander';
 import { COMMAND, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
 import { Snapshot } from '../database/snapshot.js';
 import { describeError } from '../errors/operator-message.js';
+import { toUrl } from './store-config.js';
 import { formatMinute } from './token-table.js';
 import { alignColumns, printResult, toPrintable } from './terminal.js';
 
 /** Milliseconds that the service has to tell whether it is ready. */
 const READY_TIMEOUT_MS = 3_000;
-
-/** Addresses that a service listens on, and nobody can connect to. */
-const ALL_ADDRESSES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** The store of the configuration, or why it cannot be read. */
 interface StoreStatus {
@@ -115,8 +112,7 @@ function formatStore({ error, plants, activeTokens, nextExpiry: next }: StoreSta
 async function inspectService(config: Config): Promise<ServiceStatus | undefined> {
   const { managementHost, managementPort } = config;
   if (managementPort === 'off') return undefined;
-  const host = ALL_ADDRESSES[managementHost] ?? managementHost;
-  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${managementPort}/readyz`;
+  const url = new URL('/readyz', toUrl('http', managementHost, managementPort)).href;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
     const { error, details } = (await response.json().catch(() => ({}))) as Readiness;
