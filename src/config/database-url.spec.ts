@@ -14,14 +14,15 @@ it.each([
   [
     'postgresql:///plants?host=/var/run/postgresql&user=u&password=SECRET',
     'PostgreSQL /var/run/postgresql, database plants',
-    'postgresql:///plants?host=%2Fvar%2Frun%2Fpostgresql&user=u&password=***',
+    'postgresql:///plants?host=/var/run/postgresql&user=u&password=***',
   ],
   ['postgres:///plants', 'PostgreSQL localhost, database plants', 'postgres:///plants'],
   [
     'postgres://u:SECRET@/plants',
     'PostgreSQL localhost, database plants',
-    'postgres://u:***@localhost/plants',
+    'postgres://u:***@/plants',
   ],
+  ['postgres://u:SEC@RET@h/plants', 'PostgreSQL h, database plants', 'postgres://u:***@h/plants'],
   ['postgres://%2Frun%2Fpg/my%20plants', 'PostgreSQL /run/pg, database my plants'],
 ])('describes and masks %s', (address, described, masked = address) => {
   const { PGHOST } = process.env;

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { parse } from 'pg-connection-string';
 
 /** An engine by its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
 export type DatabaseSystem = 'sqlite' | 'postgresql';
@@ -9,6 +10,12 @@ export type DatabaseSystem = 'sqlite' | 'postgresql';
  */
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 const SQLITE_SCHEME = 'sqlite:';
+
+/**
+ * A database's name without what belongs to a password with an unencoded slash, question mark or number sign: the driver
+ * would take a part of it for the database.
+ */
+const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*\/[^/?#@]+(\?[^#]*)?$/;
 
 /** What is shown of a secret. */
 export const MASK = '***';
@@ -23,32 +30,29 @@ export const POSTGRES_PARAMETERS = [
 /** Modes that the driver takes for `verify-full`, which it warns of: in PostgreSQL's own clients they check less. */
 const ALIASES_OF_VERIFY_FULL = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/;
 
-/**
- * Reads a DATABASE_URL, for the driver: undefined if it names neither a SQLite file nor a PostgreSQL database. The
- * driver needs `%25` for a `%`. Of a password with a slash or a question mark it would take a part for the database.
- */
+/** Reads a DATABASE_URL, for the driver: undefined if it names neither a SQLite file nor a PostgreSQL database. */
 export function parseDatabaseUrl(text: string): string | undefined {
   if (SQLITE_URL.test(text)) return text;
-  const url = parsePostgresUrl(text);
-  if (!url || !/^\/[^/@][^@]*$/.test(url.pathname)) return undefined;
+  if (!POSTGRES_URL.test(text) || !isDecodable(text)) return undefined;
   // With this parameter the modes mean what they do elsewhere.
-  if (url.searchParams.has('uselibpqcompat')) return text;
+  if (listParameters(text).includes('uselibpqcompat')) return text;
   return text.replace(ALIASES_OF_VERIFY_FULL, '$1verify-full');
 }
 
-function parsePostgresUrl(text: string): URL | undefined {
+/** Whether each `%` is that of a percent-encoded character. */
+function isDecodable(text: string): boolean {
   try {
-    // The host may be missing, as a parameter or the environment can name it.
-    const url = new URL(decodeURI(text) && text.replace('@/', '@localhost/'));
-    return /^postgres(ql)?:$/.test(url.protocol) ? url : undefined;
+    return decodeURI(text) !== '';
   } catch {
-    return undefined;
+    return false;
   }
 }
 
 /** Lists the parameters of a valid DATABASE_URL. */
 export function listParameters(url: string): string[] {
-  return [...(parsePostgresUrl(url)?.searchParams.keys() ?? [])];
+  return findSqliteFile(url) === undefined
+    ? [...new URLSearchParams(url.split('?')[1]).keys()]
+    : [];
 }
 
 /** Selects the engine that a valid DATABASE_URL names by its scheme. */
@@ -63,22 +67,22 @@ export function findSqliteFile(url: string): string | undefined {
 
 /** Says where a database is: the absolute path of its file, or host and database; never a user or a password. */
 export function describeDatabase(url: string): string {
-  const address = parsePostgresUrl(url);
-  if (!address) return `SQLite ${resolve(findSqliteFile(url) ?? '')}`;
-  const { hostname, port, pathname, searchParams } = address;
-  const named = searchParams.get('host') || decodeURIComponent(hostname);
-  const host = named || (process.env.PGHOST ?? 'localhost');
-  const database = decodeURIComponent(pathname.slice(1));
-  return `PostgreSQL ${host}${port && `:${port}`}, database ${database}`;
+  const file = findSqliteFile(url);
+  if (file !== undefined) return `SQLite ${resolve(file)}`;
+  try {
+    const { host, port, database } = parse(url);
+    const address = host || (process.env.PGHOST ?? 'localhost');
+    return `PostgreSQL ${address}${port ? `:${port}` : ''}, database ${database}`;
+  } catch {
+    // A file that a parameter names cannot be read. The driver says so.
+    return 'PostgreSQL';
+  }
 }
 
 /** Shows a valid DATABASE_URL without its password. */
 export function maskPassword(text: string): string {
-  const url = parsePostgresUrl(text);
-  if (!url) return text;
-  if (url.password) url.password = MASK;
-  for (const name of url.searchParams.keys()) {
-    if (/password/i.test(name)) url.searchParams.set(name, MASK);
-  }
-  return url.href;
+  if (findSqliteFile(text) !== undefined) return text;
+  return text
+    .replace(/(?<=\/\/[^:/?#]*:)[^/?#]*(?=@)/, MASK)
+    .replace(/(?<=[?&][^=&]*password[^=&]*=)[^&]*/gi, MASK);
 }

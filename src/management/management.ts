@@ -49,11 +49,14 @@ export class Management {
   });
   private readonly sockets = new Set<Socket>();
   private readonly metrics: ReturnType<typeof createMetrics>;
+  /** For who has several: which one this is. */
+  private readonly store: string;
 
   constructor(
     private readonly config: Config,
     private readonly lifecycle: Lifecycle,
   ) {
+    this.store = describeDatabase(config.databaseUrl);
     this.metrics = createMetrics(config, {
       queued: () => lifecycle.app?.get(GroupCommit).queued ?? 0,
       isStoreUp: async () => (await this.checkStore()).status === 'up',
@@ -95,9 +98,8 @@ export class Management {
   private async check(): Promise<Record<string, Check>> {
     const { phase, app } = this.lifecycle;
     const { queued: plants = 0, isFull = false } = app?.get(GroupCommit) ?? {};
-    const store = describeDatabase(this.config.databaseUrl);
     return {
-      service: { version: VERSION, store, status: 'up' },
+      service: { version: VERSION, store: this.store, status: 'up' },
       lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
       store: await this.checkStore(),
       queue: { plants, bound: MAX_QUEUED, status: isFull ? 'down' : 'up' },
