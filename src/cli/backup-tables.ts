@@ -21,7 +21,7 @@ const TOKEN_COLUMNS = 'id name hash created_at expires_at revoked_at last_used_a
 export const TABLES: readonly Table[] = [
   {
     name: 'plants',
-    columns: Object.values(COLUMNS).map(({ name }) => name),
+    columns: COLUMNS.map(({ name }) => name),
     insert: ({ writePath }, rows) => new PlantsRepository(writePath).insertRows(rows),
   },
   { name: 'tokens', columns: TOKEN_COLUMNS, insert: insertTokens },

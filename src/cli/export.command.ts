@@ -9,7 +9,7 @@ import { readJobConfig } from './store-config.js';
 import { countLines } from './backup-tables.js';
 import { printResult } from './terminal.js';
 
-const PLANT_COLUMNS = Object.values(COLUMNS);
+const PLANT_COLUMNS = COLUMNS;
 
 /** `export`: writes the plants for any program that reads NDJSON. */
 export function addExportCommand(program: Command): void {

@@ -154,13 +154,13 @@ export class Config {
    * Milliseconds that a request waits for its token's lookup, or for its plant's commit: `databaseTimeout` is for both
    * together.
    */
-  get lookupTimeoutMs(): number {
+  get waitTimeoutMs(): number {
     return this.databaseTimeout / 2;
   }
 
   /** Milliseconds of a statement, or of connecting: it fails before the request that waits for it gives up. */
   get statementTimeoutMs(): number {
-    return 0.8 * this.lookupTimeoutMs;
+    return 0.8 * this.waitTimeoutMs;
   }
 
   constructor() {

@@ -32,7 +32,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
     config: Config,
     @Inject(WritePath) private readonly writePath: Pick<WritePath, 'probe'>,
   ) {
-    this.timeoutMs = config.lookupTimeoutMs;
+    this.timeoutMs = config.waitTimeoutMs;
     this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
   }
 

@@ -20,6 +20,8 @@ const MAX_GROUP_LENGTH = 2 ** 20;
 
 /** How many times the event loop reads its sockets at most in a batch window. */
 const MAX_POLLS = 4;
+/** Between two checks whether a stop may go on. */
+const SHUTDOWN_POLL_MS = 10;
 
 /** A commit of a group of plants. */
 export interface Commit {
@@ -28,7 +30,7 @@ export interface Commit {
   readonly startedAt: number;
   /** How many plants were new. */
   inserted: number;
-  /** What the commit failed with. */
+  /** Set by the channel if the commit failed. */
   readonly error?: unknown;
 }
 
@@ -38,16 +40,13 @@ export const plantQueued = channel<Plant>('plant-store.plants.queued');
 /** Traces the promise of each {@link Commit}. */
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
-/** Between two checks whether a stop may go on. */
-const SHUTDOWN_POLL_MS = 10;
-
 /** A plant that waits for its commit. */
 interface QueuedPlant {
   readonly plant: Plant;
-  /** Characters of its texts. */
+  /** Characters of its content. */
   readonly length: number;
   readonly stored: PromiseWithResolvers<void>;
-  /** Rejects the promise when the plant has waited too long. */
+  /** Gives the plant up when it has waited too long. */
   readonly timer: NodeJS.Timeout;
   isSettled?: true;
 }
@@ -101,7 +100,7 @@ export class GroupCommit implements OnApplicationShutdown {
     const stored: PromiseWithResolvers<void> = Promise.withResolvers();
     // A service that stood still has not read yet what the database has told it.
     const giveUp = () => setImmediate(() => this.giveUp(queued));
-    const timer = setTimeout(giveUp, this.config.lookupTimeoutMs);
+    const timer = setTimeout(giveUp, this.config.waitTimeoutMs);
     const queued: QueuedPlant = { plant, length: countCharacters(plant), stored, timer };
     this.queue.push(queued);
     this.queuedLength += queued.length;
@@ -151,7 +150,7 @@ export class GroupCommit implements OnApplicationShutdown {
     return batchWindow;
   }
 
-  /** Waits until the event loop has read its sockets and found no more plants, {@link MAX_POLLS} times at most. */
+  /** Resolves once the event loop has read its sockets and found no more plants. */
   private async pollUntilQuiet(): Promise<void> {
     let found = 0;
     for (let polls = 0; polls < MAX_POLLS && found < this.queue.length; polls++) {
@@ -201,7 +200,6 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 }
 
-/** What nextPoll() waits on. */
 const CELL = new Int32Array(new SharedArrayBuffer(4));
 
 /** Resolves when the event loop has read its sockets once more. setImmediate() would wait for the end of a long turn. */

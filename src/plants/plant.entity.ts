@@ -1,4 +1,10 @@
-import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
+import {
+  Column,
+  Entity,
+  getMetadataArgsStorage,
+  PrimaryColumn,
+  type ValueTransformer,
+} from 'typeorm';
 
 /** An integer is a decimal string in code: a double does not represent every int64. The drivers read numbers, bigints or strings. */
 const DECIMAL: ValueTransformer = {
@@ -6,63 +12,51 @@ const DECIMAL: ValueTransformer = {
   from: (value: number | bigint | string | null) => (value === null ? null : String(value)),
 };
 const INTEGER = { type: 'bigint', transformer: DECIMAL } as const;
-const TEXT = { type: 'text' } as const;
-
-interface PlantColumn {
-  readonly name: string;
-  readonly type: 'bigint' | 'text';
-  readonly transformer?: ValueTransformer;
-  readonly nullable?: boolean;
-  /** Whether it says who created the plant, or when. Plants with the same content may differ in it. */
-  readonly isAudit?: boolean;
-}
 
 /**
- * The columns of `plants`, in their order, by field; a column of content is named as its field. The statements, the
- * comparison of plants, `export`, `backup` and `restore` are made from this list.
- */
-export const COLUMNS: Readonly<Record<keyof Plant, PlantColumn>> = {
-  id: { name: 'id', ...INTEGER },
-  name: { name: 'name', ...TEXT },
-  tag: { name: 'tag', ...TEXT, nullable: true },
-  createdBy: { name: 'created_by', ...TEXT, nullable: true, isAudit: true },
-  createdAt: { name: 'created_at', ...INTEGER, nullable: true, isAudit: true },
-};
-
-/**
- * A stored plant. SQLite keeps the table in the order of its key, without a hidden second one
- * (`WITHOUT ROWID`, sqlite.org/withoutrowid.html); PostgreSQL does not know the option.
+ * A stored plant; a column of content is named as its field. SQLite keeps the table in the order of its key, without a
+ * hidden second one (`WITHOUT ROWID`, sqlite.org/withoutrowid.html); PostgreSQL does not know the option.
  */
 @Entity('plants', { withoutRowid: true })
 export class Plant {
   @PrimaryColumn(INTEGER)
   id!: string;
 
-  @Column(COLUMNS.name)
+  @Column('text')
   name!: string;
 
-  @Column(COLUMNS.tag)
+  @Column('text', { nullable: true })
   tag!: string | null;
 
   /** The id of the principal that created it; null if unknown. */
-  @Column(COLUMNS.createdBy)
+  @Column({ name: 'created_by', type: 'text', nullable: true })
   createdBy!: string | null;
 
   /** When its commit began: milliseconds since 1970. */
-  @Column(COLUMNS.createdAt)
+  @Column({ name: 'created_at', ...INTEGER, nullable: true })
   createdAt!: string | null;
 }
 
-/** The fields that plants with the same content share: all but who created them, and when. */
-export type PlantContent = Omit<Plant, 'createdBy' | 'createdAt'>;
+/** The fields in which plants with the same content may differ: who created them, and when. */
+type AuditField = 'createdBy' | 'createdAt';
+const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies AuditField[];
 
-/** The fields of a plant, in the order of its columns. */
-export const FIELDS = Object.keys(COLUMNS) as (keyof Plant)[];
+export type PlantContent = Omit<Plant, AuditField>;
+
+/** The columns of `plants`, in their order. SQL, the comparison of plants, `export`, `backup` and `restore` are derived from it. */
+export const COLUMNS = getMetadataArgsStorage()
+  .filterColumns(Plant)
+  .map(({ propertyName, options: { name = propertyName, type } }) => ({
+    field: propertyName as keyof Plant,
+    name,
+    type: type as 'bigint' | 'text',
+    isAudit: AUDIT.includes(propertyName),
+  }));
 
 /** The fields of a plant's content but for the id. */
-export const CONTENT = FIELDS.filter(
-  (field) => field !== 'id' && !COLUMNS[field].isAudit,
-) as Exclude<keyof PlantContent, 'id'>[];
+export const CONTENT = COLUMNS.filter(({ field, isAudit }) => field !== 'id' && !isAudit).map(
+  ({ field }) => field as Exclude<keyof PlantContent, 'id'>,
+);
 
 /** @param a the plant that is stored under the id of `b` */
 export function hasSameContent(a: PlantContent | undefined, b: PlantContent): boolean {

@@ -1,29 +1,75 @@
 // A create, step 8 of 13: has the plant committed, then returns it as the response's body (step 12).
 import { Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Authenticated } from '../auth/bearer.guard.js';
 import { Sender, type Principal } from '../auth/principal.js';
+import { documentRateLimit } from '../auth/rate-limit.guard.js';
+import { ApiError, REQUEST_ID, RETRY_AFTER } from '../errors/error.dto.js';
 import { JsonText } from '../http/json-body.js';
-import { ApiCreatePlant } from './api-docs.js';
 import { GroupCommit } from './group-commit.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
-// A type alone: a global ValidationPipe, if one is ever added, then leaves the body to NewPlantPipe.
-import type { NewPlantDto } from './plant.dto.js';
-import { toEntity, toPlantDto, type PlantDto } from './plant.dto.js';
+import { NewPlantDto, PlantDto, toEntity, toPlantDto } from './plant.dto.js';
+
+const CREATE_DESCRIPTION = `Stores a plant under its id and responds with the plant, without the id.
+
+A 200 means that the plant is on stable storage; it is never sent earlier. Sending the same plant
+again is safe: the response is 200 and nothing is written twice, so a client whose connection broke learns
+that its plant is stored. The same id with different content is a 400, and the stored plant stays as
+it is. A request that was refused has stored nothing.
+
+A 400 tells that the request must be corrected before it is sent again: \`error\` says what is wrong, \`message\`
+says where. Every number of \`error\` is in the schema Error.
+
+Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53
+loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
+such an id into the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. \
+\`name\` and \`tag\` are kept exactly; text with U+0000
+or an unpaired surrogate is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for
+good, as a plant cannot be changed.`;
+
+/** The examples of a body, or of its response. */
+const makeExamples = (tagged: object, untagged: object) => ({
+  tagged: { summary: 'A plant with a tag', value: tagged },
+  untagged: { summary: 'A plant without a tag', value: untagged },
+});
+const TAGGED = { name: 'Common alder', tag: 'Alnus glutinosa' };
+const UNTAGGED = { name: 'Black alder' };
 
 @Controller('plants')
 export class PlantsController {
   constructor(private readonly groups: GroupCommit) {}
 
-  /**
-   * Creates a plant (contract/openapi.yaml). Resolves once it is durable: written now, or earlier with the same
-   * content.
-   */
+  /** Resolves once the plant is durable: written now, or earlier with the same content. */
   @Post()
   @HttpCode(200)
   @Authenticated()
-  @ApiCreatePlant()
+  @ApiOperation({
+    operationId: 'createPlant',
+    summary: 'Creates a new plant in the store',
+    description: CREATE_DESCRIPTION,
+  })
+  @ApiBody({
+    type: NewPlantDto,
+    required: true,
+    examples: makeExamples({ id: 3, ...TAGGED }, { id: 1001, ...UNTAGGED }),
+  })
+  @ApiOkResponse({
+    type: PlantDto,
+    description: 'plant response',
+    headers: { ...REQUEST_ID, ...documentRateLimit(150, false) },
+    examples: makeExamples(TAGGED, UNTAGGED),
+  })
+  @ApiError(400, 'unexpected error', { hasBody: true })
+  @ApiError(408, 'the request did not arrive in time: send it again')
+  @ApiError(500, 'a fault of the service')
+  @ApiError(
+    503,
+    'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
+    { headers: RETRY_AFTER },
+  )
   async create(
-    @JsonText(NewPlantPipe) plant: NewPlantDto,
+    // Of a type that Nest does not see: a global ValidationPipe, if one is ever added, leaves the body to NewPlantPipe.
+    @JsonText(NewPlantPipe) plant: Readonly<NewPlantDto>,
     @Sender() sender: Principal,
   ): Promise<PlantDto> {
     await this.groups.commit(toEntity(plant, sender.id));

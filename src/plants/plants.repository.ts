@@ -4,10 +4,22 @@ import { Repository } from 'typeorm';
 import type { DatabaseSystem } from '../config/database-url.js';
 import { getSystem, WritePath } from '../database/engine.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
-import { COLUMNS, CONTENT, FIELDS, Plant, type PlantContent } from './plant.entity.js';
+import { COLUMNS, Plant, type PlantContent } from './plant.entity.js';
 
 /** A row's values in the order of its table's columns. Integers are decimal strings: a double cannot represent them all. */
 export type Row = readonly (string | null)[];
+
+const names = COLUMNS.map(({ name }) => name).join(', ');
+
+/** Selects a plant's content, integers as decimal strings. */
+const content = COLUMNS.filter(({ isAudit }) => !isAudit)
+  .map(({ name, type }) => (type === 'text' ? name : `CAST(${name} AS TEXT) AS ${name}`))
+  .join(', ');
+
+/** Selects columns from a row, which is an array in JSON. */
+const values = COLUMNS.map(({ name, type }, i) => `CAST(value->>${i} AS ${type}) AS ${name}`).join(
+  ', ',
+);
 
 /** An engine's SQL for `plants`: one statement each, for any number of rows. */
 interface Statements {
@@ -15,57 +27,40 @@ interface Statements {
   readonly insert: string;
   /** Returns the content of ids, on stable storage. */
   readonly find: string;
-  readonly toFindParameters: (ids: readonly string[]) => unknown[];
+  readonly toFindParameter: (ids: readonly string[]) => unknown;
 }
 
-const columns = Object.values(COLUMNS);
-const names = columns.map(({ name }) => name).join(', ');
-
-/** Selects a plant's content, integers as decimal strings. */
-const content = ['id' as const, ...CONTENT]
-  .map((field) => (COLUMNS[field].type === 'text' ? field : `CAST(${field} AS TEXT) AS ${field}`))
-  .join(', ');
-
-/** Selects columns from a row, which is an array in JSON. */
-const values = columns
-  .map(({ name, type }, i) => `CAST(value->>${i} AS ${type}) AS ${name}`)
-  .join(', ');
-
-const SQLITE: Statements = {
-  insert: `
-    INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
-    ON CONFLICT (id) DO NOTHING`,
-  find: `
-    SELECT ${content} FROM plants
-    WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
-  toFindParameters: (ids) => [JSON.stringify(ids)],
-};
-
-/**
- * Inserts sorted by id, so that concurrent inserts cannot deadlock. Takes one JSON text, which costs this process less
- * than an array for each column (docs/performance.md). Sets the commit's level once, in a query of its own, not for
- * each row.
- *
- * A lookup of stored plants writes a message to the log for each row. That makes it a transaction that commits: it waits
- * for stable storage, and for the synchronous standby if there is one, as the row's own commit did. Otherwise a row
- * whose commit was aborted before it reached the standby would pass for stored.
- *
- * @param commitColumn of the {@link WritePath}
- */
-const makePostgres = (commitColumn: string): Statements => ({
-  insert: `
-    INSERT INTO plants (${names}) SELECT ${values}
-    FROM jsonb_array_elements($1::jsonb), (SELECT ${commitColumn}) AS coordinator ORDER BY id
-    ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${commitColumn}`,
-  find: `
-    SELECT ${content}, pg_logical_emit_message(true, 'plant-store', ''), ${commitColumn}
-    FROM plants WHERE id = ANY($1::bigint[])`,
-  toFindParameters: (ids) => [ids],
-});
-
+/** @param commitColumn of the {@link WritePath} */
 const MAKE_STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
-  sqlite: () => SQLITE,
-  postgresql: makePostgres,
+  sqlite: () => ({
+    insert: `
+      INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
+      ON CONFLICT (id) DO NOTHING`,
+    find: `
+      SELECT ${content} FROM plants
+      WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
+    toFindParameter: JSON.stringify,
+  }),
+
+  /**
+   * Inserts sorted by id, so that concurrent inserts cannot deadlock. Takes one JSON text, which costs this process less
+   * than an array for each column (docs/performance.md). Sets the commit's level once, in a query of its own, not for
+   * each row.
+   *
+   * A lookup of stored plants writes a message to the log for each row. That makes it a transaction that commits: it
+   * waits for stable storage, and for the synchronous standby if there is one, as the row's own commit did. Otherwise a
+   * row whose commit was aborted before it reached the standby would pass for stored.
+   */
+  postgresql: (commitColumn) => ({
+    insert: `
+      INSERT INTO plants (${names}) SELECT ${values}
+      FROM jsonb_array_elements($1::jsonb), (SELECT ${commitColumn}) AS coordinator ORDER BY id
+      ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${commitColumn}`,
+    find: `
+      SELECT ${content}, pg_logical_emit_message(true, 'plant-store', ''), ${commitColumn}
+      FROM plants WHERE id = ANY($1::bigint[])`,
+    toFindParameter: (ids) => ids,
+  }),
 };
 
 /** The stored plants. TypeORM's own insert would build a statement for each group. */
@@ -87,18 +82,17 @@ export class PlantsRepository extends Repository<Plant> {
   async insertOrFind(plants: readonly Plant[]) {
     const createdAt = String(Date.now());
     for (const plant of plants) plant.createdAt = createdAt;
-    const rows = plants.map((plant) => FIELDS.map((field) => plant[field]));
+    const rows = plants.map((plant) => COLUMNS.map(({ field }) => plant[field]));
     const inserted = await this.insertRows(rows);
     const contents = inserted === plants.length ? plants : await this.findContents(plants);
     return { inserted, contents };
   }
 
   /**
-   * Inserts those rows whose id is free, one of those that share an id, in one statement and one commit. Resolves to
-   * how many, once they are durable. Ids are not returned: text that V8 parses from JSON, or looks up in a Map, goes
-   * into its table of strings (docs/performance.md).
+   * As {@link insertOrFind}, but resolves to how many it inserted. Ids are not returned: text that V8 parses from JSON,
+   * or looks up in a Map, goes into its table of strings (docs/performance.md).
    *
-   * @param rows their values are in the order of {@link FIELDS}
+   * @param rows their values are in the order of {@link COLUMNS}
    */
   async insertRows(rows: readonly Row[]): Promise<number> {
     const { insert } = this.statements;
@@ -108,9 +102,9 @@ export class PlantsRepository extends Repository<Plant> {
 
   /** @throws StoreUnavailableException if the id of a plant is not taken; the store's error */
   private async findContents(plants: readonly Plant[]): Promise<(PlantContent | undefined)[]> {
-    const { find, toFindParameters } = this.statements;
+    const { find, toFindParameter } = this.statements;
     const ids = new Set(plants.map(({ id }) => id));
-    const found = await this.query<PlantContent[]>(find, toFindParameters([...ids]));
+    const found = await this.query<PlantContent[]>(find, [toFindParameter([...ids])]);
     // The service deletes no plants: the lookup was on another server, which does not have them yet.
     if (found.length < ids.size)
       throw new StoreUnavailableException('conflicting id not found by lookup');

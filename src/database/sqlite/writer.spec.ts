@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { FIELDS, Plant } from '../../plants/plant.entity.js';
+import { COLUMNS, Plant } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
@@ -28,7 +28,7 @@ const oak = (fields: Partial<Plant> = {}): Plant => {
 
 /** Inserts those whose id is free, and returns how many. */
 const insert = (group: readonly Plant[]) =>
-  plants.insertRows(group.map((plant) => FIELDS.map((field) => plant[field])));
+  plants.insertRows(group.map((plant) => COLUMNS.map(({ field }) => plant[field])));
 
 let file: SqliteStore;
 let store: Store;
