@@ -92,7 +92,7 @@ describe('a start', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'DATABASE_URL: the store cannot be opened: a crash would empty its table: ' +
+        'DATABASE_URL: the store cannot be opened: its table is unlogged, so that a crash would empty it: ' +
         'run `ALTER TABLE plants SET LOGGED`\n',
     });
   });
@@ -140,7 +140,9 @@ describe('a server that is weakened while the service runs', () => {
 
   it('by a table that a crash empties: not ready', async () => {
     await operator.query('ALTER TABLE plants SET UNLOGGED');
-    await notReady('a crash would empty its table: run `ALTER TABLE plants SET LOGGED`');
+    await notReady(
+      'its table is unlogged, so that a crash would empty it: run `ALTER TABLE plants SET LOGGED`',
+    );
     await operator.query('ALTER TABLE plants SET LOGGED');
     await ready();
   });

@@ -1,37 +1,53 @@
-// A create, step 11 of 13, on PostgreSQL: runs the statement, and checks that its commit is durable.
-import { DatabaseError, type ClientConfig } from 'pg';
+// A create, step 11 of 13, on PostgreSQL (2 of 2): lends a session, runs the statement, and checks its commit.
+import { DatabaseError, type ClientConfig, type PoolConfig } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
-import { cancelStatement } from './cancel.js';
-import { hasCommitted, isWeak } from './commit-level.js';
-import { DriverClient, type QueryCallback } from './driver.js';
+import {
+  cancelStatement,
+  DriverClient,
+  DriverPool,
+  type Lend,
+  type QueryCallback,
+} from './driver.js';
+import { isCommitDurable } from './writer.js';
+
+/** Sessions of a process: for its groups in flight, and for lookups of tokens. */
+export const MAX_SESSIONS = 8;
+
+/** Sessions that may be opened beyond those, to replace sessions that the server still holds. */
+const SPARE_SESSIONS = 2;
+
+/**
+ * How many times a statement's timeout a session may be held before its connection is destroyed, if the server commits
+ * in other sessions meanwhile. The connection may be dead without notice, for example behind a proxy.
+ */
+const MAX_HELD_TIMEOUTS = 10;
 
 /** Why a plant that may be stored is not acknowledged. */
 const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
 
 /** Milliseconds that a statement may take; forever if left out. */
-export interface StatementTimeout {
+interface StatementTimeout {
   readonly statementTimeoutMs?: number | undefined;
 }
 
 /**
  * A connection whose statement fails if its commit could be lost. After a failed statement the pool closes the
- * connection. The connection itself may be the reason, or a server that is no longer the primary, or settings of the
- * role, which are read at the login.
+ * connection: it may be the reason itself, or a server that is no longer the primary, or settings of the role, which
+ * are read at the login.
  *
  * A statement that takes too long fails at once, and is cancelled on the server. The connection stays open until the
  * server has ended the statement.
  */
 export class CheckedClient extends DriverClient {
-  /** Whether the server has committed what the latest statement wrote. */
+  /** Whether the latest statement wrote plants, and the server has committed it. */
   hasCommitted = false;
   private readonly timeoutMs: number | undefined;
-  /** Why the statement in flight fails, whatever its result: it took too long, or its commit could be lost. */
+  /** Why the commit of the statement in flight could be lost. */
   private warning: string | undefined;
-  /** Whether the statement in flight is being cancelled. */
   private isCancelling = false;
 
-  constructor(config: ClientConfig & StatementTimeout = {}) {
+  constructor(config: ClientConfig & StatementTimeout) {
     super(config);
     this.timeoutMs = config.statementTimeoutMs;
     // A server that stops may report it between two statements, when no one else listens. The next statement fails.
@@ -45,8 +61,7 @@ export class CheckedClient extends DriverClient {
 
   /**
    * A commit that did not wait for the synchronous standby succeeds, with a warning
-   * (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). A commit that did not reach stable
-   * storage, because the server was reconfigured, has NULL in the last column of its rows.
+   * (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
    *
    * @param query SQL; anything else that the driver takes is not checked
    * @throws StoreUnavailableException if the commit could be lost, or the connection failed; DatabaseError if the server
@@ -61,8 +76,9 @@ export class CheckedClient extends DriverClient {
       // With a callback it costs three promises less.
       super.query(query, values, (error, result) => {
         clearTimeout(timer);
-        this.hasCommitted = !error && hasCommitted(result);
-        if (this.hasCommitted && isWeak(result)) this.warning ??= WEAK;
+        const isDurable = error ? undefined : isCommitDurable(result);
+        this.hasCommitted = isDurable !== undefined;
+        if (isDurable === false) this.warning ??= WEAK;
         if (this.isCancelling) this.endCancelled();
         else if (error || this.warning !== undefined) reject(this.fail(error));
         else resolve(result);
@@ -86,7 +102,6 @@ export class CheckedClient extends DriverClient {
 
   /** Cancels the statement in flight. A server that does not take the request is given up. */
   private giveUp(): Error {
-    this.warning = TOO_LONG;
     this.isCancelling = true;
     cancelStatement(this).catch(() => this.destroy());
     return this.drop(new StoreUnavailableException(TOO_LONG));
@@ -107,5 +122,39 @@ export class CheckedClient extends DriverClient {
   private drop(error: Error): Error {
     this.emit('error', error);
     return error;
+  }
+}
+
+/**
+ * A pool that counts the sessions that the server still holds: a statement that waits for a dead disk cannot be
+ * cancelled. Once those and the pool's own are as many as may be open, a session that would be opened fails at once.
+ */
+export class CheckedPool extends DriverPool {
+  /** When each client that the server has not closed yet was to end, by performance.now(). */
+  private readonly held = new Map<CheckedClient, number>();
+
+  constructor(config: PoolConfig & StatementTimeout) {
+    super({ ...config, Client: CheckedClient });
+    const { held } = this;
+    const maxHeldMs = MAX_HELD_TIMEOUTS * (config.statementTimeoutMs ?? Infinity);
+    this.on('connect', (client: CheckedClient) => {
+      client.once('ending', () => held.set(client, performance.now()));
+    });
+    this.on('remove', (client: CheckedClient) => held.delete(client));
+    this.on('release', (_error, { hasCommitted }: CheckedClient) => {
+      if (held.size === 0 || !hasCommitted) return;
+      const before = performance.now() - maxHeldMs;
+      for (const [client, since] of held) if (since < before) client.destroy();
+    });
+  }
+
+  /** Without a connection the database is unavailable, whatever the reason. */
+  override connect(lend: Lend): void {
+    const { totalCount, idleCount, held } = this;
+    const opens = idleCount === 0 && totalCount < MAX_SESSIONS;
+    if (opens && totalCount + held.size >= MAX_SESSIONS + SPARE_SESSIONS) {
+      const reason = 'no session available: the server has not closed the old ones';
+      lend(new StoreUnavailableException(reason));
+    } else super.connect((error, ...lent) => lend(error && toStoreUnavailable(error), ...lent));
   }
 }

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { ClientConfig } from 'pg';
 import { CheckedClient } from './client.js';
-import { DriverClient, DriverPool, isConnectionLost } from './driver.js';
+import { cancelStatement, DriverClient, DriverPool, isConnectionLost } from './driver.js';
 
 const connectionString = process.env.TEST_DATABASE_URL ?? '';
 
@@ -41,6 +41,21 @@ it('a client destroys the connection of a statement in flight: CheckedClient mus
   void client.end();
   expect(client.connection.stream.destroyed).toBe(true);
   expect(isConnectionLost(await failure)).toBe(true);
+});
+
+it('a statement is cancelled by the request that the connection of the driver writes', async () => {
+  const query = client.query('SELECT pg_sleep(60)') as Promise<unknown>;
+  const failed = expect(query).rejects.toMatchObject({ code: '57014' });
+  await cancelStatement(client);
+  await failed;
+});
+
+it('a request to cancel fails if nobody takes it', async () => {
+  const lost = Object.assign(connect({ host: '/nowhere', port: 1 }), {
+    processID: 1,
+    secretKey: 1,
+  });
+  await expect(cancelStatement(lost)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
 it('errors of a lost connection have no code, and the known texts', async () => {

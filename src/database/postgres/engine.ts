@@ -1,46 +1,19 @@
-// A start, step 4 of 6, on PostgreSQL: connects, and checks the server's settings. A create, step 11: its write path.
+// A start, step 4 of 6, on PostgreSQL: connects, and checks the server's settings.
 import { defaults } from 'pg';
-import type { DataSource, EntityManager } from 'typeorm';
 import { findUser } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { Logger, WritePath, type Engine } from '../engine.js';
+import { Logger, type Engine } from '../engine.js';
 import { isUnavailable, toStoreError } from '../store-errors.js';
-import {
-  ALL_SETTINGS,
-  COMMIT_COLUMN,
-  describeWeakness,
-  PROBE,
-  type Settings,
-} from './commit-level.js';
+import { CheckedPool, MAX_SESSIONS } from './client.js';
 import { isConnectionLost } from './driver.js';
-import { CheckedPool, MAX_SESSIONS } from './pool.js';
 import { postgresReader } from './reader.js';
+import { assertSafe, PostgresWritePath, READ_SETTINGS, type Settings } from './writer.js';
 
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
 /** Codes of a refused name, password, database or table: another try would be refused too. */
 const REFUSED = /^(28|3D|42P01)/;
-
-/**
- * Writes over TypeORM's pool, which TypeORM closes. There is no session state and no named statement, so a pooler may
- * stand between.
- */
-class PostgresWritePath extends WritePath {
-  /** See docs/performance.md: the slower a commit, the more plants share it. */
-  readonly concurrency = 4;
-  readonly commitColumn = COMMIT_COLUMN;
-
-  constructor(readonly manager: EntityManager) {
-    super();
-  }
-
-  override async probe(): Promise<void> {
-    const [settings = {}] = await this.manager.query<Settings[]>(PROBE);
-    const weakness = describeWeakness(settings);
-    if (weakness !== undefined) throw new StoreUnavailableException(weakness);
-  }
-}
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -79,22 +52,18 @@ export const postgres: Engine = {
 
   // The server recovers by itself, and a lookup of stored plants waits for stable storage.
   openWritePath: (store) => new PostgresWritePath(store.manager),
-  assertDurable,
-  isUnavailableAtStart,
+
+  /** Checks that the server keeps commits, and that the database can store every character. */
+  async assertDurable(store) {
+    assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);
+  },
+
+  isUnavailableAtStart(error) {
+    const reason = toStoreError(error);
+    if (!(reason instanceof StoreUnavailableException)) return false;
+    const { cause } = reason;
+    // Without a cause it is a warning that a commit did not wait.
+    if (cause === undefined || isConnectionLost(cause)) return true;
+    return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
+  },
 };
-
-function isUnavailableAtStart(error: unknown): boolean {
-  const reason = toStoreError(error);
-  if (!(reason instanceof StoreUnavailableException)) return false;
-  const { cause } = reason;
-  // Without a cause it is a warning that a commit did not wait.
-  if (cause === undefined || isConnectionLost(cause)) return true;
-  return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
-}
-
-/** Checks that the server keeps commits, and that the database can store every character. */
-async function assertDurable(store: DataSource): Promise<void> {
-  const [settings = {}] = await store.query<Settings[]>(`SELECT ${ALL_SETTINGS}`);
-  const weakness = describeWeakness(settings);
-  if (weakness !== undefined) throw new Error(weakness);
-}

@@ -1,0 +1,124 @@
+// A create, step 11 of 13, on PostgreSQL (1 of 2): the write path, and the SQL that makes its commits durable.
+import type { QueryResult } from 'pg';
+import type { EntityManager } from 'typeorm';
+import { StoreUnavailableException } from '../../errors/error-codes.js';
+import { WritePath } from '../engine.js';
+
+/** Name of the last column of a statement that writes plants. On Citus each row may come from another server. */
+const COMMITTED = 'committed';
+
+const get = (name: string) => `current_setting('${name}')`;
+
+/** SQL: whether this is a session of Citus's coordinator on a worker, by the name that it gives to them. */
+const ON_WORKER = `${get('application_name')} LIKE 'citus\\_internal%'`;
+
+/** SQL: the level of warnings. Citus's coordinator passes on at debug1 those of its workers' commits. */
+const MESSAGES = `
+  CASE WHEN ${ON_WORKER} OR current_setting('citus.worker_min_messages', true) IS NULL THEN 'warning' ELSE 'debug1' END`;
+
+/**
+ * SQL of a condition that is always true. It makes the commit wait for stable storage, and warn if it does not wait for
+ * the standby, whatever the server, the database or the role has lowered. (`remote_apply` waits for more, and stays.) It
+ * sets this for the transaction alone, so a pooler may stand between. A worker of Citus keeps it for the session:
+ * `COMMIT PREPARED` is a transaction of its own.
+ */
+const SET_LEVEL = `
+  set_config('client_min_messages', ${MESSAGES}, NOT ${ON_WORKER}) <> ''
+  AND set_config('synchronous_commit',
+    CASE ${get('synchronous_commit')} WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, NOT ${ON_WORKER}) <> ''`;
+
+const toColumn = (condition: string) => `(SELECT 1 WHERE ${condition}) AS ${COMMITTED}`;
+
+/** SQL of the last column of a statement that writes plants: 1, or NULL if its commit could be lost. */
+const COMMIT_COLUMN = toColumn(
+  `${get('fsync')} = 'on' AND ${get('full_page_writes')} = 'on' AND ${SET_LEVEL}`,
+);
+
+/** SQL that reads what no statement can set, and by which plants could be lost. */
+const FIXED_SETTINGS = `
+  ${get('fsync')} AS fsync, ${get('full_page_writes')} AS full_page_writes, ${get('server_encoding')} AS "its encoding",
+  CASE WHEN EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u')
+    THEN 'unlogged' END AS "its table"`;
+
+/**
+ * An insert of no plants. It needs the right to insert, and a server that is not read-only. The message that it writes to
+ * the log makes it a transaction that commits as an insert does. (The message's place in the log is never null.)
+ */
+const PROBE = `
+  WITH inserted AS (
+    INSERT INTO plants (id)
+    SELECT 0 FROM pg_logical_emit_message(true, 'plant-store', '') AS place WHERE place IS NULL RETURNING id
+  )
+  SELECT (SELECT count(*) FROM inserted), ${FIXED_SETTINGS}, ${toColumn(SET_LEVEL)}`;
+
+/**
+ * Reads {@link FIXED_SETTINGS}, the settings that {@link COMMIT_COLUMN} sets (tokens and migrations are committed as the
+ * server has it), and those that would make statements fail.
+ */
+export const READ_SETTINGS = `
+  SELECT ${get('synchronous_commit')} AS synchronous_commit, ${get('client_min_messages')} AS client_min_messages,
+  ${FIXED_SETTINGS}, ${get('default_transaction_isolation')} AS default_transaction_isolation,
+  (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout') AS idle_session_timeout`;
+
+const LOSS = 'so that a plant could be lost: set it to';
+const FAILURES = 'so that requests would fail: set it to';
+
+/** What each setting may be, and what to say of another value (postgresql.org/docs/current/runtime-config.html). */
+const SAFE: Readonly<Record<string, readonly [safe: RegExp, advice: string]>> = {
+  synchronous_commit: [/^(on|remote_apply)$/, `${LOSS} on or remote_apply`],
+  fsync: [/^on$/, `${LOSS} on`],
+  full_page_writes: [/^on$/, `${LOSS} on`],
+  // It hides the warning that a commit did not wait for the standby.
+  client_min_messages: [/^(?!error$)/, `${LOSS} warning`],
+  // All but one of the plants that share an id would fail.
+  default_transaction_isolation: [/^read/, `${FAILURES} read committed`],
+  // In milliseconds. The pool itself closes sessions that are idle for 10 s; servers older than 14 have none: null.
+  idle_session_timeout: [/^(null|0|[2-9]\d{4}|\d{6,})$/, `${FAILURES} 0, or 20 s or more`],
+  'its table': [/^null$/, 'so that a crash would empty it: run `ALTER TABLE plants SET LOGGED`'],
+  'its encoding': [
+    /^UTF8$/,
+    'not UTF8: make one by `createdb --encoding UTF8 --template template0 plants`',
+  ],
+};
+
+/** Settings of a server, by name. */
+export type Settings = Readonly<Record<string, unknown>>;
+
+/** @throws Failure, with a reason for the operator, if a plant could be lost, or not be stored as it is */
+export function assertSafe(
+  [settings = {}]: readonly Settings[],
+  Failure: new (reason: string) => Error,
+): void {
+  for (const [name, value] of Object.entries(settings)) {
+    const [safe, advice] = SAFE[name] ?? [];
+    if (safe && !safe.test(String(value)))
+      throw new Failure(`${name} is ${String(value)}, ${advice}`);
+  }
+}
+
+/**
+ * Whether the commit of a statement that writes plants is durable in each of its rows; undefined if it is another
+ * statement, or several, for which the driver returns an array.
+ */
+export function isCommitDurable({ fields, rows = [] }: Partial<QueryResult>): boolean | undefined {
+  if (fields?.at(-1)?.name !== COMMITTED) return undefined;
+  return (rows as Settings[]).every((row) => row[COMMITTED] !== null);
+}
+
+/**
+ * Writes over TypeORM's pool, which TypeORM closes. There is no session state and no named statement, so a pooler may
+ * stand between.
+ */
+export class PostgresWritePath extends WritePath {
+  /** See docs/performance.md: the slower a commit, the more plants share it. */
+  readonly concurrency = 4;
+  readonly commitColumn = COMMIT_COLUMN;
+
+  constructor(readonly manager: EntityManager) {
+    super();
+  }
+
+  override async probe(): Promise<void> {
+    assertSafe(await this.manager.query<Settings[]>(PROBE), StoreUnavailableException);
+  }
+}
