@@ -13,6 +13,22 @@ export { Logger } from '@nestjs/common/services/logger.service.js';
 /** How long the database has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
 
+const MESSAGES = {
+  empty: 'it is empty',
+  missing: 'it is not a plant store',
+  older: 'its schema is of an older version',
+};
+
+/** There is no store, or an older version made it and it was not migrated since. */
+export class SchemaError extends Error {
+  constructor(
+    readonly kind: keyof typeof MESSAGES,
+    message = MESSAGES[kind],
+  ) {
+    super(message);
+  }
+}
+
 /** What a store is opened for. `serve` and `create` make a missing store; `serve` locks it; `read` changes nothing. */
 export type Access = 'serve' | 'create' | 'change' | 'read';
 

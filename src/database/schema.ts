@@ -1,6 +1,6 @@
 // A start, step 4 of 6: migrates the schema, or demands that it is up to date.
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
-import type { Engine } from './engine.js';
+import { SchemaError, type Engine } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 
 /** What makes the schema, in this order. */
@@ -8,22 +8,6 @@ export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
 
 /** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
 const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
-
-const MESSAGES = {
-  empty: 'it is empty',
-  missing: 'it is not a plant store',
-  older: 'its schema is of an older version',
-};
-
-/** There is no store, or an older version made it and it was not migrated since. */
-export class SchemaError extends Error {
-  constructor(
-    readonly kind: keyof typeof MESSAGES,
-    message = MESSAGES[kind],
-  ) {
-    super(message);
-  }
-}
 
 /** Whether a migration is of this version or of an older one. */
 export function isOurMigration(name: string): boolean {

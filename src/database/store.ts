@@ -3,8 +3,8 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { COMMAND, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
-import { Logger, type Access, type Engine, type WritePath } from './engine.js';
-import { bringUpToDate, MIGRATIONS, SchemaError } from './schema.js';
+import { Logger, SchemaError, type Access, type Engine, type WritePath } from './engine.js';
+import { bringUpToDate, MIGRATIONS } from './schema.js';
 
 /** What to do if the store of the configuration is missing or older. */
 const STORE_ADVICE = {
@@ -45,7 +45,7 @@ export class StoreUnusableError extends Error {
 /** A store with the way on which its repositories write. */
 export class Store extends DataSource {
   private readonly lock: Disposable | undefined;
-  private opened: WritePath | undefined;
+  private openedWritePath: WritePath | undefined;
 
   /** @throws SchemaError; Error if another service has locked the store */
   constructor(
@@ -68,12 +68,12 @@ export class Store extends DataSource {
 
   /** Only once the store is open. */
   get writePath(): WritePath {
-    return (this.opened ??= this.engine.openWritePath(this, this.config));
+    return (this.openedWritePath ??= this.engine.openWritePath(this, this.config));
   }
 
   /** Closes the write path first: while it ends the process for a failed sync, this connection must stay open. */
   override async destroy(): Promise<void> {
-    await this.opened?.close();
+    await this.openedWritePath?.close();
     if (this.isInitialized) await super.destroy();
     this.lock?.[Symbol.dispose]();
   }

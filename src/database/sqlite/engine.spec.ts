@@ -1,11 +1,12 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
 import { Logger } from '../engine.js';
 import { open, openStore } from '../store.js';
-import { getConnection } from './query-runner.js';
 
 let file: SqliteStore;
 let store: DataSource;
@@ -45,7 +46,8 @@ it('an error of the work on a store is kept if the store cannot be closed either
   const cause = new Error('the work failed');
   const opened = open(config, 'change', [], (store) => {
     // SQLite closes no connection that still reads.
-    rows = getConnection(store).prepare('SELECT 1').iterate();
+    const driver = store.driver as BetterSqlite3Driver;
+    rows = (driver.databaseConnection as Database.Database).prepare('SELECT 1').iterate();
     rows.next();
     return Promise.reject(cause);
   });

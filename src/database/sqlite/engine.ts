@@ -5,13 +5,11 @@ import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
-import { Logger, type Access, type Engine } from '../engine.js';
-import { isOurMigration, SchemaError } from '../schema.js';
-import { hasLog, identifyFiles } from './files.js';
-import { assertWritable, lockFile, requireFile } from './lock.js';
-import { narrowIntegers } from './query-runner.js';
+import { Logger, SchemaError, type Access, type Engine } from '../engine.js';
+import { isOurMigration } from '../schema.js';
+import { assertWritable, hasLog, identifyFiles, lockFile, requireFile } from './files.js';
 import { sqliteReader } from './reader.js';
-import { COMMIT_A_PAGE, SqliteWritePath } from './writer.js';
+import { COMMIT_A_PAGE, narrowIntegers, SqliteWritePath } from './writer.js';
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html). On macOS fsync alone does

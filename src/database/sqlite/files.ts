@@ -1,4 +1,16 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import Database from 'better-sqlite3';
+import { findUser } from '../../config/environment.js';
+import { SchemaError } from '../engine.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 export const LOG_SUFFIXES = ['-wal', '-journal'];
@@ -32,4 +44,59 @@ export function identifyFiles(file: string): OpenedFile[] {
     const { dev, ino } = statSync(path, { bigint: true });
     return { path, dev, ino };
   });
+}
+
+/**
+ * Finds the path of a database file, whatever links lead to it: two names of one file make one lock.
+ *
+ * @throws SchemaError; Error if it is a folder
+ */
+export function requireFile(file: string): string {
+  const path = resolve(file);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) throw new SchemaError('missing', `there is no file ${path}`);
+  if (!found.isFile()) throw new Error(`${path} is not a file`);
+  return realpathSync(path);
+}
+
+/** @throws Error naming the path and the user of this process, if the user may not write to it */
+export function assertWritable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(`user ${findUser()} cannot write to ${path} (${code})`, { cause });
+  }
+}
+
+/**
+ * Locks a database file for one service; makes the file and its folder if they are missing. The lock is SQLite's, on a
+ * small file beside it, so the operating system releases it when the process ends, however it ends. A lock on the
+ * database file itself would shut out commands.
+ *
+ * @throws Error if another service has the lock, or could use the file by a second name
+ */
+export function lockFile(file: string): Disposable {
+  mkdirSync(dirname(file), { recursive: true });
+  // SQLite makes a store of an empty file. A file that is there is not opened here: SQLite may have it open, and
+  // closing it would drop all locks of the process on it.
+  if (!existsSync(file)) writeFileSync(file, '', { flag: 'a' });
+  const path = requireFile(file);
+  // The lock and SQLite's log are found by the name.
+  if (statSync(path).nlink > 1) {
+    throw new Error(`${path} is a hard link: remove its other names, or give it a copy of its own`);
+  }
+  assertWritable(dirname(path));
+  const lock = new Database(path + LOCK_SUFFIX, { timeout: 0 });
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return { [Symbol.dispose]: () => void lock.close() };
+  } catch (cause) {
+    lock.close();
+    if ((cause as { code?: unknown }).code !== 'SQLITE_BUSY') throw cause;
+    throw new Error(
+      `another service, or a restore, is running on ${path}: stop it first, or give this one a DATABASE_URL of its own`,
+      { cause },
+    );
+  }
 }

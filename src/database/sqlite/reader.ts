@@ -1,10 +1,16 @@
-import type Database from 'better-sqlite3';
+import type { QueryRunner } from 'typeorm';
 import type { SnapshotReader } from '../engine.js';
 import { DamageError } from '../store-errors.js';
-import { getConnection } from './query-runner.js';
 
 /** Rows of a page. */
 const PAGE_ROWS = 32;
+
+/** The lines of a page, the last id of it, and whether all its rows are sound; NULL if there are no more rows. */
+interface Page {
+  readonly lines: Buffer | null;
+  readonly last: bigint | number;
+  readonly sound: 0 | 1 | null;
+}
 
 export const sqliteReader: SnapshotReader = {
   begin: (runner) => runner.query('BEGIN'),
@@ -17,9 +23,8 @@ export const sqliteReader: SnapshotReader = {
   },
 
   /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
-  *read({ dataSource }, { table, columns, form, after, to }) {
-    const database = getConnection(dataSource);
-    const sound = makeSoundCondition(database, table);
+  async *read(runner, { table, columns, form, after, to }) {
+    const sound = await makeSoundCondition(runner, table);
     const line =
       form === 'array'
         ? `json_array(${columns.map((column) => `CAST(${column} AS TEXT)`).join()})`
@@ -27,31 +32,26 @@ export const sqliteReader: SnapshotReader = {
           `json_patch('{}', json_object(${columns.map((column) => `'${column}', ${column}`).join()}))`;
     // No bound by default: a damaged row whose id is a text sorts after all integers, and must be found.
     const atMost = to === undefined ? '' : `AND id <= ${to}`;
-    const pages = database
-      .prepare<[bigint | number], [page: Buffer | null, last: bigint, areSound: bigint]>(
-        `SELECT CAST(group_concat(CASE WHEN sound THEN ${line} || char(10) END, '' ORDER BY id) AS BLOB),
-          MAX(id), MIN(sound)
-        FROM (SELECT *, ${sound} AS sound FROM ${table} WHERE id > ? ${atMost} ORDER BY id LIMIT ${PAGE_ROWS})`,
-      )
-      .raw()
-      .safeIntegers();
+    const sql = `
+      SELECT CAST(group_concat(CASE WHEN sound THEN ${line} || char(10) END, '' ORDER BY id) AS BLOB) AS lines,
+        MAX(id) AS last, MIN(sound) AS sound
+      FROM (SELECT *, ${sound} AS sound FROM ${table} WHERE id > ? ${atMost} ORDER BY id LIMIT ${PAGE_ROWS})`;
     for (let previous: bigint | number = after ?? -Infinity; ;) {
-      const [page, last, areSound] = pages.get(previous) ?? [];
-      if (areSound === 0n) throw new DamageError(describeUnsound(database, table, sound));
-      if (!page || last === undefined) return;
-      previous = last;
-      yield page;
+      const [page]: Page[] = await runner.manager.query<Page[]>(sql, [previous]);
+      if (page?.sound === 0) throw new DamageError(await describeUnsound(runner, table, sound));
+      if (!page?.lines) return;
+      previous = page.last;
+      yield page.lines;
     }
   },
 };
 
 /** Makes the SQL condition that a row has the types that its table declares: SQLite stores any type in any column. */
-function makeSoundCondition(database: Database.Database, table: string): string {
-  const columns = database
-    .prepare<[string], { name: string; type: string; notnull: number }>(
-      'SELECT name, lower(type) AS type, "notnull" FROM pragma_table_info(?)',
-    )
-    .all(table);
+async function makeSoundCondition({ manager }: QueryRunner, table: string): Promise<string> {
+  const columns = await manager.query<{ name: string; type: string; notnull: number }[]>(
+    'SELECT name, lower(type) AS type, "notnull" FROM pragma_table_info(?)',
+    [table],
+  );
   const conditions = columns.map(({ name, type, notnull }) => {
     const orNull = notnull ? '' : ", 'null'";
     if (type !== 'text') return `typeof(${name}) IN ('integer'${orNull})`;
@@ -60,7 +60,8 @@ function makeSoundCondition(database: Database.Database, table: string): string 
   return `(${conditions.join(' AND ')})`;
 }
 
-function describeUnsound(database: Database.Database, table: string, sound: string): string {
-  const id = database.prepare(`SELECT quote(id) FROM ${table} WHERE NOT ${sound}`).pluck().get();
-  return `${table}: the row of id ${String(id)} has a value of a wrong type, or U+0000`;
+async function describeUnsound({ manager }: QueryRunner, table: string, sound: string) {
+  const sql = `SELECT quote(id) AS id FROM ${table} WHERE NOT ${sound} LIMIT 1`;
+  const [row] = await manager.query<{ id: string }[]>(sql);
+  return `${table}: the row of id ${row?.id} has a value of a wrong type, or U+0000`;
 }

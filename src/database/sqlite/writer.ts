@@ -1,8 +1,11 @@
-// A create, step 11 of 13, on SQLite (2 of 4): the write path runs the statement on a thread.
-import type { DataSource, EntityManager } from 'typeorm';
+// A create, step 11 of 13, on SQLite (1 of 3): the write path has TypeORM's statement run on a thread.
+import { QueryFailedError, QueryResult, type DataSource, type EntityManager } from 'typeorm';
+// The one file that uses parts of TypeORM which it does not document: its query runner for SQLite, which has no other
+// point to send statements to a thread. writer.spec.ts fails if they change.
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import { describeError } from '../../errors/operator-message.js';
 import { Logger, WritePath } from '../engine.js';
-import { ThreadQueryRunner } from './query-runner.js';
 import {
   SqliteThread,
   type SqliteThreadOptions,
@@ -128,4 +131,54 @@ export class SqliteWritePath extends WritePath {
 
 function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code);
+}
+
+/**
+ * Converts integers that a double represents exactly to numbers, as SQLite's driver does with all by default. Others stay bigints.
+ *
+ * @param rows that the driver has read with bigints; they are changed
+ */
+export function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
+  for (const row of rows as readonly Record<string, unknown>[]) {
+    for (const [name, value] of Object.entries(row)) {
+      if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
+        row[name] = Number(value);
+    }
+  }
+  return rows;
+}
+
+/**
+ * TypeORM's query runner for SQLite, with its statements sent to a thread. It refuses transactions of several
+ * statements: a group within one would not be durable when its statement resolves. A statement that returns nothing
+ * resolves to a row with the count of those that it changed, not to the last generated id.
+ */
+export class ThreadQueryRunner extends BetterSqlite3QueryRunner {
+  constructor(
+    store: DataSource,
+    private readonly run: SqliteThread['run'],
+  ) {
+    super(store.driver as BetterSqlite3Driver);
+  }
+
+  /** @throws QueryFailedError whose driverError is what the thread rejects with */
+  override async query<Result>(
+    sql: string,
+    parameters: unknown[] = [],
+    useStructuredResult = false,
+  ): Promise<Result> {
+    try {
+      const { rows, changes } = await this.run(sql, parameters);
+      const found = rows && narrowIntegers(rows);
+      if (!useStructuredResult) return (found ?? [{ count: changes }]) as Result;
+      const result = { raw: found, records: found ?? [], affected: changes };
+      return Object.assign(new QueryResult(), result) as Result;
+    } catch (error) {
+      throw new QueryFailedError(sql, parameters, error as Error);
+    }
+  }
+
+  override startTransaction(): Promise<never> {
+    return Promise.reject(new Error('each statement on the thread is its own transaction'));
+  }
 }

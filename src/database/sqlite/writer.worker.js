@@ -1,5 +1,5 @@
 // @ts-check
-// A create, step 11 of 13, on SQLite (4 of 4): runs the statement, which is a commit of its own.
+// A create, step 11 of 13, on SQLite (3 of 3): runs the statement, which is a commit of its own.
 // JavaScript, as Jest does not compile what a thread loads.
 import { statSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
