@@ -13,7 +13,7 @@ export { Logger } from '@nestjs/common/services/logger.service.js';
 /** How long the database has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
 
-const MESSAGES = {
+const SCHEMA_ERRORS = {
   empty: 'it is empty',
   missing: 'it is not a plant store',
   older: 'its schema is of an older version',
@@ -22,8 +22,8 @@ const MESSAGES = {
 /** There is no store, or an older version made it and it was not migrated since. */
 export class SchemaError extends Error {
   constructor(
-    readonly kind: keyof typeof MESSAGES,
-    message = MESSAGES[kind],
+    readonly kind: keyof typeof SCHEMA_ERRORS,
+    message = SCHEMA_ERRORS[kind],
   ) {
     super(message);
   }
@@ -38,9 +38,8 @@ export interface LinesQuery {
   readonly columns: readonly string[];
   /** An array of all values as strings, or an object without the columns that are NULL. */
   readonly form: 'array' | 'object';
-  /** Only rows whose id is greater than this. */
+  /** Only rows whose id is greater than `after`, and at most `to`. */
   readonly after?: bigint | undefined;
-  /** Only rows whose id is at most this. */
   readonly to?: bigint | undefined;
 }
 
@@ -49,22 +48,20 @@ export interface SnapshotReader {
   /**
    * Begins the transaction, which sees every plant that was acknowledged before.
    *
-   * @param timeoutMs for waiting for such plants
-   * @throws Error, with a reason for the operator, if some are missing after that time
+   * @throws Error, with a reason for the operator, if some of them are not visible in time
    */
   begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
   /**
-   * Checks the structure of the files, but no rows.
+   * Checks the structure of the files, but no rows. Resolves to whether that includes the indexes.
    *
-   * @returns whether that includes the indexes
    * @throws DamageError
    */
   check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
   /** Reads rows as lines, each with its line feed. Lines may span chunks, and may not be UTF-8. */
-  read(runner: QueryRunner, query: LinesQuery): Iterable<Buffer> | AsyncIterable<Buffer>;
+  read(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
-/** What differs between the engines, but for the statements of repositories. */
+/** What differs between the engines, besides the statements of repositories. Each Error has a reason for the operator. */
 export interface Engine {
   readonly reader: SnapshotReader;
   /** SQL that begins a transaction to migrate in: processes that start at once take turns. */
@@ -75,17 +72,13 @@ export interface Engine {
   connect(config: Config, access: Access): DataSourceOptions;
   /** Opens the way on which the service writes while it runs. */
   openWritePath(store: DataSource, config: Config): WritePath;
-  /** @throws Error, with a reason for the operator, if the database could lose an acknowledged plant */
+  /** @throws Error if the database could lose an acknowledged plant */
   assertDurable?(store: DataSource): Promise<void>;
-  /**
-   * Locks a database that no two services may share, for this process and until its end at most.
-   *
-   * @throws Error, with a reason for the operator, if another service has the lock
-   */
+  /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(config: Config): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
-  /** Whether to retry a start that failed with this error; never if left out. */
+  /** Whether to retry a start that failed with this error; no start is if left out. */
   isUnavailableAtStart?(error: unknown): boolean;
 }
 

@@ -23,9 +23,8 @@ export class StoreHealth implements BeforeApplicationShutdown {
   private readonly steadyMs: number;
   /** The latest failure, and when it was found, by performance.now(). */
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
-  private check: Promise<void> | undefined;
-  /** The only probe in flight. It may outlive the checks that wait for it. */
-  private probing: Promise<void> | undefined;
+  /** The probe in flight, or of the last second. It may outlive the checks that wait for it. */
+  private probe: Promise<void> | undefined;
   private isStopping = false;
 
   constructor(
@@ -76,7 +75,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
    */
   async assertAvailable(): Promise<void> {
     if (this.isStopping) throw new StoreUnavailableException('not checked: the service stops');
-    if (!this.hasFailedWithin(PROBE_TTL_MS)) await (this.check ??= this.run());
+    if (!this.hasFailedWithin(PROBE_TTL_MS)) await this.check();
     if (this.lastFailure) throw this.lastFailure.error;
   }
 
@@ -89,16 +88,16 @@ export class StoreHealth implements BeforeApplicationShutdown {
     this.isStopping = true;
   }
 
-  private async run(): Promise<void> {
+  private async check(): Promise<void> {
     try {
-      this.probing ??= this.writePath.probe().finally(() => (this.probing = undefined));
-      await withTimeout(this.probing, Math.min(this.timeoutMs, MAX_PROBE_MS));
+      this.probe ??= this.writePath.probe().finally(() => {
+        setTimeout(() => (this.probe = undefined), PROBE_TTL_MS).unref();
+      });
+      await withTimeout(this.probe, Math.min(this.timeoutMs, MAX_PROBE_MS));
       this.markAvailable();
     } catch (error) {
       // Any error: a store whose rights were revoked takes no plant either.
       this.markUnavailable(toStoreError(error));
-    } finally {
-      setTimeout(() => (this.check = undefined), PROBE_TTL_MS).unref();
     }
   }
 }

@@ -15,10 +15,8 @@ export function isOurMigration(name: string): boolean {
 }
 
 /**
- * Migrates a store, or demands that it is up to date. If that fails, the caller closes the connection, which rolls
- * everything back.
- *
- * @returns the names of the migrations that were run
+ * Migrates a store, or demands that it is up to date. Returns the names of the migrations that were run. If it fails,
+ * the caller closes the connection, which rolls everything back.
  */
 export async function bringUpToDate(
   store: DataSource,
@@ -41,9 +39,8 @@ export async function bringUpToDate(
 }
 
 /**
- * Compares the migrations that were run on a store with those of this version; nothing is written.
+ * Compares the migrations that were run on a store with those of this version: the same, or a newer version's more.
  *
- * @returns whether the schema is this version's or a newer one's
  * @throws SchemaError
  */
 export async function assertMigrated(

@@ -6,14 +6,14 @@ import { describeError } from '../errors/operator-message.js';
 import { Logger, SchemaError, type Access, type Engine, type WritePath } from './engine.js';
 import { bringUpToDate, MIGRATIONS } from './schema.js';
 
-/** What to do if the store of the configuration is missing or older. */
+/** What to do about the store of the configuration, by the kind of SchemaError. */
 const STORE_ADVICE = {
   empty: `: run \`${COMMAND} migrate\``,
   missing: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
   older: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
 };
 const NO_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
-/** The same for a backup, which must not be migrated itself: its digests are those of its own columns. */
+/** About a backup, which must not be migrated itself: its digests are those of its own columns. */
 const BACKUP_ADVICE: typeof STORE_ADVICE = {
   empty: NO_BACKUP,
   missing: NO_BACKUP,
@@ -29,9 +29,8 @@ export async function loadEngine(url: string): Promise<Engine> {
   return (await import('./postgres/engine.js')).postgres;
 }
 
-/** The store cannot be used; the message says why, for the operator. */
+/** The store, or the backup of this name, cannot be used. The message says why, for the operator. */
 export class StoreUnusableError extends Error {
-  /** @param backup what the message calls a backup; the store of the configuration if left out */
   constructor(cause: unknown, backup?: string) {
     const advice = backup === undefined ? STORE_ADVICE : BACKUP_ADVICE;
     const step = cause instanceof SchemaError ? advice[cause.kind] : '';
@@ -66,7 +65,7 @@ export class Store extends DataSource {
     if (access === 'serve') this.lock = engine.lock?.(config);
   }
 
-  /** Only once the store is open. */
+  /** To be asked for once the store is open. */
   get writePath(): WritePath {
     return (this.openedWritePath ??= this.engine.openWritePath(this, this.config));
   }
@@ -101,12 +100,7 @@ export function openStore(
   });
 }
 
-/**
- * Brings the schema of the store up to date.
- *
- * @returns the names of the migrations that were run, in their order
- * @throws StoreUnusableError
- */
+/** Brings the schema up to date, and returns the names of the migrations that were run. @throws StoreUnusableError */
 export function migrateStore(config: Config): Promise<string[]> {
   return open(config, 'create', [], async (store) => {
     const ran = await bringUpToDate(store, store.engine, true);
@@ -115,12 +109,7 @@ export function migrateStore(config: Config): Promise<string[]> {
   });
 }
 
-/**
- * Opens a store, and works with it; closes it if that fails. The one way to open a store.
- *
- * @param backup what an error calls a backup; the store of the configuration if left out
- * @throws StoreUnusableError
- */
+/** The one way to open a store: opens it, and works with it; closes it if that fails. @throws StoreUnusableError */
 export async function open<Result>(
   config: Config,
   access: Access,

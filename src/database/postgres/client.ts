@@ -13,21 +13,16 @@ import { isCommitDurable } from './writer.js';
 
 /** Sessions of a process: for its groups in flight, and for lookups of tokens. */
 export const MAX_SESSIONS = 8;
-
-/** Sessions that may be opened beyond those, to replace sessions that the server still holds. */
+/** Sessions beyond those, which replace sessions that the server still holds. */
 const SPARE_SESSIONS = 2;
-
-/**
- * How many times a statement's timeout a session may be held before its connection is destroyed, if the server commits
- * in other sessions meanwhile. The connection may be dead without notice, for example behind a proxy.
- */
+/** How long a session may be held, in timeouts of a statement: its connection may be dead without notice. */
 const MAX_HELD_TIMEOUTS = 10;
 
 /** Why a plant that may be stored is not acknowledged. */
 const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
 
-/** Milliseconds that a statement may take; forever if left out. */
 interface StatementTimeout {
+  /** Forever if left out. */
   readonly statementTimeoutMs?: number | undefined;
 }
 
@@ -127,7 +122,8 @@ export class CheckedClient extends DriverClient {
 
 /**
  * A pool that counts the sessions that the server still holds: a statement that waits for a dead disk cannot be
- * cancelled. Once those and the pool's own are as many as may be open, a session that would be opened fails at once.
+ * cancelled. Once those and the pool's own are as many as may be open, opening another one fails at once. A session that
+ * is held for long is destroyed if the server commits in other sessions meanwhile.
  */
 export class CheckedPool extends DriverPool {
   /** When each client that the server has not closed yet was to end, by performance.now(). */

@@ -29,7 +29,7 @@ const SET_LEVEL = `
 
 const toColumn = (condition: string) => `(SELECT 1 WHERE ${condition}) AS ${COMMITTED}`;
 
-/** SQL of the last column of a statement that writes plants: 1, or NULL if its commit could be lost. */
+/** 1, or NULL if the commit could be lost. */
 const COMMIT_COLUMN = toColumn(
   `${get('fsync')} = 'on' AND ${get('full_page_writes')} = 'on' AND ${SET_LEVEL}`,
 );

@@ -2,7 +2,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
 import { Logger, SchemaError, type Access, type Engine } from '../engine.js';
@@ -27,7 +26,7 @@ const PRAGMAS = [
 /** 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice. */
 const CACHE = 'cache_size = -4000';
 
-/** Finds tables that are neither TypeORM's list of migrations nor SQLite's own. */
+/** Finds a table that is neither TypeORM's list of migrations nor SQLite's own. */
 const FIND_TABLES =
   "SELECT name FROM sqlite_master WHERE name <> 'migrations' AND name NOT GLOB 'sqlite_*' LIMIT 1";
 
@@ -51,7 +50,7 @@ export const sqlite: Engine = {
   beginMigration: 'BEGIN IMMEDIATE',
   findTables: FIND_TABLES,
 
-  /** Checks the file before it is opened: TypeORM would make its folder, and the pragmas would change another program's file. */
+  // Checks the file before it is opened: TypeORM would make its folder, and the pragmas would change another program's.
   connect(config, access) {
     const fileMustExist = access === 'read' || access === 'change';
     const file = fileMustExist ? requireFile(getFile(config)) : getFile(config);
@@ -86,7 +85,19 @@ export const sqlite: Engine = {
   },
 
   lock: (config) => lockFile(getFile(config)),
-  recover,
+
+  /**
+   * Copies the log into the file, and syncs both. A process that was killed between its write to the log and the sync
+   * leaves plants that can be read, but may not be on the disk. The copy also mends what a failed sync has left
+   * (docs/operating.md). If a reader keeps some of the log from being copied, a commit syncs the whole log.
+   */
+  async recover(store) {
+    const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (result?.busy === 0) return;
+    await store.query(COMMIT_A_PAGE);
+    const warning = 'the log was synced, but not checkpointed: another process uses the store';
+    new Logger('Store').warn(warning);
+  },
 };
 
 function getFile({ databaseUrl }: Config): string {
@@ -136,19 +147,4 @@ export function dropLog(file: string): void {
   const database = new Database(file, { fileMustExist: true });
   database.pragma('journal_mode = DELETE');
   database.close();
-}
-
-/**
- * Copies the log into the file, and syncs both. A process that was killed between its write to the log and the sync
- * leaves plants that can be read, but may not be on the disk. If no one else has the file open, the whole log is copied,
- * which also mends what a failed sync has left (docs/operating.md). If a reader keeps some of it from being copied, a
- * commit syncs the whole log.
- */
-async function recover(store: DataSource): Promise<void> {
-  const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
-  if (result?.busy === 0) return;
-  await store.query(COMMIT_A_PAGE);
-  new Logger('Store').warn(
-    'the log was synced, but not checkpointed: another process uses the store',
-  );
 }

@@ -14,13 +14,10 @@ import { SchemaError } from '../engine.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 export const LOG_SUFFIXES = ['-wal', '-journal'];
-/** Suffix of the index of the write-ahead log. */
-const INDEX_SUFFIX = '-shm';
 /** Suffix of the file whose lock keeps a second service out. */
-export const LOCK_SUFFIX = '-lock';
-
-/** Suffixes of all files of a store; '' is that of the database file. */
-export const STORE_SUFFIXES = ['', ...LOG_SUFFIXES, INDEX_SUFFIX, LOCK_SUFFIX];
+const LOCK_SUFFIX = '-lock';
+/** Suffixes of all files of a store: the database file, its logs, the index of the write-ahead log, the lock. */
+export const STORE_SUFFIXES = ['', ...LOG_SUFFIXES, '-shm', LOCK_SUFFIX];
 
 /** A file that the service has open, by its device and its number there. */
 export interface OpenedFile {
@@ -35,12 +32,14 @@ export function hasLog(file: string): boolean {
 }
 
 /**
- * Identifies the database file, its write-ahead log and the log's index, which stand beside the file that a link leads
- * to. A process that finds no index makes another one, and the two no longer see each other's commits.
+ * Identifies the database file, its write-ahead log and the log's index. A process that finds no index makes another
+ * one, and the two no longer see each other's commits.
+ *
+ * @param file no link: the others stand beside the file that a link leads to
  */
 export function identifyFiles(file: string): OpenedFile[] {
-  return ['', '-wal', INDEX_SUFFIX].map((suffix) => {
-    const path = realpathSync(file) + suffix;
+  return ['', '-wal', '-shm'].map((suffix) => {
+    const path = file + suffix;
     const { dev, ino } = statSync(path, { bigint: true });
     return { path, dev, ino };
   });

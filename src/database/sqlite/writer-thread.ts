@@ -7,7 +7,6 @@ import type { OpenedFile } from './files.js';
 
 /** What the thread needs to open the store. */
 export interface SqliteThreadOptions {
-  /** Path of the database file. */
   readonly file: string;
   /** The files that must still be in their places. */
   readonly opened: readonly OpenedFile[];
@@ -42,11 +41,7 @@ export class SqliteThread {
 
   constructor(private readonly options: SqliteThreadOptions) {}
 
-  /**
-   * Runs a statement.
-   *
-   * @throws Error with SQLite's code, which toStoreError() tells apart; StoreUnavailableException if the thread has ended
-   */
+  /** @throws Error with SQLite's code, which toStoreError() tells apart; StoreUnavailableException if the thread ended */
   run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteThreadResult> {
     if (this.isClosed) return Promise.reject(new StoreUnavailableException('the store is closed'));
     this.worker ??= this.start();

@@ -30,16 +30,16 @@ const EX_IOERR = 74;
  * (wiki.postgresql.org/wiki/Fsync_Errors).
  */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
-/** A checkpoint writes many parts, over several tries, and then syncs once. An error in any part makes that sync useless. */
+/** Of a checkpoint: it writes many parts, over several tries, and syncs once, which an error in any part makes useless. */
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
 /**
- * Writes on a thread with a connection of its own. TypeORM's driver for SQLite is synchronous: on the main thread it
- * would block every request while a commit waits for the disk, or for another process that holds the write lock.
+ * Writes on a thread with a connection of its own: TypeORM's driver for SQLite is synchronous, and would block every
+ * request while a commit waits for the disk, or for another process that holds the write lock.
  *
  * Checkpoints run in two steps: the checkpointer copies most of the log while commits go on, then the writer copies the
- * rest between two commits, and the log starts over. SQLite's own checkpoints (`wal_autocheckpoint`) would make commits
- * wait for all of it, which takes seconds on many disks (docs/performance.md), and SQLite ignores their errors.
+ * rest between two commits, and the log starts over. SQLite's own checkpoints would make commits wait for all of it
+ * (docs/performance.md), and SQLite ignores their errors.
  */
 export class SqliteWritePath extends WritePath {
   /** A second group would only wait for the first one's lock. */
@@ -59,8 +59,7 @@ export class SqliteWritePath extends WritePath {
     super();
     this.writer = new SqliteThread(options);
     this.checkpointer = new SqliteThread(options);
-    const run = this.run.bind(this);
-    this.manager = store.createEntityManager(new ThreadQueryRunner(store, run));
+    this.manager = store.createEntityManager(new ThreadQueryRunner(store, this.run.bind(this)));
   }
 
   override async probe(): Promise<void> {
@@ -133,11 +132,7 @@ function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code);
 }
 
-/**
- * Converts integers that a double represents exactly to numbers, as SQLite's driver does with all by default. Others stay bigints.
- *
- * @param rows that the driver has read with bigints; they are changed
- */
+/** Converts bigints that a double represents exactly to numbers, within the rows. The driver by default converts all. */
 export function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
   for (const row of rows as readonly Record<string, unknown>[]) {
     for (const [name, value] of Object.entries(row)) {
