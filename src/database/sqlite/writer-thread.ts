@@ -1,4 +1,4 @@
-// A create, step 11 of 13, on SQLite (2 of 3): hands a statement to writer.worker.js, one at a time.
+// A create, step 11 of 13, on SQLite (2 of 3): hands a statement to writer.worker.ts, one at a time.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../../errors/operator-message.js';
@@ -67,7 +67,9 @@ export class SqliteThread {
   }
 
   private start(): Worker {
-    const worker = new Worker(new URL('./writer.worker.js', import.meta.url), {
+    // Of the same kind as this file: TypeScript under Jest.
+    const url = new URL(import.meta.url.replace('writer-thread', 'writer.worker'));
+    const worker = new Worker(url, {
       workerData: { ...this.options, abandoned: this.abandoned } satisfies SqliteThreadData,
       // It has one task at a time, so few of its objects are young.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },

@@ -1,0 +1,83 @@
+// A create, step 11 of 13, on SQLite (3 of 3): runs the statement, which is a commit of its own. Under Jest, which
+// compiles nothing that a thread loads, Node.js strips the types.
+import { statSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import Database, { type Statement } from 'better-sqlite3';
+import type { OpenedFile } from './files.js';
+import type {
+  SqliteThreadData,
+  SqliteThreadResponse,
+  SqliteThreadResult,
+  SqliteThreadTask,
+} from './writer-thread.js';
+
+/** SQLite's own wait for a lock cannot be aborted, and a process that exits meanwhile aborts. */
+const LOCK_WAIT_MS = 100;
+/** Prepared statements that are kept: a builder may make any number of texts. */
+const MAX_STATEMENTS = 100;
+
+const { file, opened, timeoutMs, pragmas, abandoned } = workerData as SqliteThreadData;
+// Checked before it is opened, so that no other file is touched, and after, in case it was replaced meanwhile.
+assertOpened();
+const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true });
+// A double does not represent every int64.
+database.defaultSafeIntegers();
+for (const pragma of pragmas) database.pragma(pragma);
+assertOpened();
+
+/** By their text. */
+const statements = new Map<string, Statement>();
+
+parentPort?.on('message', (task: SqliteThreadTask) => {
+  if (task) return parentPort?.postMessage(runTask(...task));
+  database.close();
+  parentPort?.close();
+});
+
+/** Runs a statement, and waits while another connection holds the lock. */
+function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
+  const until = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      const result = runStatement(sql, parameters);
+      assertOpened();
+      return result;
+    } catch (error) {
+      const { code } = Object(error) as { code?: unknown };
+      const isOver = performance.now() >= until || Atomics.load(abandoned, 0) === 1;
+      if (code !== 'SQLITE_BUSY' || isOver)
+        return { message: Error.isError(error) ? error.message : String(error), code };
+    }
+  }
+}
+
+function runStatement(sql: string, parameters: readonly unknown[]): SqliteThreadResult {
+  if (statements.size >= MAX_STATEMENTS) statements.clear();
+  const statement = statements.get(sql) ?? database.prepare(sql);
+  statements.set(sql, statement);
+  if (!statement.reader) return { rows: undefined, changes: statement.run(...parameters).changes };
+  const rows = statement.all(...parameters);
+  return { rows, changes: statement.readonly ? 0 : rows.length };
+}
+
+/**
+ * Checks that each file is still at its path. SQLite goes on writing to a file that was removed, and checks that only
+ * if the file has no log. So this runs after each commit, before its response.
+ *
+ * @throws Error with SQLite's code if a path leads to another file than the service opened, or to none
+ */
+function assertOpened(): void {
+  const moved = opened.find((file) => !isInPlace(file));
+  if (!moved) return;
+  const message = `${moved.path} was removed or replaced while the service runs: put it back, or restart the service`;
+  throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
+}
+
+function isInPlace({ path, dev, ino }: OpenedFile): boolean {
+  try {
+    const found = statSync(path, { bigint: true });
+    return found.ino === ino && found.dev === dev;
+  } catch {
+    return false;
+  }
+}
