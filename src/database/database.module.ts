@@ -7,10 +7,7 @@ import { WritePath } from './engine.js';
 import { StoreHealth } from './health.js';
 import { loadEngine, openStore, type Store } from './store.js';
 
-/**
- * Opens the store at the start, its schema up to date, and provides its connection, its write path and its health.
- * While the database is unavailable TypeOrmModule tries again, every 3 s, and logs why.
- */
+/** Provides the opened store, its write path and its health. While the database is unavailable it logs why, every 3 s. */
 @Global()
 @Module({})
 export class DatabaseModule {

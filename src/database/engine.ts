@@ -4,10 +4,7 @@ import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from '
 import type { Config } from '../config/config.js';
 import type { DatabaseSystem } from '../config/database-url.js';
 
-/**
- * Nest's logger. A command loads its file alone, since the whole package takes longer to load than everything else.
- * `reflect-metadata` is imported above because the package would load it.
- */
+/** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
 export { Logger } from '@nestjs/common/services/logger.service.js';
 
 /** How long the database has to abort what is in flight. */
@@ -78,11 +75,11 @@ export interface Engine {
   lock?(config: Config): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
-  /** Whether to retry a start that failed with this error; no start is if left out. */
+  /** Whether to retry a start that failed with this error. Left out: never. */
   isUnavailableAtStart?(error: unknown): boolean;
 }
 
-/** Finds the engine of a repository's database: its statements are chosen by it. */
+/** The engine of a repository's database, by which its statements are chosen. */
 export function getSystem({ dataSource }: EntityManager): DatabaseSystem {
   return dataSource.options.type === 'postgres' ? 'postgresql' : 'sqlite';
 }
@@ -99,11 +96,7 @@ export abstract class WritePath {
   /** SQL of the last column of each statement that writes plants; '' on an engine whose commits need no check. */
   abstract readonly commitColumn: string;
 
-  /**
-   * Does all that an insert of plants does, with no plant.
-   *
-   * @throws StoreUnavailableException if plants could be lost; the database's error
-   */
+  /** Commits as an insert of plants does. @throws StoreUnavailableException if plants could be lost; the database's error */
   abstract probe(): Promise<void>;
 
   /** Aborts what would keep the process from exiting. */

@@ -13,8 +13,8 @@ const MAX_PROBE_MS = 2_000;
 const MAX_STEADY_MS = 5_000;
 
 /**
- * Judges by requests and probes whether the store is available. An outage may affect only some plants, for example if one
- * server of a cluster is down. So it is over once nothing has failed for as long as a request waits.
+ * Judges by requests and probes whether the store is available. An outage may affect some plants only, for example if one
+ * server of a cluster is down, so it ends once nothing has failed for as long as a request waits.
  */
 @Injectable()
 export class StoreHealth implements BeforeApplicationShutdown {
@@ -36,7 +36,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
   }
 
   /**
-   * Waits for a lookup, no longer than one may take.
+   * Waits for a lookup, at most `waitTimeoutMs`.
    *
    * @throws StoreUnavailableException, which is recorded; else the error of a statement that is at fault itself
    */
@@ -48,7 +48,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
     }
   }
 
-  /** Converts an error by {@link toStoreError}, and returns it. Records it if the store is unavailable. */
+  /** Returns what {@link toStoreError} makes of an error, and records it if the store is unavailable. */
   recordFailure(error: unknown): unknown {
     const reason = toStoreError(error);
     if (reason instanceof StoreUnavailableException) this.markUnavailable(reason);
@@ -67,12 +67,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
     this.availability.markAvailable();
   }
 
-  /**
-   * Resolves if the store takes writes, and no outage is on. Calls within a second share one probe. No probe is made if
-   * a request found the store unavailable in that time.
-   *
-   * @throws the reason why the store takes no writes
-   */
+  /** Makes no probe within a second of another, or of a failed request. @throws the reason why the store takes no writes */
   async assertAvailable(): Promise<void> {
     if (this.isStopping) throw new StoreUnavailableException('not checked: the service stops');
     if (!this.hasFailedWithin(PROBE_TTL_MS)) await this.check();

@@ -20,7 +20,7 @@ export class Snapshot {
   /**
    * Opens an existing store; nothing is made or migrated.
    *
-   * @param backup what an error calls a backup; the store of the configuration if left out
+   * @param backup the name of a backup; left out for the store of the configuration
    * @throws StoreUnusableError, also if its schema is not this version's
    */
   static open(config: Config, backup?: string): Promise<Snapshot> {
@@ -44,17 +44,18 @@ export class Snapshot {
     let chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of this.store.engine.reader.read(this.runner, query)) {
+      chunks.push(chunk);
       length += chunk.length;
-      const end = length < CHUNK_LENGTH ? 0 : chunk.lastIndexOf('\n') + 1;
-      chunks.push(end === 0 ? chunk : chunk.subarray(0, end));
-      if (end === 0) continue;
-      yield joinText(chunks, query);
-      chunks = [chunk.subarray(end)];
-      length = chunk.length - end;
+      if (length < CHUNK_LENGTH || !chunk.includes('\n')) continue;
+      const joined = Buffer.concat(chunks);
+      const end = joined.lastIndexOf('\n') + 1;
+      yield checkText(joined.subarray(0, end), query);
+      chunks = [joined.subarray(end)];
+      length -= end;
       // SQLite reads synchronously: progress and signals would never have their turn.
       await setImmediate();
     }
-    if (length > 0) yield joinText(chunks, query);
+    if (length > 0) yield checkText(Buffer.concat(chunks), query);
   }
 
   /** As {@link SnapshotReader.check}. */
@@ -72,10 +73,9 @@ export class Snapshot {
 }
 
 /** @throws DamageError if a text is not UTF-8 */
-function joinText(chunks: readonly Buffer[], { table }: LinesQuery): Buffer {
-  const joined = Buffer.concat(chunks);
-  if (isUtf8(joined)) return joined;
-  const lines = joined.toString('latin1').split('\n');
+function checkText(text: Buffer, { table }: LinesQuery): Buffer {
+  if (isUtf8(text)) return text;
+  const lines = text.toString('latin1').split('\n');
   const line = lines.find((line) => !isUtf8(Buffer.from(line, 'latin1')));
   throw new DamageError(`${table}: the text of id ${/-?\d+/.exec(line ?? '')?.[0]} is not UTF-8`);
 }

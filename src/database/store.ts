@@ -6,7 +6,7 @@ import { describeError } from '../errors/operator-message.js';
 import { Logger, SchemaError, type Access, type Engine, type WritePath } from './engine.js';
 import { bringUpToDate, MIGRATIONS } from './schema.js';
 
-/** What to do about the store of the configuration, by the kind of SchemaError. */
+/** What to do about the store of the configuration, by the kind of its {@link SchemaError}. */
 const STORE_ADVICE = {
   empty: `: run \`${COMMAND} migrate\``,
   missing: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
@@ -20,10 +20,9 @@ const BACKUP_ADVICE: typeof STORE_ADVICE = {
   older: `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`,
 };
 
-/** Classes of entities, for TypeORM. */
 type Entities = DataSourceOptions['entities'];
 
-/** Loads the engine that a DATABASE_URL names, with its driver; the other one is not loaded. */
+/** Loads the engine that a DATABASE_URL names, and its driver; the other one is not loaded. */
 export async function loadEngine(url: string): Promise<Engine> {
   if (getDatabaseSystem(url) === 'sqlite') return (await import('./sqlite/engine.js')).sqlite;
   return (await import('./postgres/engine.js')).postgres;

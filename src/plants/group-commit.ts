@@ -37,7 +37,6 @@ export interface Commit {
 /** Publishes each plant that is queued, in the context of its request. */
 export const plantQueued = channel<Plant>('plant-store.plants.queued');
 
-/** Traces the promise of each {@link Commit}. */
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
 /** A plant that waits for its commit. */
@@ -74,7 +73,6 @@ export class GroupCommit implements OnApplicationShutdown {
     private readonly writePath: WritePath,
   ) {}
 
-  /** How many plants wait for their commit. */
   get queued(): number {
     return this.queue.length;
   }
@@ -143,7 +141,7 @@ export class GroupCommit implements OnApplicationShutdown {
     this.committers -= 1;
   }
 
-  /** Waits for requests that may share the next group, for example from clients of the previous group. A full group ends the wait. */
+  /** Waits for requests that may share the next group, as of clients of the previous one. A full group ends the wait. */
   private openBatchWindow(): PromiseWithResolvers<void> {
     const batchWindow: PromiseWithResolvers<void> = Promise.withResolvers();
     void this.pollUntilQuiet().then(batchWindow.resolve);

@@ -28,8 +28,8 @@ interface StatementTimeout {
 
 /**
  * A connection whose statement fails if its commit could be lost. After a failed statement the pool closes the
- * connection: it may be the reason itself, or a server that is no longer the primary, or settings of the role, which
- * are read at the login.
+ * connection: the reason may be the connection itself, a server that is no longer the primary, or a setting of the
+ * role, which is read at the login.
  *
  * A statement that takes too long fails at once, and is cancelled on the server. The connection stays open until the
  * server has ended the statement.
@@ -74,8 +74,10 @@ export class CheckedClient extends DriverClient {
         const isDurable = error ? undefined : isCommitDurable(result);
         this.hasCommitted = isDurable !== undefined;
         if (isDurable === false) this.warning ??= WEAK;
-        if (this.isCancelling) this.endCancelled();
-        else if (error || this.warning !== undefined) reject(this.fail(error));
+        if (this.isCancelling) {
+          this.isCancelling = false;
+          super.end();
+        } else if (error || this.warning !== undefined) reject(this.fail(error));
         else resolve(result);
       });
     });
@@ -100,12 +102,6 @@ export class CheckedClient extends DriverClient {
     this.isCancelling = true;
     cancelStatement(this).catch(() => this.destroy());
     return this.drop(new StoreUnavailableException(TOO_LONG));
-  }
-
-  /** Closes the connection once the statement that was cancelled has ended. */
-  private endCancelled(): void {
-    this.isCancelling = false;
-    void super.end();
   }
 
   private fail(error: Error | null): Error {

@@ -75,7 +75,7 @@ export async function cancelStatement(session: DriverClient): Promise<void> {
       ...(isIP(host) === 0 && { servername: host }),
     },
   });
-  // once() hears of the first error alone.
+  // once() below listens for the first error alone.
   request.on('error', () => undefined);
   const cancel = () => request.cancel(processID, secretKey);
   request.once('connect', () => (ssl ? request.requestSsl() : cancel()));

@@ -18,9 +18,9 @@ const REFUSED = /^(28|3D|42P01)/;
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   reader: postgresReader,
-  // The lock is the transaction's, not the session's, so that it works through a pooler. Citus passes the setting after
-  // it on to its workers; other servers have no use for it. A change of a table waits for its lock, behind a dump for
-  // example, and every plant waits behind the change. So the change gives up before their requests do.
+  // The lock is the transaction's, not the session's, so that it works through a pooler. The setting of Citus makes it
+  // pass the next one on to its workers. A change of a table waits for the table's lock, behind a dump for example, and
+  // plants wait behind the change, so the change gives up before their requests do.
   beginMigration: `
     BEGIN;
     SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)});
@@ -53,7 +53,6 @@ export const postgres: Engine = {
   // The server recovers by itself, and a lookup of stored plants waits for stable storage.
   openWritePath: (store) => new PostgresWritePath(store.manager),
 
-  /** Checks that the server keeps commits, and that the database can store every character. */
   async assertDurable(store) {
     assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);
   },

@@ -13,10 +13,9 @@ export interface SqliteThreadOptions {
   /** For waiting until another connection releases the lock. */
   readonly timeoutMs: number;
   readonly pragmas: readonly string[];
+  /** Shared memory: 1 once the thread is to wait for no lock any more. */
+  readonly abandoned: Int32Array;
 }
-
-/** `abandoned` becomes 1 if the thread is to wait for no lock any more. */
-export type SqliteThreadData = SqliteThreadOptions & { readonly abandoned: Int32Array };
 
 /** A statement and its parameters; null asks the thread to end. */
 export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
@@ -37,7 +36,6 @@ export class SqliteThread {
   private isClosed = false;
   /** Tasks in flight, oldest first: the thread responds in order. */
   private pending: PromiseWithResolvers<SqliteThreadResult>[] = [];
-  private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(private readonly options: SqliteThreadOptions) {}
 
@@ -60,17 +58,11 @@ export class SqliteThread {
     await once(this.worker, 'exit');
   }
 
-  /** As close(), but tasks no longer wait for a lock. */
-  async abort(): Promise<void> {
-    Atomics.store(this.abandoned, 0, 1);
-    await this.close();
-  }
-
   private start(): Worker {
     // Of the same kind as this file: TypeScript under Jest.
     const url = new URL(import.meta.url.replace('writer-thread', 'writer.worker'));
     const worker = new Worker(url, {
-      workerData: { ...this.options, abandoned: this.abandoned } satisfies SqliteThreadData,
+      workerData: this.options,
       // It has one task at a time, so few of its objects are young.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });

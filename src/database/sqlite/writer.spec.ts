@@ -150,7 +150,14 @@ describe('SqliteWritePath', () => {
     const before = countDescriptors(file.path);
     // Each waits a tenth of a second for the lock.
     const pragmas = new Array<string>(500).fill('wal_checkpoint(RESTART)');
-    const thread = new SqliteThread({ file: file.path, opened, timeoutMs: 1_000, pragmas });
+    const abandoned = new Int32Array(1);
+    const thread = new SqliteThread({
+      file: file.path,
+      opened,
+      timeoutMs: 1_000,
+      pragmas,
+      abandoned,
+    });
     const insert = thread.run("INSERT INTO plants (id, name) VALUES (1, 'oak')");
     while (countDescriptors(file.path) === before) await sleep(5);
     renameSync(file.path, `${file.path}.elsewhere`);

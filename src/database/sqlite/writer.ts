@@ -49,16 +49,17 @@ export class SqliteWritePath extends WritePath {
   private readonly logger = new Logger('Store');
   private readonly writer: SqliteThread;
   private readonly checkpointer: SqliteThread;
+  private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   /** An estimate of the pages in the log, which is rather too high. */
   private pages = 0;
   private checkpoint: Promise<void> | undefined;
   /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
   private ending: Promise<never> | undefined;
 
-  constructor(store: DataSource, options: SqliteThreadOptions) {
+  constructor(store: DataSource, options: Omit<SqliteThreadOptions, 'abandoned'>) {
     super();
-    this.writer = new SqliteThread(options);
-    this.checkpointer = new SqliteThread(options);
+    this.writer = new SqliteThread({ ...options, abandoned: this.abandoned });
+    this.checkpointer = new SqliteThread({ ...options, abandoned: this.abandoned });
     this.manager = store.createEntityManager(new ThreadQueryRunner(store, this.run.bind(this)));
   }
 
@@ -67,8 +68,9 @@ export class SqliteWritePath extends WritePath {
   }
 
   override async abort(): Promise<void> {
-    await this.checkpointer.abort();
-    await this.writer.abort();
+    Atomics.store(this.abandoned, 0, 1);
+    await this.checkpointer.close();
+    await this.writer.close();
   }
 
   override async close(): Promise<void> {
@@ -112,9 +114,8 @@ export class SqliteWritePath extends WritePath {
 
   /**
    * Ends the process, because it is unknown what part of the file is on the disk. Nothing is acknowledged any more. The
-   * log has everything that the file may lack, and the next start copies all of it into the file. So the log must stay.
-   * SQLite removes it when the last connection closes; exit() ends the threads, but leaves the main thread's connection
-   * open.
+   * next start copies the log into the file, so the log must stay. SQLite removes it when the last connection closes;
+   * exit() ends the threads, but leaves the main thread's connection open.
    */
   private end(what: string, error: unknown): Promise<never> {
     if (!this.ending) {

@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
 import type { OpenedFile } from './files.js';
 import type {
-  SqliteThreadData,
+  SqliteThreadOptions,
   SqliteThreadResponse,
   SqliteThreadResult,
   SqliteThreadTask,
@@ -16,7 +16,7 @@ const LOCK_WAIT_MS = 100;
 /** Prepared statements that are kept: a builder may make any number of texts. */
 const MAX_STATEMENTS = 100;
 
-const { file, opened, timeoutMs, pragmas, abandoned } = workerData as SqliteThreadData;
+const { file, opened, timeoutMs, pragmas, abandoned } = workerData as SqliteThreadOptions;
 // Checked before it is opened, so that no other file is touched, and after, in case it was replaced meanwhile.
 assertOpened();
 const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true });
