@@ -7,7 +7,7 @@ import { WritePath } from './engine.js';
 import { StoreHealth } from './health.js';
 import { loadEngine, openStore, type Store } from './store.js';
 
-/** Provides the opened store, its write path and its health. While the database is unavailable it logs why, every 3 s. */
+/** Provides the opened store, its write path and its health. Logs every 3 s why the database is unavailable. */
 @Global()
 @Module({})
 export class DatabaseModule {

@@ -96,7 +96,7 @@ export abstract class WritePath {
   /** SQL of the last column of each statement that writes plants; '' on an engine whose commits need no check. */
   abstract readonly commitColumn: string;
 
-  /** Commits as an insert of plants does. @throws StoreUnavailableException if plants could be lost; the database's error */
+  /** Commits as an insert does. @throws StoreUnavailableException if plants could be lost; the database's error */
   abstract probe(): Promise<void>;
 
   /** Aborts what would keep the process from exiting. */

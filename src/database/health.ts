@@ -67,7 +67,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
     this.availability.markAvailable();
   }
 
-  /** Makes no probe within a second of another, or of a failed request. @throws the reason why the store takes no writes */
+  /** Probes at most once a second, and not after a failed request. @throws why the store takes no writes */
   async assertAvailable(): Promise<void> {
     if (this.isStopping) throw new StoreUnavailableException('not checked: the service stops');
     if (!this.hasFailedWithin(PROBE_TTL_MS)) await this.check();

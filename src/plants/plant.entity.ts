@@ -6,7 +6,7 @@ import {
   type ValueTransformer,
 } from 'typeorm';
 
-/** An integer is a decimal string in code, as a double does not represent every int64. Drivers read numbers, bigints or strings. */
+/** Integers are decimal strings: a double does not represent every int64. Drivers read numbers, bigints or strings. */
 const DECIMAL: ValueTransformer = {
   to: (decimal: string | null) => decimal,
   from: (value: number | bigint | string | null) => (value === null ? null : String(value)),
@@ -43,7 +43,7 @@ const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies AuditField
 
 export type PlantContent = Omit<Plant, AuditField>;
 
-/** The columns of `plants`, in their order: SQL, the comparison of plants, export, backup and restore derive from them. */
+/** The columns of `plants`, in their order: SQL, comparison, export, backup and restore derive from them. */
 export const COLUMNS = getMetadataArgsStorage()
   .filterColumns(Plant)
   .map(({ propertyName, options: { name = propertyName, type } }) => ({

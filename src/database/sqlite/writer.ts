@@ -30,7 +30,7 @@ const EX_IOERR = 74;
  * (wiki.postgresql.org/wiki/Fsync_Errors).
  */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
-/** Of a checkpoint: it writes many parts, over several tries, and syncs once, which an error in any part makes useless. */
+/** Of a checkpoint, which writes many parts and syncs once: an error in any part makes that sync useless. */
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
 /**
@@ -133,7 +133,7 @@ function readCode(error: unknown): string {
   return String((error as { code?: unknown }).code);
 }
 
-/** Converts bigints that a double represents exactly to numbers, within the rows. The driver by default converts all. */
+/** Converts bigints to numbers in the rows, where a double is exact. The driver by default converts all. */
 export function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
   for (const row of rows as readonly Record<string, unknown>[]) {
     for (const [name, value] of Object.entries(row)) {
