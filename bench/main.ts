@@ -1,3 +1,121 @@
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { PostgresServer } from '../test/support/postgres-server.js';
+import { PostgresStore } from '../test/support/postgres-store.js';
+import { SqliteStore } from '../test/support/sqlite-store.js';
+import { readStartFlags } from '../test/support/start-flags.js';
+import type { TemporaryStore } from '../test/support/temporary-store.js';
+import { contestantsOn, startServer, type Engine, type Server } from './contestants.js';
+import { LOAD_CORE, SERVER_CORE, start, stepAside, useDisk } from './machine.js';
+import { describeRun, number, percent, publish, table, type Cells } from './markdown.js';
+import { CROWD, inRounds, measure, median, range, ratio, type Row } from './measure.js';
 import { options } from './options.js';
+import { writePicture } from './picture.js';
 
-await import(`./${options.subject}.js`);
+/** Of fewer creates, strace would count the connecting of clients. */
+const MIN_CREATES = 2_000;
+
+/** `npm run bench`: the service on each engine, beside servers that do less. */
+const { create, rounds, seconds, warmUp, connections, plants, version, quick, atOnce } = options;
+/** PostgreSQL's default buffers do not hold a large store: creates would evict each other's pages. */
+const settings = plants > 0 ? ['shared_buffers=1GB', 'max_wal_size=4GB'] : [];
+const isDraft = quick || atOnce;
+useDisk();
+// Before stepAside(), so that the server may use all cores.
+const postgres = await PostgresServer.start(settings);
+stepAside();
+// One by one: PostgreSQL's background work would slow down servers on SQLite.
+const onSqlite = await compare('SQLite', () => Promise.resolve(new SqliteStore()));
+const onPostgres = await compare('PostgreSQL', () => PostgresStore.create(postgres.url()));
+await postgres.remove();
+const description = describeRun(
+  version,
+  `- wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
+  `- ${rounds} rounds, every row in each${atOnce ? ' at once' : ''}, ${seconds} s each after ${warmUp} s of warm-up: medians (least–most)`,
+  `- this service as \`npm start\` runs it (${readStartFlags().join(' ')}), others with Node's defaults`,
+);
+const name = create ? 'create' : `node${Number.parseInt(version)}`;
+const report = [description, '### SQLite', onSqlite, '### PostgreSQL', onPostgres];
+publish(report, [], isDraft ? undefined : ['docs/performance.md', name]);
+
+/** The table of an engine. */
+async function compare(engine: Engine, newStore: () => Promise<TemporaryStore>): Promise<string> {
+  const servers: Server[] = [];
+  for (const each of await contestantsOn(engine, newStore)) servers.push(await startServer(each));
+  // Compiles, and fills caches.
+  if (create) for (const server of servers) await measure(server);
+  const rows = await inRounds(servers);
+  const lines: Cells[] = [];
+  for (const row of rows) lines.push(create ? await describeCost(row, rows) : describe(row, rows));
+  for (const server of servers) await server.stop();
+  for (const row of rows) await checkStored(row);
+  if (create && engine === 'SQLite' && !isDraft) writePicture('docs/performance.svg', rows);
+  return table(lines);
+}
+
+/** @throws Error if a plant of a 200 is not stored */
+async function checkStored({ name, server, samples }: Row): Promise<void> {
+  if (!server.isStoring) return;
+  const accepted = samples.reduce((sum, sample) => sum + sample.accepted, 0);
+  const stored = await server.store.count();
+  if (stored < accepted) throw new Error(`${name}: ${accepted} accepted, but ${stored} stored`);
+}
+
+/** What clients and operators see. */
+function describe(row: Row, rows: readonly Row[]) {
+  return {
+    '': row.name,
+    'creates/s': range(row, 'rate', 0),
+    ...ratio(rows, row, 'rate'),
+    'p99, ms': range(row, 'p99', 1),
+    'CPU a create, µs': range(row, 'cpuPerCreate', 1),
+    'server CPU': percent(median(row, 'serverCpu')),
+    'generator CPU': percent(median(row, 'loadCpu')),
+    'memory, MB': median(row, 'memoryMb'),
+    'idle, MB': row.server.idleMb,
+    'start, ms': row.server.startMs,
+  };
+}
+
+/** The work that a create causes, which a busy machine changes less than creates/s. */
+async function describeCost(row: Row, rows: readonly Row[]) {
+  const { memoryMb } = await measure(row.server, CROWD);
+  const calls = await countCalls(row.server);
+  return {
+    '': row.name,
+    'creates/s': range(row, 'rate', 0),
+    'CPU, µs': range(row, 'cpuPerCreate', 1),
+    ...ratio(rows, row, 'cpuPerCreate'),
+    'main thread': range(row, 'mainPerCreate', 1),
+    'V8’s helpers': range(row, 'helpersPerCreate', 1),
+    'writing threads': range(row, 'workersPerCreate', 1),
+    others: number(median(row, 'othersPerCreate'), 1),
+    'allocated, kB': range(row, 'allocatedKb', 1),
+    'survived, %': range(row, 'survived', 1),
+    'promoted, %': range(row, 'promoted', 1),
+    // A dash where strace is missing, may not attach, or is too slow on a busy machine.
+    'system calls': calls > 0 ? number(calls, 1) : '–',
+    'memory, MB': range(row, 'memoryMb', 0),
+    [`with ${number(CROWD)} connections`]: memoryMb,
+  };
+}
+
+/** System calls of all threads for each create, or NaN where strace cannot count them. */
+async function countCalls(server: Server): Promise<number> {
+  const strace = ['strace', '-c', '-f', '-U', 'calls,name', '-p', String(server.pid)];
+  const child = start(LOAD_CORE, strace, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let [creates, calls] = [NaN, NaN];
+  let isLoaded = false;
+  for await (const line of createInterface(child.stderr as Readable)) {
+    if (line.endsWith(' total')) calls = Number.parseInt(line);
+    if (isLoaded || !line.includes(' attached')) continue;
+    isLoaded = true;
+    // strace may be so slow on a busy machine that no response comes.
+    creates = await measure(server).then(
+      ({ accepted }) => accepted,
+      () => NaN,
+    );
+    child.kill('SIGINT');
+  }
+  return creates < MIN_CREATES ? NaN : calls / creates;
+}

@@ -29,24 +29,16 @@ export function percent(share: number): string {
 }
 
 /** A row of a table by the heads of its columns. Numbers are shown whole. */
-export type Row = Readonly<Record<string, string | number>>;
-
-/** A row of a report, and what is wrong. */
-export interface Outcome {
-  readonly row: Row;
-  readonly wrong: readonly string[];
-}
+export type Cells = Readonly<Record<string, string | number>>;
 
 /** A table of rows with the same columns. All but the first hold figures. */
-export function table(rows: readonly Row[]): string {
+export function table(rows: readonly Cells[]): string {
   const head = Object.keys(rows[0] ?? {});
   const rule = head.map((_, i) => (i === 0 ? ':--' : '--:'));
-  return [head, rule, ...rows.map(cellsOf)].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-/** The texts of a row's cells. */
-export function cellsOf(row: Row): string[] {
-  return Object.values(row).map((cell) => (typeof cell === 'number' ? number(cell) : cell));
+  const cells = rows.map((row) =>
+    Object.values(row).map((cell) => (typeof cell === 'number' ? number(cell) : cell)),
+  );
+  return [head, rule, ...cells].map((line) => `| ${line.join(' | ')} |`).join('\n');
 }
 
 /** Describes a run for its repetition, as a list. @param items further items */
@@ -67,29 +59,28 @@ export function describeRun(node: string, ...items: string[]): string {
  * Ends the process. Prints the report and what is wrong; if nothing is, writes the report between its
  * markers on a page.
  *
- * @param place the page and the name of the report on it
- * @param isQuick writes nothing
+ * @param place the page and the name of the report on it; nothing is written without it
+ * @throws Error if the page lacks the markers
  */
 export function publish(
   report: readonly string[],
   wrong: readonly string[],
   place?: readonly [page: string, name: string],
-  isQuick = false,
 ): never {
   const markdown = report.join('\n\n');
   console.log(`\n${markdown}`);
   if (wrong.length > 0) {
     console.error(`\n${wrong.length} wrong, the first of them:\n${wrong.slice(0, 20).join('\n')}`);
-  } else if (place && !isQuick) writeBlock(...place, markdown);
-  process.exit(wrong.length > 0 ? 1 : 0);
-}
-
-/** @throws Error if the page lacks the markers */
-function writeBlock(file: string, name: string, markdown: string): void {
-  const text = readFileSync(file, 'utf8');
-  const [before, rest] = text.split(`<!-- begin ${name} -->`);
-  const [, after] = rest?.split(`<!-- end ${name} -->`) ?? [];
-  if (after === undefined) throw new Error(`${file} has no place for ${name}`);
-  const block = `<!-- begin ${name} -->\n\n${markdown}\n\n<!-- end ${name} -->`;
-  writeFileSync(file, `${before}${block}${after}`);
+    process.exit(1);
+  }
+  if (!place) process.exit();
+  const [page, name] = place;
+  const text = readFileSync(page, 'utf8');
+  const block = new RegExp(`(<!-- begin ${name} -->)[^]*(<!-- end ${name} -->)`);
+  if (!block.test(text)) throw new Error(`${page} has no place for ${name}`);
+  writeFileSync(
+    page,
+    text.replace(block, (_, ...[begin, end]) => `${begin}\n\n${markdown}\n\n${end}`),
+  );
+  process.exit();
 }

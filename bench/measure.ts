@@ -5,52 +5,45 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Server } from './contestants.js';
 import { cpuTimes, LOAD_CORE, residentMb, restartPeak, start } from './machine.js';
+import { medianOf, rangeOf } from './markdown.js';
 import { options } from './options.js';
 
+/** So many connections may be too many: refused requests and broken connections are no error. */
+export const CROWD = 1_000;
+
 /** One server in one round. */
-export type Sample = Awaited<ReturnType<typeof measure>>;
+type Sample = Awaited<ReturnType<typeof measure>>;
 
-/** A contestant and its samples, one for each round. */
-export interface Row<C = unknown> {
+/** A name of a {@link Sample}'s figures. */
+export type Figure = keyof Sample;
+
+/** A server and its samples, one for each round. */
+export interface Row {
   readonly name: string;
-  readonly contestant: C;
+  readonly server: Server;
   readonly samples: Sample[];
-}
-
-/** Options of a load. */
-export interface Load {
-  readonly connections?: number;
-  /** Ids upwards from a random start below 2^53, or random int64s. */
-  readonly ids?: 'sequential' | 'wide';
-  /** Seconds of load before the measured one. */
-  readonly warmUp?: number;
-  /** Whether other answers than 200 and broken connections are counted instead of an error. */
-  readonly isOverload?: boolean;
 }
 
 /**
  * Puts a server under load: a warm-up, then the measured load.
  *
- * @throws Error for an answer other than 200 or a broken connection
+ * @throws Error for a refused request or a broken connection, unless it is a crowd
  */
-export async function measure(server: Server, load: Load = {}) {
-  const { pid, startMs, idleMb } = server;
-  const { warmUp = options.warmUp } = load;
-  const warm = warmUp > 0 ? await run(server, warmUp, load) : undefined;
+export async function measure(server: Server, connections = options.connections) {
+  const { pid } = server;
+  const { warmUp, seconds: wanted } = options;
+  const warm = warmUp > 0 ? await run(server, warmUp, connections) : undefined;
   restartPeak(pid);
   const read = () => ({ ...cpuTimes(pid), ...server.heap });
   const before = read();
-  const { requests, seconds, refused, wrong, p99, cpu } = await run(server, options.seconds, load);
+  const { accepted, seconds, p99, cpu } = await run(server, wanted, connections);
   const after = read();
   const used = (figure: keyof typeof after) => after[figure] - before[figure];
-  const perCreate = (figure: keyof typeof after) => used(figure) / requests;
+  const perCreate = (figure: keyof typeof after) => used(figure) / accepted;
   return {
-    /** Answers a second, and the 503s among them. */
-    rate: requests / seconds,
-    refused: refused / seconds,
-    /** Other answers, and connections that broke. */
-    wrong,
-    /** 99th percentile of the answer times in milliseconds. */
+    /** Creates a second. */
+    rate: accepted / seconds,
+    /** 99th percentile of the response times in milliseconds. */
     p99,
     /** Microseconds of CPU time for each create: of all threads, and by group. */
     cpuPerCreate: perCreate('all'),
@@ -67,58 +60,59 @@ export async function measure(server: Server, load: Load = {}) {
     loadCpu: cpu / seconds,
     /** Peak of the resident memory. */
     memoryMb: residentMb(pid, 'VmHWM'),
-    idleMb,
-    startMs,
-    /** Plants answered with 200, with those of the warm-up. */
-    accepted: (warm?.requests ?? 0) + requests - refused,
+    /** Creates, with those of the warm-up. */
+    accepted: (warm?.accepted ?? 0) + accepted,
   };
 }
 
 /** Runs wrk (Debian: apt-get install wrk) on its core, to its end. */
-async function run(server: Server, seconds: number, load: Load) {
-  const { connections = options.connections, ids = 'sequential', isOverload } = load;
+async function run({ name, token, url }: Server, seconds: number, connections: number) {
   const wrk = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s'];
-  const plants = [server.token, String(randomInt(2 ** 47)), ids];
-  const command = [...wrk, '-s', resolve('bench/post.lua'), server.url, '--', ...plants];
-  const child = start(LOAD_CORE, command);
+  const ids = [String(randomInt(2 ** 47)), options.plants > 0 ? 'random' : 'sequential'];
+  const script = ['-s', resolve('bench/post.lua'), url, '--', token, ...ids];
+  const child = start(LOAD_CORE, [...wrk, ...script]);
   const [printed] = await Promise.all([text(child.stdout as Readable), once(child, 'close')]);
   const [json] = /^\{.*\}$/m.exec(printed) ?? [];
   if (json === undefined) throw new Error(`no result from wrk: ${printed}`);
-  const result = JSON.parse(json) as Record<
-    'requests' | 'seconds' | 'refused' | 'wrong' | 'p99' | 'cpu',
-    number
-  >;
-  const { requests, refused, wrong } = result;
-  if (requests > 0 && (isOverload || refused + wrong === 0)) return result;
-  throw new Error(`${server.name}: ${json}`);
+  type Result = Record<'accepted' | 'failed' | 'seconds' | 'p99' | 'cpu', number>;
+  const result = JSON.parse(json) as Result;
+  const isServed = result.failed === 0 || connections >= CROWD;
+  if (result.accepted > 0 && isServed) return result;
+  throw new Error(`${name}: ${json}`);
 }
 
-/**
- * Takes a sample of every contestant in each round: one by one, or at once by `--at-once`.
- *
- * @param arrange the order in a round; by default random, as leftover work of one, such as disk writes, slows the next
- */
-export async function inRounds<C extends { readonly name: string }>(
-  contestants: readonly C[],
-  sample: (contestant: C) => Promise<Sample>,
-  arrange = shuffled<Row<C>>,
-): Promise<Row<C>[]> {
-  const rows = contestants.map((contestant): Row<C> => {
-    return { contestant, name: contestant.name, samples: [] };
-  });
+/** Measures every server in each round: one by one, or at once by `--at-once`. */
+export async function inRounds(servers: readonly Server[]): Promise<Row[]> {
+  const rows = servers.map((server): Row => ({ server, name: server.name, samples: [] }));
+  const take = async ({ server, name, samples }: Row): Promise<void> => {
+    const sample = await measure(server);
+    samples.push(sample);
+    const { rate, p99 } = sample;
+    console.log(`round ${samples.length}  ${name}: ${Math.round(rate)}/s, p99 ${p99} ms`);
+  };
   for (let round = 0; round < options.rounds; round++) {
-    const take = async ({ contestant, name, samples }: Row<C>): Promise<void> => {
-      const taken = await sample(contestant);
-      samples.push(taken);
-      console.log(`round ${round + 1}  ${name}: ${Math.round(taken.rate)}/s, p99 ${taken.p99} ms`);
-    };
-    if (options.isAtOnce) await Promise.all(rows.map(take));
-    else for (const row of arrange(rows)) await take(row);
+    // In random order, as leftover work of one, such as disk writes, slows the next.
+    const order = rows.map((row) => ({ row, lot: Math.random() })).sort((a, b) => a.lot - b.lot);
+    if (options.atOnce) await Promise.all(rows.map(take));
+    else for (const { row } of order) await take(row);
   }
   return rows;
 }
 
-function shuffled<Item>(items: readonly Item[]): Item[] {
-  const drawn = items.map((item) => ({ item, lot: Math.random() }));
-  return drawn.sort((a, b) => a.lot - b.lot).map(({ item }) => item);
+/** A figure's median over a row's rounds. */
+export function median({ samples }: Row, figure: Figure): number {
+  return medianOf(samples.map((sample) => sample[figure]));
+}
+
+/** A figure's median and range. */
+export function range({ samples }: Row, figure: Figure, digits: number): string {
+  const values = samples.map((sample) => sample[figure]);
+  return rangeOf(values, digits);
+}
+
+/** A column of the first row divided by each, within each round, as the machine's speed drifts. */
+export function ratio([own]: readonly Row[], row: Row, figure: Figure) {
+  const others = row.samples.map((sample) => sample[figure]);
+  const ratios = own?.samples.map((sample, i) => sample[figure] / (others[i] ?? NaN)) ?? [];
+  return { [`${own?.name} ÷ it`]: row === own ? '' : rangeOf(ratios, 2) };
 }

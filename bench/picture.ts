@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { number } from './markdown.js';
-import type { Row, Sample } from './measure.js';
-import { median } from './report.js';
+import { median, type Figure, type Row } from './measure.js';
 
 const WIDTH = 720;
 const BAR = { height: 18, gap: 8, left: 200, right: 70 };
@@ -35,7 +34,7 @@ export function writePicture(file: string, rows: readonly Row[]): void {
   );
 }
 
-function drawChart(title: string, rows: readonly Row[], figure: keyof Sample, digits: number) {
+function drawChart(title: string, rows: readonly Row[], figure: Figure, digits: number) {
   const values = rows.map((row) => median(row, figure));
   const scale = (WIDTH - BAR.left - BAR.right) / Math.max(...values);
   const bars = rows.map(({ name }, i) => {

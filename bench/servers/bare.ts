@@ -1,19 +1,19 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The minimum in Node: parse the JSON body, answer JSON. */
+/** The minimum in Node: parse the JSON body, respond with JSON. */
 const server = createServer((request, response) => {
   let text = '';
   request.setEncoding('utf8');
   request.on('data', (chunk: string) => (text += chunk));
   request.on('end', () => {
     const { name, tag } = JSON.parse(text) as { name: string; tag?: string };
-    const answer = JSON.stringify({ name, tag });
+    const plant = JSON.stringify({ name, tag });
     response.writeHead(200, {
       'content-type': 'application/json',
-      'content-length': Buffer.byteLength(answer),
+      'content-length': Buffer.byteLength(plant),
     });
-    response.end(answer);
+    response.end(plant);
   });
 });
 

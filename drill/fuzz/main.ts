@@ -1,56 +1,50 @@
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { describeRun, publish, table, type Outcome } from '../../bench/markdown.js';
+import { program } from 'commander';
+import { describeRun, publish, table, type Cells } from '../../bench/markdown.js';
+import { withstandCrowds } from './crowd.js';
 import { Fuzzer } from './fuzzer.js';
-import { fuzzDocuments, VERSION } from './schemathesis.js';
-import { withstandCrowds } from './withstand.js';
 
 /** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
 const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
-
 /** Milliseconds of a round. */
 const ROUND_LIMIT_MS = 900_000;
 
-/** `npm run fuzz`: sends the service invalid requests, by a printed seed. */
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    seed: { type: 'string', default: String(randomInt(2 ** 30)) },
-    // Repeats a failure of raw requests: the path that fast-check printed, and whether it was over TLS.
-    path: { type: 'string' },
-    tls: { type: 'boolean', default: false },
-    // `--only crowd`, `raw` or `document` does nothing else, and writes nothing; `--crowd` is the size of each crowd.
-    only: { type: 'string' },
-    crowd: { type: 'string' },
-  },
-});
-const { quick, only, path } = values;
-const seed = Number(values.seed);
+/** `npm run fuzz`: sends the service invalid requests, and crowds of clients without a token. */
+const { quick, seed, path, tls, only, crowd } = program
+  .name('npm run fuzz --')
+  .option('--quick', 'send little, and leave drill/RESULTS.md as it is', false)
+  .option('--seed <n>', 'repeat the requests of a run', Number, randomInt(2 ** 30))
+  .option('--path <path>', 'repeat a failure of raw requests: the path that fast-check printed')
+  .option('--tls', 'repeat it over TLS', false)
+  .option('--only <part>', '`raw` or `crowd`; writes nothing')
+  .option('--crowd <n>', 'the size of each crowd (default: 4000)', Number)
+  .parse()
+  .opts<{
+    quick: boolean;
+    seed: number;
+    path?: string;
+    tls: boolean;
+    only?: 'raw' | 'crowd';
+    crowd?: number;
+  }>();
 console.log(`seed ${seed}`);
-if (path !== undefined) publish([], (await fuzzRaw(values.tls, 1)).wrong);
+if (path !== undefined) publish([], (await fuzzRaw(tls, 1)).wrong);
 
-const clients = Number(values.crowd ?? (quick ? 1_000 : 4_000));
-/** For each of TCP and TLS, and for each engine. */
-const [connections, cases] = quick ? [5_000, 1_000] : [50_000, 50_000];
-const parts: Readonly<Record<string, () => Promise<Outcome[]>>> = {
-  raw: async () => [await fuzzRaw(false, connections), await fuzzRaw(true, connections)],
-  document: () => fuzzDocuments(seed, cases),
-  crowd: () => withstandCrowds(seed, clients),
-};
-const outcomes: Outcome[][] = [];
-for (const [name, run] of Object.entries(parts)) {
-  if (only === undefined || only === name) outcomes.push(await run());
-}
-if (outcomes.length === 0) throw new Error(`there is no part ${only}`);
+const connections = quick ? 5_000 : 50_000;
+const raw =
+  only === 'crowd' ? [] : [await fuzzRaw(false, connections), await fuzzRaw(true, connections)];
+const clients = crowd ?? (quick ? 1_000 : 4_000);
+const crowds = only === 'raw' ? [] : await withstandCrowds(seed, clients);
 const report = [
-  describeRun(process.versions.node, `- seed ${seed}, Schemathesis ${VERSION}`),
-  ...outcomes.map((part) => table(part.map(({ row }) => row))),
+  describeRun(process.versions.node, `- seed ${seed}`),
+  ...[raw, crowds].map((results) => table(results.map(({ row }) => row))),
 ];
-const wrong = outcomes.flat().flatMap((outcome) => outcome.wrong);
-publish(report, wrong, ['drill/RESULTS.md', 'fuzz'], quick || only !== undefined);
+const wrong = [...raw, ...crowds].flatMap((result) => result.wrong);
+publish(report, wrong, quick || only ? undefined : ['drill/RESULTS.md', 'fuzz']);
 
-/** Sends raw requests in rounds, until one fails. */
-async function fuzzRaw(isTls: boolean, total: number): Promise<Outcome> {
+/** Sends raw requests in rounds, until one fails. @param total connections */
+async function fuzzRaw(isTls: boolean, total: number): Promise<{ row: Cells; wrong: string[] }> {
+  const name = isTls ? 'TLS' : 'TCP';
   const fuzzer = await Fuzzer.start(isTls);
   const wrong: string[] = [];
   const memory: number[] = [];
@@ -60,22 +54,23 @@ async function fuzzRaw(isTls: boolean, total: number): Promise<Outcome> {
       const runs = { seed: seed + round, connections: total / ROUNDS, limitMs: ROUND_LIMIT_MS };
       await fuzzer.check({ ...runs, path });
       memory.push(await fuzzer.measureMemory());
-      console.log(`${isTls ? 'TLS' : 'TCP'}: ${fuzzer.counts.connections} connections`);
+      console.log(`${name}: ${fuzzer.counts.connections} connections`);
     } catch (error) {
-      wrong.push(`${isTls ? 'TLS' : 'TCP'}: ${String(error)}`);
+      wrong.push(`${name}: ${String(error)}`);
     }
   }
   const seconds = (performance.now() - began) / 1_000;
   await fuzzer.stop();
   const growth = (memory.at(-1) ?? 0) - (memory[1] ?? Infinity);
   if (growth > MAX_GROWTH_MB) wrong.push(`memory grows: ${memory.join(', ')} MiB`);
+  const { counts } = fuzzer;
   const row = {
-    '': isTls ? 'TLS' : 'TCP',
-    connections: fuzzer.counts.connections,
-    'a second': fuzzer.counts.connections / seconds,
-    responses: fuzzer.counts.responses,
-    'creates beside': fuzzer.counts.creates,
-    'longest, ms': fuzzer.counts.longestMs,
+    '': name,
+    connections: counts.connections,
+    'a second': counts.connections / seconds,
+    responses: counts.responses,
+    'creates beside': counts.creates,
+    'longest, ms': counts.longestMs,
     'memory after each round, MiB': memory.join(', '),
   };
   return { row, wrong };

@@ -23,7 +23,8 @@ const description = describeDrill(
   `- \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
 );
 const wrong = played.flatMap((scenario) => scenario.wrong);
-publish([description, ...reportOn(played)], wrong, ['drill/RESULTS.md', 'drill'], quick);
+const report = [description, ...reportOn(played)];
+publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill']);
 
 async function killServices(): Promise<Scenario> {
   const scenario = new Scenario('`kill -9` of the service');

@@ -331,7 +331,7 @@ describe('a crowd without tokens', () => {
     attacked = await ServiceProcess.start({ isTls, env });
     const { port } = attacked;
     const kinds = crowdKinds(isTls).filter(({ name }) => name === kind);
-    crowd = new Crowd({ port, isTls, kinds, connections, seed: 1 });
+    crowd = new Crowd({ port, isTls, kinds, connections });
     while (crowd.opened < connections) await sleep(20);
     for (const id of range(20)) {
       const honest = attacked.client(1);
