@@ -3,39 +3,152 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { ERRORS } from '../src/errors/error-codes.js';
 import type { Client } from '../test/support/client.js';
-import { LONG, plantOf, type Answer, type Ledger } from './ledger.js';
+import type { StoredPlant, TemporaryStore } from '../test/support/temporary-store.js';
 
 export const CLIENTS = 24;
-/** Milliseconds of pause after other answers than 200: less than Retry-After, to notice the recovery. */
+/** The limit of a request in milliseconds: DATABASE_TIMEOUT, and the delay of a busy machine. */
+export const LONGEST_MS = 5_000 + 500;
+/** Milliseconds after which a request hangs. */
+const HANGING_MS = 20_000;
+/** Milliseconds of pause after other responses than 200: less than Retry-After, to notice the recovery. */
 const RETRY_PAUSE_MS = 50;
-const REQUEST_TIMEOUT_MS = 20_000;
+/** Milliseconds of 200s only after which the service counts as recovered. */
+const QUIET_MS = 700;
+/** One of 64 plants has a name of some 9 kB, which takes its own pages in SQLite. */
+const LONG = 64n;
 /** An odd factor: no two multiples of it are the same modulo 2^64. */
 export const STEP = 2_862_933_555_777_941_757n;
 
-/** Sends the plant of an id. */
-export async function send(client: Client, id: bigint): Promise<Answer> {
-  const sent = performance.now();
-  const answer = await exchange(client, id);
-  return { ...answer, took: performance.now() - sent };
+/** The plant of an id, computed from it, so that only the id need be kept. */
+export function plantOf(id: bigint): StoredPlant {
+  const digits = BigInt.asUintN(64, id).toString(36);
+  const name = id % LONG === 0n ? digits.repeat(700) : `n ${digits} 🌵`;
+  return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
 }
 
-async function exchange(client: Client, id: bigint): Promise<Omit<Answer, 'took'>> {
+/** The plant as a client sends it, without its id. */
+export function contentOf(id: bigint): { name: string; tag?: string } {
   const { name, tag } = plantOf(id);
-  const content = { name, ...(tag !== null && { tag }) };
+  return { name, ...(tag !== null && { tag }) };
+}
+
+/** The result of a request: 200, 503 as the store is unavailable, a broken connection, none, or what must never come. */
+export interface Outcome {
+  readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
+  readonly text: string;
+  /** Milliseconds. */
+  readonly took: number;
+}
+
+/** Sends the plant of an id. */
+export async function send(client: Client, id: bigint): Promise<Outcome> {
+  const sent = performance.now();
+  const hangs = sleep(HANGING_MS, ['wrong', 'no response'] as const, { ref: false });
+  const [kind, text] = await Promise.race([exchange(client, id), hangs]);
+  return { kind, text, took: performance.now() - sent };
+}
+
+async function exchange(client: Client, id: bigint): Promise<readonly [Outcome['kind'], string]> {
+  const content = contentOf(id);
   try {
-    const timeout = sleep(REQUEST_TIMEOUT_MS, undefined, { ref: false });
-    const received = await Promise.race([client.create({ id, ...content }), timeout]);
-    if (!received) return { kind: 'wrong', text: `no answer in ${REQUEST_TIMEOUT_MS} ms` };
-    const { status, body, text, headers } = received;
-    if (status === 200 && isDeepStrictEqual(body, content)) return { kind: 'acknowledged' };
+    const { status, body, text, headers } = await client.create({ id, ...content });
+    if (status === 200 && isDeepStrictEqual(body, content)) return ['acknowledged', text];
     const { error } = (body ?? {}) as { error?: number };
     const isRefused = error === ERRORS.STORE_UNAVAILABLE.error && headers['retry-after'];
-    return isRefused ? { kind: 'refused' } : { kind: 'wrong', text: `${status} ${text}` };
+    return [isRefused ? 'refused' : 'wrong', `${status} ${text}`];
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const text = String(error);
-    if (code === undefined) return { kind: 'wrong', text };
-    return { kind: code === 'ECONNREFUSED' ? 'unreachable' : 'unknown', text };
+    if (code === undefined) return ['wrong', String(error)];
+    return [code === 'ECONNREFUSED' ? 'unreachable' : 'unknown', String(error)];
+  }
+}
+
+/** A repeated disturbance of the service or its store, and its results. */
+export class Scenario {
+  /** For each time, in milliseconds: until the disturbed part was back, and the longest gap without a 200. */
+  readonly rounds: { repair: number; without200: number }[] = [];
+  readonly counts = { acknowledged: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
+  /** Acknowledged plants that are missing or different. */
+  lost = 0;
+  /** The longest request in milliseconds. */
+  longest = 0;
+  readonly wrong: string[] = [];
+
+  constructor(readonly name: string) {}
+
+  /** Adds what is wrong, if anything is. */
+  learn(...problems: readonly (string | undefined)[]): void {
+    this.wrong.push(...problems.filter((each) => each !== undefined));
+  }
+}
+
+/** What the clients of one store were told, and the gaps without a 200. */
+export class Ledger {
+  /** Every acknowledged plant, and the time of its first 200: nanoseconds of CLOCK_MONOTONIC. */
+  readonly acknowledged = new Map<bigint, { scenario: Scenario; at: bigint }>();
+  /** Plants to send again. */
+  readonly open = new Set<bigint>();
+  readonly wrong: string[] = [];
+  /** By `performance.now()`, since the last disturbance began. */
+  private last200 = 0;
+  private lastOther = 0;
+  private gap = 0;
+
+  /** @param scenario the one that requests count for, until `begin` */
+  constructor(private scenario: Scenario) {}
+
+  /** A disturbance begins. */
+  begin(scenario: Scenario): void {
+    this.scenario = scenario;
+    [this.last200, this.lastOther, this.gap] = [performance.now(), 0, 0];
+  }
+
+  /** The disturbance is over. @param repair milliseconds until the disturbed part was back */
+  end(repair: number): void {
+    this.scenario.rounds.push({ repair, without200: this.gap });
+  }
+
+  /** Sends the plant of an id, and notes the outcome. Returns whether it was acknowledged. */
+  async send(client: Client, id: bigint): Promise<boolean> {
+    const { kind, text, took } = await send(client, id);
+    const { scenario, acknowledged } = this;
+    const now = performance.now();
+    scenario.counts[kind] += 1;
+    scenario.longest = Math.max(scenario.longest, took);
+    if (kind === 'wrong') this.wrong.push(`${scenario.name}: ${text}`);
+    if (took > LONGEST_MS) this.wrong.push(`${scenario.name}: a request took ${took} ms`);
+    if (kind !== 'acknowledged') {
+      this.lastOther = now;
+      if (!acknowledged.has(id)) this.open.add(id);
+      return false;
+    }
+    if (!acknowledged.has(id)) acknowledged.set(id, { scenario, at: process.hrtime.bigint() });
+    this.open.delete(id);
+    this.gap = Math.max(this.gap, now - this.last200);
+    this.last200 = now;
+    return true;
+  }
+
+  /** Whether a 200 came since a time, and nothing else for a while. */
+  isQuiet(since: number): boolean {
+    const quiet = performance.now() - Math.max(since, this.lastOther);
+    return this.last200 > since && quiet > QUIET_MS;
+  }
+
+  /** Checks that the acknowledged plants are stored, and all stored ones are as sent. Returns what is wrong. */
+  async check(store: TemporaryStore): Promise<string[]> {
+    const wrong = [...this.wrong];
+    const stored = new Map((await store.plants()).map((plant) => [plant.id, plant]));
+    const isIntact = (id: bigint) => isDeepStrictEqual({ ...stored.get(id) }, plantOf(id));
+    for (const [id, { scenario }] of this.acknowledged) {
+      if (isIntact(id)) continue;
+      scenario.lost += 1;
+      wrong.push(`${scenario.name}: plant ${id} is lost`);
+    }
+    // Plants without a response may be stored as well.
+    const isSent = (id: bigint) => this.acknowledged.has(id) || this.open.has(id);
+    const others = [...stored.keys()].filter((id) => !isSent(id) || !isIntact(id));
+    return others.length > 0 ? [...wrong, `${others.length} plants that nobody sent`] : wrong;
   }
 }
 
@@ -44,7 +157,7 @@ export interface LoadOptions {
   readonly clients?: number;
   /** Maximum pause of a client after a 200 in milliseconds, so that the machine is not the limit. */
   readonly pause?: number;
-  /** The share of plants that are sent again after any answer, which must do no harm. */
+  /** The share of plants that are sent again after any response, which must do no harm. */
   readonly repeats?: number;
   /** All plants have long names. */
   readonly areLong?: boolean;
@@ -53,8 +166,6 @@ export interface LoadOptions {
 /** Clients that send one plant after another, each on its own connection. */
 export class Load {
   private isRunning = true;
-  /** Ids are all over int64, each once. */
-  private last = randomFillSync(new BigInt64Array(1))[0] ?? 0n;
   private readonly clients: Promise<unknown>;
 
   constructor(
@@ -63,12 +174,13 @@ export class Load {
     { clients = CLIENTS, pause = 20, repeats = 1 / 8, areLong = false }: LoadOptions = {},
   ) {
     const factor = areLong ? LONG : 1n;
-    this.last *= factor;
-    const next = () => (this.last = BigInt.asIntN(64, this.last + factor * STEP));
+    // Ids are all over int64, each once.
+    let last = factor * (randomFillSync(new BigInt64Array(1))[0] ?? 0n);
+    const next = () => (last = BigInt.asIntN(64, last + factor * STEP));
     const run = async (): Promise<void> => {
       let id = next();
       while (this.isRunning) {
-        const isAcknowledged = await this.send(id);
+        const isAcknowledged = await ledger.send(client, id);
         if (Math.random() > repeats) id = next();
         await sleep(isAcknowledged ? Math.random() * pause : RETRY_PAUSE_MS);
       }
@@ -76,24 +188,19 @@ export class Load {
     this.clients = Promise.all(Array.from({ length: clients }, run));
   }
 
-  /** Sends the plants without a 200 again. Another answer than 200 is wrong now. */
+  /** Sends the plants without a 200 again. Another response than 200 is wrong now. */
   async repeat(): Promise<void> {
     const again = async (id: bigint): Promise<void> => {
-      if (!(await this.send(id))) this.ledger.wrong.push(`plant ${id}, sent again: no 200`);
+      const isAcknowledged = await this.ledger.send(this.client, id);
+      if (!isAcknowledged) this.ledger.wrong.push(`plant ${id}, sent again: no 200`);
     };
     await Promise.all([...this.ledger.open].map(again));
   }
 
-  /** Stops the clients, each after its last answer. */
+  /** Stops the clients, each after its last response. */
   async stop(): Promise<void> {
     this.isRunning = false;
     await this.clients;
     this.client.close();
-  }
-
-  private async send(id: bigint): Promise<boolean> {
-    const answer = await send(this.client, id);
-    this.ledger.record(id, answer);
-    return answer.kind === 'acknowledged';
   }
 }

@@ -5,8 +5,7 @@ import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
 import { ServiceProcess, type Exit } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { Ledger, type Scenario } from './ledger.js';
-import { CLIENTS, Load, type LoadOptions } from './load.js';
+import { CLIENTS, Ledger, Load, type Scenario, type LoadOptions } from './load.js';
 
 const RECOVERY_MS = 60_000;
 
@@ -114,7 +113,7 @@ export class Stage {
 }
 
 /**
- * Kills the service by `kill -9` and restarts it at once. The scenario learns what is wrong.
+ * Kills the service by `kill -9` and restarts it at once, many times. The scenario learns what is wrong.
  *
  * @param inspect checks the store after each kill and at the end; returns what is wrong
  */
@@ -122,38 +121,36 @@ export async function killService(
   times: number,
   scenario: Scenario,
   store: TemporaryStore,
-  inspect: () => string[] = () => [],
   options: LoadOptions = {},
+  inspect: () => string | undefined = () => undefined,
 ): Promise<void> {
   const stage = await Stage.start(await Service.over(store), scenario, options);
   for (let i = 0; i < times; i++) {
     await stage.round(scenario, () => stage.service.restart());
-    scenario.wrong.push(...inspect());
+    scenario.learn(inspect());
   }
-  scenario.wrong.push(...(await stage.finish()), ...inspect());
+  scenario.learn(...(await stage.finish()), inspect());
 }
 
-/** Describes a run for its repetition. @param items further items of the list */
-export function describeDrill(...items: string[]): string {
+/** The report of a drill. @param items further items of the run's description @param more the rest of the report */
+export function report(
+  items: readonly string[],
+  scenarios: readonly Scenario[],
+  ...more: string[]
+) {
   const service = `- ${CLIENTS} clients; the service with ${readStartFlags().join(' ')}, DATABASE_TIMEOUT 5s`;
-  return describeRun(process.versions.node, service, ...items);
-}
-
-/** Reports the answers of each scenario, and the times until recovery. */
-export function reportOn(scenarios: readonly Scenario[]): string[] {
-  const rows = scenarios.map(({ name, rounds, answers, lost, longest }) => {
-    const seconds = (figure: 'repair' | 'without200') =>
-      rangeOf(
-        rounds.map((round) => round[figure] / 1_000),
-        2,
-      );
+  const rows = scenarios.map(({ name, rounds, counts, lost, longest }) => {
+    const seconds = (figure: 'repair' | 'without200') => {
+      const values = rounds.map((round) => round[figure] / 1_000);
+      return rangeOf(values, 2);
+    };
     return {
       '': name,
       times: rounds.length,
-      acknowledged: answers.acknowledged,
-      refused: answers.refused,
-      unknown: answers.unknown,
-      'not connected': answers.unreachable,
+      acknowledged: counts.acknowledged,
+      refused: counts.refused,
+      unknown: counts.unknown,
+      'not connected': counts.unreachable,
       lost,
       'until repaired, s': seconds('repair'),
       'without a 200, s': seconds('without200'),
@@ -161,8 +158,10 @@ export function reportOn(scenarios: readonly Scenario[]): string[] {
     };
   });
   return [
+    describeRun(process.versions.node, service, ...items),
+    ...more,
     table(rows),
-    'Every refusal was a 503 with Retry-After and the error 5001; no other answer came. Each was ' +
-      'sent again and told 200. Times are medians (least–most).',
+    'Every refusal was a 503 with Retry-After and the error 5001; no other response came. Each was ' +
+      'sent again and acknowledged. Times are medians (least–most).',
   ];
 }

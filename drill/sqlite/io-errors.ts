@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { table } from '../../bench/markdown.js';
-import type { SqliteStore } from '../../test/support/sqlite-store.js';
-import { Scenario, type Ledger } from '../ledger.js';
-import { send } from '../load.js';
-import { Random } from '../random.js';
+import { Scenario, send, type Ledger } from '../load.js';
 import { Service, Stage } from '../stage.js';
+import { seeded } from './disk.js';
 import { createRecorded, FILES, OPERATIONS, type Fault, type FaultyDisk } from './recording.js';
-import { faultsIn, Replay, sentOf } from './replay.js';
+import { faultIn, Replay, sentOf } from './replay.js';
 
-/** Milliseconds of a lasting fault, and for a service to end after a fault. */
-const LASTING_MS = 1_000;
-const ENDING_MS = 500;
+/** Milliseconds of a lasting fault, for a service to end after a fault, and until a fault strikes at the latest. */
+const [LASTING_MS, ENDING_MS, MAX_WAIT_MS] = [1_000, 500, 60_000];
 /** Long names, many sent again, cause a checkpoint every 650 new plants. */
 const LOAD = { pause: 0, areLong: true, repeats: 3 / 4 };
 /** New plants after the fault: more than a checkpoint's worth, so that the log restarts. */
@@ -44,45 +41,39 @@ export async function failDisk(fault: Fault, points: number, seed: number) {
   const { service, store, disk } = await createRecorded();
   const { operation, file, error, lasting } = fault;
   const scenario = new Scenario(`${error}: ${operation}, ${file}, ${lasting ? 'for 1 s' : 'once'}`);
+  const attempt = async (work: () => Promise<string[]>): Promise<void> =>
+    scenario.learn(...(await work().catch((problem: unknown) => [String(problem)])));
   const after = process.hrtime.bigint();
   const stage = await Stage.start(service, scenario, LOAD);
   let exit: number | null | undefined;
-  const wrong = await problemsOf(async () => {
+  await attempt(async () => {
     await stage.round(scenario, async () => {
-      exit = await strike(disk, service, fault, new Random(seed));
+      exit = await strike(disk, service, fault, seed);
     });
     const enough = stage.ledger.acknowledged.size + PLANTS;
     await stage.until('enough plants were stored', () => stage.ledger.acknowledged.size >= enough);
     await stage.round(new Scenario('a kill after the fault'), () => service.restart());
     return exit === undefined || exit === IO_ERROR ? [] : [`the service ended with ${exit}`];
   });
-  wrong.push(...(await problemsOf(() => stage.finish())), ...integrityOf(store));
+  await attempt(() => stage.finish());
   const sent = sentOf(stage.ledger);
   const cuts = new Replay({ folder: store.folder, sent, seed, points, after });
-  wrong.push(...cuts.wrong.slice(0, 1));
-  const left = new Service(cuts.image, service.token);
-  wrong.push(...(await problemsOf(() => resend(left, stage.ledger))));
+  scenario.learn(faultIn(store.path), ...cuts.wrong.slice(0, 1));
+  await attempt(() => resend(new Service(cuts.image, service.token), stage.ledger));
   await store.remove();
   await cuts.image.remove();
-  return { scenario, exit, cuts, wrong: wrong.map((each) => `${scenario.name}: ${each}`) };
-}
-
-async function problemsOf(work: () => Promise<string[]>): Promise<string[]> {
-  try {
-    return await work();
-  } catch (error) {
-    return [String(error)];
-  }
+  const wrong = scenario.wrong.map((each) => `${scenario.name}: ${each}`);
+  return { scenario, exit, cuts, wrong };
 }
 
 /** @returns the exit code of the service, if it ended and was restarted */
-async function strike(disk: FaultyDisk, service: Service, fault: Fault, random: Random) {
+async function strike(disk: FaultyDisk, service: Service, fault: Fault, seed: number) {
   // A checkpoint syncs and truncates the database once; other operations are frequent.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
-  disk.arm(fault, isRare ? 1 : 1 + random.below(50));
+  disk.arm(fault, isRare ? 1 : 1 + seeded(seed)(50));
   const since = performance.now();
   while (!disk.hasFailed) {
-    if (performance.now() - since > 60_000) throw new Error('the fault does not strike');
+    if (performance.now() - since > MAX_WAIT_MS) throw new Error('the fault does not strike');
     await sleep(20);
   }
   if (fault.lasting) await sleep(LASTING_MS);
@@ -107,26 +98,14 @@ async function resend(service: Service, { acknowledged }: Ledger): Promise<strin
   return wrong.slice(0, 1);
 }
 
-/** The findings of SQLite's integrity check, or its error. */
-export function integrityOf(store: SqliteStore): string[] {
-  const database = store.open();
-  try {
-    return faultsIn(database);
-  } catch (error) {
-    return [String(error)];
-  } finally {
-    database.close();
-  }
-}
-
 /** Reports the effect of each fault on clients, the service, and the plants after a power cut. */
 export function reportOnErrors(errors: readonly IoError[]): string {
   return table(
-    errors.map(({ scenario: { name, answers, lost }, exit, cuts }) => ({
+    errors.map(({ scenario: { name, counts, lost }, exit, cuts }) => ({
       'I/O errors': name,
-      acknowledged: answers.acknowledged,
-      refused: answers.refused,
-      unknown: answers.unknown,
+      acknowledged: counts.acknowledged,
+      refused: counts.refused,
+      unknown: counts.unknown,
       'the service': exit === undefined ? 'continued' : `exit ${exit}`,
       images: cuts.total,
       lost: lost + cuts.lost,

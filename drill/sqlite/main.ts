@@ -1,15 +1,17 @@
 import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { program } from 'commander';
 import { useDisk } from '../../bench/machine.js';
 import { publish } from '../../bench/markdown.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { Scenario } from '../ledger.js';
-import { describeDrill, killService, reportOn, Service, Stage } from '../stage.js';
-import { failDisk, FAULTS, integrityOf, reportOnErrors, type IoError } from './io-errors.js';
+import { Scenario } from '../load.js';
+import { killService, report, Service, Stage } from '../stage.js';
+import { failDisk, FAULTS, reportOnErrors, type IoError } from './io-errors.js';
 import { cutAgain, cutPower } from './power-cuts.js';
+import { faultIn } from './replay.js';
 
 /** Bytes of the small disk, more than the longest log and a few rounds' plants, and the most left free in it. */
 const [DISK_SIZE, MAX_FREE] = [160 * 2 ** 20, 2 ** 21];
@@ -21,19 +23,13 @@ const [LANES, CLIENTS] = [3, 8];
 const CHECK_INTERVAL = 25;
 
 /** `npm run drill:sqlite`: power cuts, I/O errors, a full disk, and kills. */
-const {
-  quick,
-  seed: given,
-  recording,
-} = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-    // Cuts the power in a kept recording.
-    recording: { type: 'string' },
-  },
-}).values;
-const seed = Number(given);
+const { quick, seed, recording } = program
+  .name('npm run drill:sqlite --')
+  .option('--quick', 'do little, and leave drill/RESULTS.md as it is', false)
+  .option('--seed <n>', 'repeat the choices of a run', Number, randomInt(2 ** 31))
+  .option('--recording <folder>', 'only cut the power in a kept recording')
+  .parse()
+  .opts<{ quick: boolean; seed: number; recording?: string }>();
 console.log(`seed ${seed}`);
 useDisk();
 
@@ -44,7 +40,7 @@ const faults = FAULTS.filter(
 );
 const extent = quick
   ? { cycles: 1, plants: 12_000, points: 40, images: 100 }
-  : { cycles: 3, plants: 17_000, points: 2_200, images: 10_000 };
+  : { cycles: 3, plants: 17_000, points: 2_600, images: 10_000 };
 const [faultPoints, fills, kills] = quick ? [2, 1, 10] : [5, 10, 1_000];
 
 if (recording !== undefined) {
@@ -57,14 +53,9 @@ const errors: IoError[] = [];
 for (const [i, fault] of faults.entries())
   errors.push(await failDisk(fault, faultPoints, seed + i));
 const played = [await fillDisk(), await killServices()];
-const report = [
-  describeDrill(`- seed ${seed}`),
-  ...cuts.report,
-  reportOnErrors(errors),
-  ...reportOn(played),
-];
+const reports = report([`- seed ${seed}`], played, ...cuts.report, reportOnErrors(errors));
 const wrong = [cuts, ...errors, ...played].flatMap((each) => each.wrong);
-publish(report, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill sqlite']);
+publish(reports, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill sqlite']);
 
 /** Fills the disk under load, and frees it again. */
 async function fillDisk(): Promise<Scenario> {
@@ -79,13 +70,13 @@ async function fillDisk(): Promise<Scenario> {
     const { bavail, bsize } = statfsSync(folder);
     const left = Math.floor(Math.random() * MAX_FREE);
     writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left)));
-    const before = scenario.answers.refused;
-    await stage.until('the disk is full', () => scenario.answers.refused > before);
+    const before = scenario.counts.refused;
+    await stage.until('the disk is full', () => scenario.counts.refused > before);
     await sleep(FULL_MS);
     rmSync(ballast);
   };
   for (let i = 0; i < fills; i++) await stage.round(scenario, strike);
-  scenario.wrong.push(...(await stage.finish()), ...integrityOf(store));
+  scenario.learn(...(await stage.finish()), faultIn(store.path));
   execFileSync('umount', [folder]);
   return scenario;
 }
@@ -99,8 +90,8 @@ async function killServices(): Promise<Scenario> {
       const store = new SqliteStore();
       let looks = 0;
       const inspect = () =>
-        looks++ % CHECK_INTERVAL === 0 || looks > share ? integrityOf(store) : [];
-      return killService(share, scenario, store, inspect, { clients: CLIENTS });
+        looks++ % CHECK_INTERVAL === 0 || looks > share ? faultIn(store.path) : undefined;
+      return killService(share, scenario, store, { clients: CLIENTS }, inspect);
     }),
   );
   return scenario;

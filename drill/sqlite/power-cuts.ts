@@ -3,8 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import { number, table } from '../../bench/markdown.js';
-import { Ledger, Scenario } from '../ledger.js';
-import { Load, send } from '../load.js';
+import { Ledger, Load, Scenario } from '../load.js';
 import type { Service } from '../stage.js';
 import { createRecorded, FILES, restartsLog } from './recording.js';
 import { Replay, sentOf, type Sent } from './replay.js';
@@ -36,10 +35,32 @@ export async function cutPower(extent: Extent, seed: number) {
   const sent = sentOf(ledger);
   const cuts = new Replay({ folder, sent, seed, points: extent.points, left: store.path });
   const lies = FILES.map((lying) => new Replay({ folder, sent, seed, points: LIES, lying }));
-  const wrong = [...ledger.wrong, ...cuts.wrong, ...doubts(cuts, lies, extent)];
+  const checkpoints = cuts.operations.filter(
+    ({ kind, file, outcome }) => kind === 'sync' && file === 'database' && outcome === 'done',
+  ).length;
+  const wrong = [...ledger.wrong, ...cuts.wrong];
+  // The recording or the drill may show too little.
+  if (cuts.total < extent.images) wrong.push(`${cuts.total} images, not ${extent.images}`);
+  if (checkpoints < extent.cycles) wrong.push('too few checkpoints');
+  // A missing log restarts too.
+  const restarts = cuts.operations.filter(restartsLog).length;
+  if (restarts < 2 * extent.cycles) wrong.push('too few logs that began again');
+  if (lies.some(({ lost }) => lost === 0)) wrong.push('syncs that do nothing are not noticed');
   if (wrong.length > 0) wrong.push(`the recording is kept in ${keep(folder, sent)}`);
   await store.remove();
-  return { report: reportOn(cuts, lies), wrong };
+  const seen = lies.map(({ lost, checked }) => `${number(lost)} of ${number(checked)}`);
+  const rows = Object.entries(cuts.images).map(([kind, images]) => ({
+    'power cuts': kind,
+    images,
+  }));
+  const report = [
+    table([...rows, { 'power cuts': '**all**', images: cuts.total }]),
+    `Of ${number(cuts.operations.length)} operations with ${number(checkpoints)} checkpoints. ` +
+      `Acknowledged plants looked for in the images: ${number(cuts.checked)}; lost: ` +
+      `${number(cuts.lost)}; damaged images: ${number(cuts.damaged)}. Lost where syncs of the ` +
+      `${FILES.join(' and of the ')} do nothing: ${seen.join(' and ')}.`,
+  ];
+  return { report, wrong };
 }
 
 function keep(folder: string, sent: Sent): string {
@@ -77,48 +98,9 @@ async function live(service: Service, ledger: Ledger, plants: number): Promise<L
   await service.start();
   const client = service.client();
   // First only the plants without a 200, so that no other plant causes a sync.
-  for (const id of ledger.open) ledger.record(id, await send(client, id));
+  for (const id of ledger.open) await ledger.send(client, id);
   const enough = ledger.acknowledged.size + plants;
   const load = new Load(client, ledger, { pause: 0 });
   while (ledger.acknowledged.size < enough && !service.exit) await sleep(20);
   return load;
-}
-
-/** Reasons why the recording or the drill shows too little. */
-function doubts(cuts: Replay, lies: readonly Replay[], { cycles, images }: Extent): string[] {
-  const blind = lies.flatMap(({ lost }, i) =>
-    lost === 0 ? [`no plant is missed with syncs of the ${FILES[i]} that do nothing`] : [],
-  );
-  const restarts = cuts.operations.filter(restartsLog).length;
-  return [
-    ...(cuts.total < images ? [`${cuts.total} images, not ${images}`] : []),
-    ...(checkpointsOf(cuts) < cycles ? ['too few checkpoints'] : []),
-    // A missing log restarts too.
-    ...(restarts < 2 * cycles ? ['too few logs that began again'] : []),
-    ...blind,
-  ];
-}
-
-function checkpointsOf({ operations }: Replay): number {
-  const isOne = ({ kind, file, outcome }: (typeof operations)[number]) =>
-    kind === 'sync' && file === 'database' && outcome === 'done';
-  return operations.filter(isOne).length;
-}
-
-/** Reports the images by kind of cut, and the findings. */
-function reportOn(cuts: Replay, lies: readonly Replay[]): string[] {
-  const rows = Object.entries(cuts.images).map(([kind, images]) => ({
-    'power cuts': kind,
-    images,
-  }));
-  const seen = lies.map(
-    ({ lost, checked }, i) => `of the ${FILES[i]} ${number(lost)} of ${number(checked)}`,
-  );
-  return [
-    table([...rows, { 'power cuts': '**all**', images: cuts.total }]),
-    `Of ${number(cuts.operations.length)} operations with ${number(checkpointsOf(cuts))} checkpoints. ` +
-      `Acknowledged plants looked for in the images: ${number(cuts.checked)}; lost: ` +
-      `${number(cuts.lost)}; damaged images: ${number(cuts.damaged)}. Lost where syncs do nothing: ` +
-      `${seen.join(', ')}.`,
-  ];
 }

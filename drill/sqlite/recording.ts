@@ -43,8 +43,6 @@ export interface Fault {
 
 /** A folder in memory, for speed. */
 export const MEMORY = temporaryFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
-/** The path of the compiled disk.c. */
-let library: string | undefined;
 
 /** A disk under processes on a SQLite file: records what they do to the file and its log, and fails. Linux only. */
 export class FaultyDisk {
@@ -54,7 +52,9 @@ export class FaultyDisk {
 
   /** @param folder for the records; one disk at a time */
   constructor(folder: string, database: string) {
-    library ??= compile();
+    const library = join(MEMORY, 'disk.so');
+    const flags = ['-O2', '-Wall', '-shared', '-fPIC', '-pthread'];
+    if (!existsSync(library)) execFileSync('cc', [...flags, '-o', library, 'drill/sqlite/disk.c']);
     this.fault = join(folder, 'fault');
     const disk = { DISK_DATABASE: database, DISK_RECORD: folder, DISK_FAULT: this.fault };
     this.env = { LD_PRELOAD: library, ...disk };
@@ -83,18 +83,7 @@ export class FaultyDisk {
   }
 }
 
-function compile(): string {
-  const path = join(MEMORY, 'disk.so');
-  const flags = ['-O2', '-Wall', '-shared', '-fPIC', '-pthread'];
-  execFileSync('cc', [...flags, '-o', path, 'drill/sqlite/disk.c']);
-  return path;
-}
-
-/**
- * Creates a store on a faulty disk, and a service on it, which does not run yet.
- *
- * @param env further variables of the service
- */
+/** Creates a store on a faulty disk, and a service on it, which does not run yet. @param env its further variables */
 export async function createRecorded(env: Readonly<Record<string, string>> = {}) {
   const store = new SqliteStore(MEMORY);
   const disk = new FaultyDisk(store.folder, store.path);

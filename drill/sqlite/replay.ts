@@ -3,12 +3,9 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { StoredPlant } from '../../test/support/temporary-store.js';
-import { plantOf, type Ledger } from '../ledger.js';
-import { Random } from '../random.js';
-import { choose, DiskFile, kindsFor, pointsIn, type Change, type Kind } from './disk.js';
-import { BEFORE, FILES, MEMORY, readOperations, type File } from './recording.js';
-
-const SUFFIX = { database: '', log: '-wal' } as const;
+import { plantOf, type Ledger } from '../load.js';
+import { cutsOf, Disk, pointsIn, SUFFIX, type Kind } from './disk.js';
+import { BEFORE, MEMORY, readOperations, type File } from './recording.js';
 
 /** The time of the first 200 of each sent plant, if any: nanoseconds of CLOCK_MONOTONIC. */
 export type Sent = ReadonlyMap<bigint, bigint | undefined>;
@@ -46,99 +43,82 @@ export class Replay {
   lost = 0;
   damaged = 0;
   readonly wrong: string[] = [];
-  private readonly files: Record<File, DiskFile>;
   private readonly plants: ReadonlyMap<bigint, StoredPlant>;
 
-  constructor(private readonly cuts: Cuts) {
-    const { folder, sent, seed, points, after = 0n, lying, left } = cuts;
+  constructor({ folder, sent, seed, points, after = 0n, lying, left }: Cuts) {
     this.plants = new Map([...sent.keys()].map((id) => [id, plantOf(id)]));
     this.operations = readOperations(folder);
     mkdirSync(dirname(this.image.path));
-    const disk = join(this.image.folder, 'disk');
-    copyFileSync(join(folder, BEFORE), disk);
-    writeFileSync(`${disk}-wal`, '');
-    this.files = { database: new DiskFile(disk), log: new DiskFile(`${disk}-wal`) };
+    const path = join(this.image.folder, 'disk');
+    copyFileSync(join(folder, BEFORE), path);
+    writeFileSync(path + SUFFIX.log, '');
+    const disk = new Disk(path);
     const from = this.operations.findIndex(({ end }) => end > after);
-    const at = new Set(pointsIn(this.operations, points, new Random(seed), from));
+    const at = pointsIn(this.operations, points, seed, from);
     for (const [i, operation] of this.operations.entries()) {
-      if (at.has(i)) this.cutBefore(i, operation.end);
+      for (const [kind, changes] of at.has(i) ? cutsOf(disk.unsynced, seed, i) : []) {
+        if (lying && kind !== 'nothing unsynced kept') continue;
+        disk.copyTo(this.image.path, changes);
+        this.inspect(`cut before operation ${i}, ${kind}`, sent, operation.end);
+        this.images[kind] = (this.images[kind] ?? 0) + 1;
+      }
       const isLie = operation.kind === 'sync' && operation.file === lying;
-      if (!isLie) this.files[operation.file].apply(operation);
+      if (!isLie) disk.apply(operation);
     }
-    if (left !== undefined) this.compare(left);
-    this.cut([]);
-    for (const file of FILES) this.files[file].close();
+    if (left !== undefined) {
+      disk.copyTo(this.image.path, disk.unsynced);
+      this.compare(left);
+    }
+    disk.copyTo(this.image.path, []);
   }
 
   get total(): number {
     return Object.values(this.images).reduce((sum, n) => sum + n, 0);
   }
 
-  /** Makes every kind of cut before an operation that ended at a time. */
-  private cutBefore(i: number, at: bigint): void {
-    const unsynced = this.unsynced();
-    const kinds = this.cuts.lying ? (['nothing unsynced kept'] as const) : kindsFor(unsynced);
-    for (const [j, kind] of kinds.entries()) {
-      this.cut(choose(kind, unsynced, new Random(this.cuts.seed, 8 * i + j)));
-      this.inspect(`cut before operation ${i}, ${kind}`, at);
-      this.images[kind] = (this.images[kind] ?? 0) + 1;
-    }
-  }
-
   /** Opens the image, and looks up the plants acknowledged before a time. */
-  private inspect(cut: string, at: bigint): void {
-    const { sent } = this.cuts;
+  private inspect(cut: string, sent: Sent, at: bigint): void {
     const isDue = (time: bigint | undefined) => time !== undefined && time < at;
     let lost = [...sent.values()].filter(isDue).length;
     this.checked += lost;
-    const damage: string[] = [];
-    // Read-only, so that closing it writes nothing back.
-    const database = new Database(this.image.path, { readonly: true }).defaultSafeIntegers();
-    try {
-      damage.push(...faultsIn(database));
+    const damage = faultIn(this.image.path, (database) => {
       const stored = database.prepare<[], StoredPlant>('SELECT id, name, tag FROM plants');
+      let unknown: string | undefined;
       for (const { id, name, tag } of stored.iterate()) {
         const plant = this.plants.get(id);
-        if (plant?.name !== name || plant.tag !== tag) damage.push(`nobody sent plant ${id}`);
+        if (plant?.name !== name || plant.tag !== tag) unknown = `nobody sent plant ${id}`;
         else if (isDue(sent.get(id))) lost -= 1;
       }
-    } catch (error) {
-      damage.push(String(error));
-    }
-    database.close();
+      return unknown;
+    });
     this.lost += lost;
-    if (damage.length > 0) this.damaged += 1;
-    if (lost > 0 || damage.length > 0) {
-      this.wrong.push(`${cut}: ${lost} plants lost; ${damage.slice(0, 3).join('; ')}`);
-    }
+    if (damage !== undefined) this.damaged += 1;
+    if (lost > 0 || damage !== undefined) this.wrong.push(`${cut}: ${lost} plants lost; ${damage}`);
   }
 
   /** Checks that the recording is complete: it must result in the files that the service left. */
   private compare(left: string): void {
-    this.cut(this.unsynced());
-    for (const file of FILES) {
-      const paths = [this.image.path, left].map((path) => path + SUFFIX[file]);
-      const [own, other] = paths.map((path) => readFileSync(path)) as [Buffer, Buffer];
-      if (!own.equals(other)) this.wrong.push(`the recording of the ${file} misses something`);
+    for (const suffix of Object.values(SUFFIX)) {
+      const isSame = readFileSync(this.image.path + suffix).equals(readFileSync(left + suffix));
+      if (!isSame) this.wrong.push(`the recording of *${suffix} misses something`);
     }
-  }
-
-  /** Makes the image of a cut with these changes on the disk. */
-  private cut(changes: readonly Change[]): void {
-    for (const name of FILES) {
-      const own = changes.filter(({ file }) => file === name);
-      this.files[name].copyTo(this.image.path + SUFFIX[name], own);
-    }
-  }
-
-  private unsynced(): Change[] {
-    const changes = FILES.flatMap((file) => this.files[file].unsynced);
-    return changes.sort((a, b) => Number(a.end - b.end));
   }
 }
 
-/** The findings of SQLite's integrity check. */
-export function faultsIn(database: Database.Database): string[] {
-  const rows = database.pragma('integrity_check(3)') as { integrity_check: string }[];
-  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+/** The fault that SQLite's integrity check finds in a file, or else `inspect`; or the error of either. */
+export function faultIn(
+  path: string,
+  inspect: (database: Database.Database) => string | undefined = () => undefined,
+): string | undefined {
+  // Read-only, so that closing it writes nothing back.
+  const database = new Database(path, { readonly: true }).defaultSafeIntegers();
+  try {
+    const found = inspect(database);
+    const result = database.pragma('integrity_check(1)', { simple: true });
+    return result === 'ok' ? found : String(result);
+  } catch (error) {
+    return String(error);
+  } finally {
+    database.close();
+  }
 }

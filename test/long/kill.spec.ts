@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Ledger, Scenario } from '../../drill/ledger.js';
-import { Load } from '../../drill/load.js';
+import { Ledger, Load, Scenario } from '../../drill/load.js';
 import { createStore, ENGINE } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
@@ -25,8 +24,8 @@ it(`every acknowledged plant is stored after ${KILLS} SIGKILLs`, async () => {
     const service = await ServiceProcess.start({ store, ...(token && { token }) });
     token = service.token;
     const load = new Load(service.client(CLIENTS), ledger, { clients: CLIENTS, pause: 0 });
-    const { answers } = scenario;
-    while (ledger.acknowledged.size <= before + CLIENTS && answers.refused + answers.wrong === 0)
+    const { counts } = scenario;
+    while (ledger.acknowledged.size <= before + CLIENTS && counts.refused + counts.wrong === 0)
       await sleep(1);
     await sleep(Math.random() * 200);
     expect(await service.kill()).toEqual({ code: null, signal: 'SIGKILL' });
@@ -37,6 +36,6 @@ it(`every acknowledged plant is stored after ${KILLS} SIGKILLs`, async () => {
   }
   // Plants stored without a 200 were in flight; they are complete too.
   expect(await ledger.check(store)).toEqual([]);
-  expect(scenario.answers).toMatchObject({ refused: 0, wrong: 0 });
+  expect(scenario.counts).toMatchObject({ refused: 0, wrong: 0 });
   expect(ledger.acknowledged.size).toBeGreaterThan(KILLS * CLIENTS);
 });
