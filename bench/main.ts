@@ -1,5 +1,6 @@
-import { createInterface } from 'node:readline';
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { PostgresServer } from '../test/support/postgres-server.js';
 import { PostgresStore } from '../test/support/postgres-store.js';
 import { SqliteStore } from '../test/support/sqlite-store.js';
@@ -104,18 +105,12 @@ async function describeCost(row: Row, rows: readonly Row[]) {
 async function countCalls(server: Server): Promise<number> {
   const strace = ['strace', '-c', '-f', '-U', 'calls,name', '-p', String(server.pid)];
   const child = start(LOAD_CORE, strace, { stdio: ['ignore', 'ignore', 'pipe'] });
-  let [creates, calls] = [NaN, NaN];
-  let isLoaded = false;
-  for await (const line of createInterface(child.stderr as Readable)) {
-    if (line.endsWith(' total')) calls = Number.parseInt(line);
-    if (isLoaded || !line.includes(' attached')) continue;
-    isLoaded = true;
-    // strace may be so slow on a busy machine that no response comes.
-    creates = await measure(server).then(
-      ({ accepted }) => accepted,
-      () => NaN,
-    );
-    child.kill('SIGINT');
-  }
-  return creates < MIN_CREATES ? NaN : calls / creates;
+  const stderr = child.stderr as Readable;
+  // It has attached itself, or says why it cannot.
+  await once(stderr, 'data');
+  // It may be so slow on a busy machine that no response comes.
+  const sample = await measure(server).catch(() => ({ accepted: 0 }));
+  child.kill('SIGINT');
+  const [, calls] = /(\d+) +total$/m.exec(await text(stderr)) ?? [];
+  return sample.accepted < MIN_CREATES ? NaN : Number(calls) / sample.accepted;
 }

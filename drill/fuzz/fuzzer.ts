@@ -29,18 +29,6 @@ const FIRST_ID = 10n ** 15n;
 /** Lines that the log must not have. Clients may fill the queue (5002), though. */
 const FAULT = /^\S+ (?:ERROR|FATAL): (?!.*"error":5002\b).*$/m;
 
-/** Runs of {@link Fuzzer.check}. */
-export interface Runs {
-  /** The same seed makes the same scripts. */
-  readonly seed: number;
-  /** Connections, on average. */
-  readonly connections: number;
-  /** Milliseconds, with those in which a failure is made smaller. */
-  readonly limitMs: number;
-  /** A failure of an earlier run, as fast-check printed it: it is played first. */
-  readonly path?: string | undefined;
-}
-
 /** Plays faulty connections to a service in its own process, beside an honest client. */
 export class Fuzzer {
   /** Connections, their complete responses, and honest creates, so far. */
@@ -63,11 +51,14 @@ export class Fuzzer {
   }
 
   /**
-   * Checks many runs of scripts at the same time.
+   * Checks many runs of scripts at the same time. The same seed makes the same scripts.
    *
+   * @param connections on average
+   * @param limitMs milliseconds, with those in which a failure is made smaller
+   * @param path of a failure of an earlier run, as fast-check printed it: only that is played
    * @throws Error with the seed, the path and the scripts of the smallest failure, or if files stay open
    */
-  async check({ seed, connections, limitMs, path }: Runs): Promise<void> {
+  async check(seed: number, connections: number, limitMs: number, path?: string): Promise<void> {
     const one = scripts(this.service.token, this.clientHello);
     const list = fc.array(one, { minLength: 1, maxLength: MAX_CONCURRENT, size: 'max' });
     await fc.assert(

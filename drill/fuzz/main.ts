@@ -51,8 +51,7 @@ async function fuzzRaw(isTls: boolean, total: number): Promise<{ row: Cells; wro
   const began = performance.now();
   for (let round = 0; round < (path === undefined ? ROUNDS : 1) && wrong.length === 0; round++) {
     try {
-      const runs = { seed: seed + round, connections: total / ROUNDS, limitMs: ROUND_LIMIT_MS };
-      await fuzzer.check({ ...runs, path });
+      await fuzzer.check(seed + round, total / ROUNDS, ROUND_LIMIT_MS, path);
       memory.push(await fuzzer.measureMemory());
       console.log(`${name}: ${fuzzer.counts.connections} connections`);
     } catch (error) {

@@ -18,7 +18,7 @@ it.each([
   `raw requests on ${CONNECTIONS} connections over %s do no harm`,
   async (_name, isTls) => {
     fuzzer = await Fuzzer.start(isTls);
-    await fuzzer.check({ seed: 1, connections: CONNECTIONS, limitMs: LIMIT_MS });
+    await fuzzer.check(1, CONNECTIONS, LIMIT_MS);
   },
   TIMEOUT_MS,
 );
