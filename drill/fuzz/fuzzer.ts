@@ -46,7 +46,7 @@ export class Fuzzer {
 
   static async start(isTls: boolean): Promise<Fuzzer> {
     const fuzzer = new Fuzzer(isTls, isTls ? await recordClientHello() : undefined);
-    await fuzzer.startService({ store: new SqliteStore() });
+    await fuzzer.startService(new SqliteStore());
     return fuzzer;
   }
 
@@ -91,7 +91,8 @@ export class Fuzzer {
   /** @throws Error if a response, a create afterwards, or the service's log is not as it must be */
   private async run(all: readonly Script[]): Promise<void> {
     // With the same tokens, so that a failure that ended it can be made smaller.
-    if (this.service.exit) await this.startService(this.service);
+    const { exit, store, token } = this.service;
+    if (exit) await this.startService(store, token);
     const playAndJudge = async (script: Script): Promise<void> => {
       this.counts.connections += 1;
       const received = await play(script, this.service.port);
@@ -129,13 +130,7 @@ export class Fuzzer {
     }
   }
 
-  private async startService({
-    store,
-    token,
-  }: {
-    store: TemporaryStore;
-    token?: string;
-  }): Promise<void> {
+  private async startService(store: TemporaryStore, token?: string): Promise<void> {
     const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
     const { isTls } = this;
     this.service = await ServiceProcess.start({ store, ...(token && { token }), isTls, env });
