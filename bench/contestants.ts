@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { readStartFlags } from '../test/support/start-flags.js';
-import { residentMb, SERVER_CORE, start } from './machine.js';
+import { parseCollection, residentMb, SERVER_CORE, start } from './machine.js';
 import { number } from './markdown.js';
 import { options } from './options.js';
 
@@ -127,18 +127,14 @@ export async function startServer(contestant: Contestant) {
 
 /** Counts bytes on the main thread's heap in the lines of `--trace-gc-nvp`. The counts go on. */
 function watchHeap(lines: ReturnType<typeof createInterface>) {
-  /** Survived: kept by scavenges in new space; promoted: in the old one. */
   const heap = { allocated: 0, survived: 0, promoted: 0 };
   lines.on('line', (line) => {
-    if (!/^\[\d+:0x[0-9a-f]+:0\]/.test(line)) return;
-    // `"name":1` on Node 26, `name=1` before.
-    const bytes = (name: string) =>
-      Number(new RegExp(`\\b${name}"?[:=](\\d+)`).exec(line)?.[1] ?? 0);
-    heap.allocated += bytes('allocated');
+    const collection = parseCollection(line);
+    heap.allocated += collection?.allocated ?? 0;
     // A full collection promotes all that it finds in new space: the figure depends on its moment.
-    if (!/\bgc"?[:="]+s\b/.test(line)) return;
-    heap.survived += bytes('new_space_survived');
-    heap.promoted += bytes('promoted');
+    if (!collection?.isScavenge) return;
+    heap.survived += collection.survived;
+    heap.promoted += collection.promoted;
   });
   return heap;
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from '@jest/globals';
+import { parseCollection } from '../../bench/machine.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -34,8 +35,9 @@ it(`keeps under 5 % of what creates allocate, over ${RECONNECTS} reconnects`, as
   const scavenges = readScavenges(service.output).slice(start);
   const shares = scavenges.slice(WINDOW).map((_, i) => {
     const window = scavenges.slice(i, i + WINDOW);
-    const sum = (name: keyof Scavenge) => window.reduce((total, each) => total + each[name], 0);
-    return (sum('new_space_survived') + sum('promoted')) / sum('allocated');
+    const sum = (name: 'allocated' | 'survived' | 'promoted') =>
+      window.reduce((total, each) => total + each[name], 0);
+    return (sum('survived') + sum('promoted')) / sum('allocated');
   });
   expect(shares.length).toBeGreaterThan(WINDOW);
   expect(Math.max(...shares)).toBeLessThan(0.05);
@@ -54,21 +56,14 @@ async function createPlants(
     socket.write(
       requestText(headers, `{"id":${id++},"name":"Common alder","tag":"Alnus glutinosa"}`),
     );
-    const [answer] = (await once(socket, 'data')) as [Buffer];
-    if (!answer.includes('HTTP/1.1 200 OK')) throw new Error(answer.toString());
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    if (!response.includes('HTTP/1.1 200 OK')) throw new Error(response.toString());
   }
   socket.destroy();
 }
 
-/** Bytes of new space: kept there, moved to the old generation, and allocated since the collection before. */
-type Scavenge = Record<'new_space_survived' | 'promoted' | 'allocated', number>;
-
-/** Reads the collections of new space on the main thread from V8's lines. */
-function readScavenges(output: string): Scavenge[] {
-  const lines = output.matchAll(/^\[\d+:0x[0-9a-f]+:0\].*? GC: (\{.*\})$/gm);
-  const collections = Array.from(
-    lines,
-    ([, json = '']) => JSON.parse(json) as Scavenge & { gc: string },
-  );
-  return collections.filter(({ gc }) => gc === 's');
+/** The collections of new space, from V8's lines. */
+function readScavenges(output: string) {
+  const collections = output.split('\n').flatMap((line) => parseCollection(line) ?? []);
+  return collections.filter(({ isScavenge }) => isScavenge);
 }
