@@ -37,7 +37,9 @@ const clients = crowd ?? (quick ? 1_000 : 4_000);
 const crowds = only === 'raw' ? [] : await withstandCrowds(seed, clients);
 const report = [
   describeRun(process.versions.node, `- seed ${seed}`),
-  ...[raw, crowds].map((results) => table(results.map(({ row }) => row))),
+  ...[raw, crowds].flatMap((results) =>
+    results.length > 0 ? [table(results.map(({ row }) => row))] : [],
+  ),
 ];
 const wrong = [...raw, ...crowds].flatMap((result) => result.wrong);
 publish(report, wrong, quick || only ? undefined : ['drill/RESULTS.md', 'fuzz']);
