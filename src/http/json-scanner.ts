@@ -13,39 +13,30 @@ const CLOSE_ARRAY = 256;
 /** What a value begins with. */
 const VALUE = STRING | SCALAR | OPEN_OBJECT | OPEN_ARRAY;
 
+const BLANK = 512;
+
 /** The kind of token that begins with a character, by its code. */
-const KINDS = mapCharacters({
-  '"': STRING,
-  '-0123456789tfn': SCALAR,
-  ':': COLON,
-  ',': COMMA,
-  '{': OPEN_OBJECT,
-  '}': CLOSE_OBJECT,
-  '[': OPEN_ARRAY,
-  ']': CLOSE_ARRAY,
-});
+const KINDS = new Uint16Array(128);
+for (const [characters, kind] of [
+  ['"', STRING],
+  ['-0123456789tfn', SCALAR],
+  [':', COLON],
+  [',', COMMA],
+  ['{', OPEN_OBJECT],
+  ['}', CLOSE_OBJECT],
+  ['[', OPEN_ARRAY],
+  [']', CLOSE_ARRAY],
+  [' \t\n\r', BLANK],
+] as const)
+  for (const character of characters) KINDS[character.charCodeAt(0)] = kind;
 
-/** Characters that have an escape of two characters. */
-const ESCAPED = mapCharacters({ '"\\/bfnrt': 1 });
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
-const TAB = 9;
-const LINE_FEED = 10;
-const CARRIAGE_RETURN = 13;
-const BLANK = 32;
-const QUOTE = 34;
-const PLUS = 43;
-const MINUS = 45;
-const DOT = 46;
-const ZERO = 48;
-const NINE = 57;
-const BACKSLASH = 92;
-const LETTER_A = 97;
-const LETTER_E = 101;
-const LETTER_F = 102;
-const LETTER_U = 117;
-const OPENING_BRACE = 123;
-/** The bit that a capital letter lacks. */
-const LOWER_CASE = 32;
+const SCALAR_TOKEN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+/** The rest of a string token, from its first escape (RFC 8259, section 7). */
+const ESCAPED_REST = /(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[\x20\x21\x23-\x5b\x5d-\uffff]*)+"/y;
 
 /** The end of a token that is none. */
 const NONE = -1;
@@ -81,8 +72,8 @@ export class JsonScan<Name extends string = never> {
 
   /** Of a valid text that is an object. Of members with the same name it has the last, as JSON.parse() does. */
   get literals(): JsonLiterals<Name> | undefined {
-    const isObject = this.text.charCodeAt(skipBlanks(this.text, 0)) === OPENING_BRACE;
-    return isObject && this.fault === undefined ? this.found : undefined;
+    const first = this.text.charCodeAt(skipBlanks(this.text, 0));
+    return KINDS[first] === OPEN_OBJECT && this.fault === undefined ? this.found : undefined;
   }
 
   private findFault(): number | undefined {
@@ -102,10 +93,15 @@ export class JsonScan<Name extends string = never> {
   /** Takes a token of the text's own object, or of its own array, which has no keys. */
   private scanMember(kind: number, start: number, end: number): void {
     const { text, name } = this;
-    if (this.isKey(kind)) this.name = this.names.find((one) => isNamed(text, start, end, one));
+    if (this.isKey(kind)) this.name = this.findName(text.slice(start + 1, end - 1));
     else if (kind === COLON) this.valueStart = end;
     else if (kind & (COMMA | CLOSE_OBJECT) && name !== undefined)
       this.found[name] = text.slice(this.valueStart, start).trim();
+  }
+
+  private findName(literal: string): Name | undefined {
+    const key = literal.includes('\\') ? (JSON.parse(`"${literal}"`) as string) : literal;
+    return this.names.find((name) => name === key);
   }
 
   private isKey(kind: number): boolean {
@@ -128,87 +124,30 @@ export class JsonScan<Name extends string = never> {
   }
 }
 
-function mapCharacters(values: Readonly<Record<string, number>>): Uint16Array {
-  const table = new Uint16Array(128);
-  for (const [characters, value] of Object.entries(values))
-    for (const character of characters) table[character.charCodeAt(0)] = value;
-  return table;
-}
-
 function skipBlanks(text: string, start: number): number {
   let at = start;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code !== BLANK && code !== LINE_FEED && code !== CARRIAGE_RETURN && code !== TAB) break;
-  }
+  while (at < text.length && KINDS[text.charCodeAt(at)] === BLANK) at++;
   return at;
 }
 
 function findTokenEnd(text: string, start: number, kind: number): number {
   if (kind === STRING) return findStringEnd(text, start);
-  if (kind !== SCALAR) return start + 1;
-  if (text.charCodeAt(start) < LETTER_A) return findNumberEnd(text, start);
-  for (const word of ['true', 'false', 'null'])
-    if (text.startsWith(word, start)) return start + word.length;
-  return NONE;
+  return kind === SCALAR ? findMatchEnd(SCALAR_TOKEN, text, start) : start + 1;
 }
 
+/** A regular expression costs more than this loop, but for escapes. */
 function findStringEnd(text: string, start: number): number {
-  for (let at = start + 1; at < text.length;) {
+  for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) return at + 1;
-    if (code < BLANK) return NONE;
-    at = code === BACKSLASH ? findEscapeEnd(text, at) : at + 1;
-    if (at === NONE) return NONE;
+    if (code === BACKSLASH) return findMatchEnd(ESCAPED_REST, text, at);
+    if (code < SPACE) return NONE;
   }
   return NONE;
 }
 
-function findEscapeEnd(text: string, start: number): number {
-  const code = text.charCodeAt(start + 1);
-  if (code !== LETTER_U) return ESCAPED[code] ? start + 2 : NONE;
-  const end = start + 6;
-  for (let at = start + 2; at < end; at++) if (!isHexDigit(text.charCodeAt(at))) return NONE;
-  return end;
-}
-
-function findNumberEnd(text: string, start: number): number {
-  const first = text.charCodeAt(start) === MINUS ? start + 1 : start;
-  // No digit may follow a leading zero.
-  const whole = text.charCodeAt(first) === ZERO ? first + 1 : skipDigits(text, first);
-  if (whole === first) return NONE;
-  const fraction = text.charCodeAt(whole) === DOT ? skipDigits(text, whole + 1) : whole;
-  const end = fraction > whole + 1 ? fraction : whole;
-  if ((text.charCodeAt(end) | LOWER_CASE) !== LETTER_E) return end;
-  const sign = text.charCodeAt(end + 1);
-  const power = sign === PLUS || sign === MINUS ? end + 2 : end + 1;
-  const exponent = skipDigits(text, power);
-  return exponent > power ? exponent : end;
-}
-
-function skipDigits(text: string, start: number): number {
-  let at = start;
-  while (isDigit(text.charCodeAt(at))) at++;
-  return at;
-}
-
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE;
-}
-
-function isHexDigit(code: number): boolean {
-  const letter = code | LOWER_CASE;
-  return isDigit(code) || (letter >= LETTER_A && letter <= LETTER_F);
-}
-
-/** Whether a string token stands for a name of letters, each of which may be escaped. */
-function isNamed(text: string, start: number, end: number, name: string): boolean {
-  let at = start + 1;
-  for (let i = 0; i < name.length; i++) {
-    const isEscaped = text.charCodeAt(at) === BACKSLASH && text.charCodeAt(at + 1) === LETTER_U;
-    const code = isEscaped ? parseInt(text.slice(at + 2, at + 6), 16) : text.charCodeAt(at);
-    if (code !== name.charCodeAt(i)) return false;
-    at += isEscaped ? 6 : 1;
-  }
-  return at === end - 1;
+/** @param sticky a regular expression with the flag `y` */
+function findMatchEnd(sticky: RegExp, text: string, start: number): number {
+  sticky.lastIndex = start;
+  return sticky.test(text) ? sticky.lastIndex : NONE;
 }
