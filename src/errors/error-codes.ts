@@ -19,7 +19,11 @@ const RETRY = { 'retry-after': '1' } as const;
  */
 export const ERRORS = {
   INVALID_JSON: { error: 1000, status: 400, message: 'the body is not valid JSON' },
-  MEDIA_TYPE: { error: 1001, status: 400, message: 'the media type is not application/json' },
+  MEDIA_TYPE: {
+    error: 1001,
+    status: 400,
+    message: 'the media type is not application/json: send `Content-Type: application/json`',
+  },
   TOO_LARGE: { error: 1002, status: 400, message: 'the body is larger than the limit' },
   INVALID_PLANT: { error: 1003, status: 400, message: 'the plant does not match the schema' },
   ID_TAKEN: {
@@ -57,7 +61,11 @@ export const ERRORS = {
   NO_SUCH_METHOD: { error: 3001, status: 405, message: 'method not allowed' },
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
   // RFC 9112, section 6.1.
-  NO_SUCH_CODING: { error: 3003, status: 501, message: 'no such transfer coding' },
+  NO_SUCH_CODING: {
+    error: 3003,
+    status: 501,
+    message: 'unsupported transfer coding: send `chunked`, or a Content-Length',
+  },
   // RFC 9110, section 15.5.9: not 400, which clients take as final.
   REQUEST_TIMEOUT: { error: 3004, status: 408, message: 'the request did not arrive in time' },
   // Its Retry-After is that of the token's limit: src/auth/rate-limit.guard.ts.

@@ -7,6 +7,9 @@ import readBody from 'raw-body';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { JsonScan, type JsonLiterals } from './json-scanner.js';
 import { getConnection } from './limits/index.js';
+import { redactChosen } from './redact.js';
+
+const JSON_TYPE = 'application/json';
 
 /**
  * The request's body as text. It is read once the guards have let the request pass, unlike that of Nest's `@Body()`:
@@ -57,6 +60,7 @@ export function parseMembers<Name extends string>(
 
 /** @param offset in UTF-16 code units; the client counts bytes */
 function createInvalidJson(text: string, offset = text.length): ApiException {
+  if (text === '') return new ApiException(ERRORS.INVALID_JSON, 'the body is empty');
   const place = `at byte ${Buffer.byteLength(text.slice(0, offset))} of ${Buffer.byteLength(text)}`;
   return new ApiException(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message} ${place}`);
 }
@@ -65,26 +69,31 @@ function createInvalidJson(text: string, offset = text.length): ApiException {
 function readText(request: Request): string | Promise<string> {
   const { bodyLimit: limit } = getConnection(request).limits;
   const { headers } = request;
-  if (!isJson(headers['content-type'])) throw new ApiException(ERRORS.MEDIA_TYPE);
+  checkType(headers['content-type']);
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
   }
-  if (Number(headers['content-length'] ?? 0) > limit) throw new ApiException(ERRORS.TOO_LARGE);
+  if (Number(headers['content-length'] ?? 0) > limit) throw createTooLarge(limit);
   if (expectsContinue(request)) request.res?.writeContinue();
   const arrived = readArrived(request);
   if (arrived) return decode(request, arrived);
   return readBody(request, { limit }).then(
     (body) => decode(request, body),
-    (error: unknown) => rejectBody(request, error),
+    (error: unknown) => rejectBody(error, limit),
   );
 }
 
 function decode(request: IncomingMessage, body: Buffer): string {
   // A request that took too long got 408, and its rest may still come: it must not be stored.
-  if (!request.socket.writable) return rejectBody(request);
-  // RFC 8259, section 8.1: JSON is UTF-8. toString() would replace invalid bytes.
-  if (!isUtf8(body)) throw new ApiException(ERRORS.INVALID_JSON);
-  return body.toString();
+  if (!request.socket.writable) throw createEndedEarly();
+  const text = body.toString();
+  // RFC 8259, section 8.1: JSON is UTF-8. toString() replaces invalid bytes.
+  if (isUtf8(body)) return text;
+  const replaced = Buffer.from(text);
+  const offset = body.findIndex((byte, i) => byte !== replaced[i]);
+  const place = `at byte ${offset < 0 ? body.length : offset} of ${body.length}`;
+  const message = `the body is not valid UTF-8 ${place}`;
+  throw new ApiException(ERRORS.INVALID_JSON, message);
 }
 
 /** The body if it has arrived whole, as most have. */
@@ -96,10 +105,14 @@ function readArrived(request: Request): Buffer | undefined {
   return Buffer.concat(pieces);
 }
 
-/** Parameters are ignored: application/json defines none (RFC 8259, section 11). */
-function isJson(contentType = ''): boolean {
-  if (contentType === 'application/json') return true;
-  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+/** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */
+function checkType(contentType = ''): void {
+  if (contentType === JSON_TYPE) return;
+  const [type = ''] = contentType.split(';', 1);
+  if (type.trim().toLowerCase() === JSON_TYPE) return;
+  const sent = redactChosen(type.trim()) || 'missing';
+  const message = `the media type is ${sent}: send \`Content-Type: ${JSON_TYPE}\``;
+  throw new ApiException(ERRORS.MEDIA_TYPE, message);
 }
 
 /** HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). */
@@ -107,14 +120,20 @@ function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue';
 }
 
-/** @param error of raw-body, which has paused the request: the client reads a response once all is sent */
-function rejectBody(request: IncomingMessage, error?: unknown): never {
-  request.resume();
-  const { type } = (error ?? {}) as { type?: string };
+function createTooLarge(limit: number): ApiException {
+  return new ApiException(ERRORS.TOO_LARGE, `${ERRORS.TOO_LARGE.message} of ${limit} bytes`);
+}
+
+function createEndedEarly(): ApiException {
+  return new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
+}
+
+/** @param error of raw-body */
+function rejectBody(error: unknown, limit: number): never {
+  const { type } = error as { type?: string };
   if (type === 'stream.not.readable')
     throw new Error('a body parser has read the body before @JsonText() or @JsonBody()', {
       cause: error,
     });
-  if (type === 'entity.too.large') throw new ApiException(ERRORS.TOO_LARGE);
-  throw new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
+  throw type === 'entity.too.large' ? createTooLarge(limit) : createEndedEarly();
 }

@@ -1,11 +1,11 @@
 // A create, step 1 of 13: Node's server reads the request, or refuses what is not HTTP.
 import { randomUUID } from 'node:crypto';
-import http, { type RequestListener, type ServerOptions } from 'node:http';
+import http, { maxHeaderSize, type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { ERRORS, ApiException, type ErrorCode } from '../errors/error-codes.js';
+import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { createThrottle } from '../errors/throttle.js';
 import { toErrorResponse } from './error.filter.js';
 import { findConnection } from './limits/index.js';
@@ -33,6 +33,16 @@ const UNREAD_TIMEOUT_MS = 75 * SECOND;
 /** Milliseconds that a client has to read the response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
+const INVALID_HTTP = new ApiException(ERRORS.BAD_REQUEST);
+const LONG_HEADERS = new ApiException(
+  ERRORS.BAD_REQUEST,
+  `the headers are too long: at most ${MAX_FIELDS} fields and ${maxHeaderSize} bytes`,
+);
+const LATE = new ApiException(
+  ERRORS.REQUEST_TIMEOUT,
+  `${ERRORS.REQUEST_TIMEOUT.message}: its headers have ${LIMITS.headersTimeout / SECOND} s, all of it ${LIMITS.requestTimeout / SECOND} s`,
+);
+
 /** Creates the server; what HTTP itself refuses gets an Error body too. */
 export function createServer(
   messages: MessageClasses,
@@ -57,23 +67,21 @@ export function createServer(
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
   const rejected = new WeakSet<Duplex>();
   // Node reports every further chunk of an invalid request, too.
-  const rejectOnce = (socket: Duplex, why = 'unknown', kind: ErrorCode = ERRORS.BAD_REQUEST) => {
+  const rejectOnce = (socket: Duplex, why = 'unknown', exception = INVALID_HTTP) => {
     if (rejected.has(socket)) return;
     rejected.add(socket);
     ignoreErrors(socket);
     // Of a socket that Node hands over, it removes its own listener of this event too.
     socket.once('timeout', () => socket.destroy());
-    reject(socket, kind, why);
+    reject(socket, exception, why);
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // The end of a handshake may have arrived while the service stood still.
     if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT')
       setImmediate(() => findConnection(socket) ?? socket.destroy());
-    else if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') rejectOnce(socket, code);
-    else
-      findConnection(socket)?.reading.unlessArrived(() =>
-        rejectOnce(socket, code, ERRORS.REQUEST_TIMEOUT),
-      );
+    else if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+      findConnection(socket)?.reading.unlessArrived(() => rejectOnce(socket, code, LATE));
+    else rejectOnce(socket, code, code === 'HPE_HEADER_OVERFLOW' ? LONG_HEADERS : INVALID_HTTP);
   });
   server.on('connect', (_request, socket) => rejectOnce(socket, 'CONNECT'));
   server.timeout = UNREAD_TIMEOUT_MS;
@@ -120,7 +128,7 @@ function destroyIfIdle(socket: Socket): void {
  *
  * @param why Node's code for it; the bytes themselves are not for the log
  */
-function reject(socket: Duplex, kind: ErrorCode, why: string): void {
+function reject(socket: Duplex, exception: ApiException, why: string): void {
   const { due, hasResponded = false } = findConnection(socket) ?? {};
   if (due) {
     if (!due.headersSent) due.setHeader('connection', 'close');
@@ -128,7 +136,7 @@ function reject(socket: Duplex, kind: ErrorCode, why: string): void {
   } else if (hasResponded || !socket.writable) socket.destroy();
   else {
     const requestId = randomUUID();
-    const { status, body } = toErrorResponse(new ApiException(kind));
+    const { status, body } = toErrorResponse(exception);
     socket.end(formatResponse(socket, requestId, status, body));
     // A client that never closes its side would keep the connection open forever.
     setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();

@@ -17,7 +17,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const ACCEPTED = { status: 200, body: { name: 'oak' } };
 const TOO_LARGE = {
   status: 400,
-  body: { error: 1002, message: 'the body is larger than the limit' },
+  body: { error: 1002, message: 'the body is larger than the limit of 1024 bytes' },
 };
 
 /** A plant whose JSON has `bytes` bytes. */
@@ -60,7 +60,10 @@ describe('media types', () => {
   it.each(refused)('"%s" is refused', async (type) => {
     expect(await post('{"id":8,"name":"oak"}', { 'content-type': type })).toEqual({
       status: 400,
-      body: { error: 1001, message: 'the media type is not application/json' },
+      body: {
+        error: 1001,
+        message: `the media type is ${type.split(';')[0] || 'missing'}: send \`Content-Type: application/json\``,
+      },
     });
     expect(await service.store.plant(8n)).toBeUndefined();
   });

@@ -12,6 +12,7 @@ afterAll(() => service.stop());
 
 const POST = 'POST /plants HTTP/1.1\r\n';
 const HOST = 'host: localhost\r\n';
+const LONG = 'the headers are too long: at most 100 fields and 16384 bytes';
 
 describe('invalid HTTP: 400, an Error body, and the connection is closed', () => {
   it.each([
@@ -23,7 +24,6 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     ['a blank in the path', `POST /pl ants HTTP/1.1\r\n${HOST}\r\n`],
     ['a header without a name', `${POST}${HOST}: x\r\n\r\n`],
     ['a space after a header name', `${POST}${HOST}content-length : 2\r\n\r\n{}`],
-    ['a header too large', `${POST}${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['a length that is not a number', `${POST}${HOST}content-length: x\r\n\r\n`],
     ['a negative length', `${POST}${HOST}content-length: -1\r\n\r\n`],
     ['two lengths', `${POST}${HOST}content-length: 2\r\ncontent-length: 3\r\n\r\n{} `],
@@ -33,14 +33,15 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     ],
     ['HTTP/2.0', `POST /plants HTTP/2.0\r\n${HOST}\r\n`],
     ['HTTP/0.9', `POST /plants HTTP/0.9\r\n${HOST}\r\n`],
-    ['thousands of header fields', `${POST}${HOST}${'a:\r\n'.repeat(2_000)}\r\n`],
     ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
-  ])('%s', async (_name, bytes) => {
+    ['a header too large', `${POST}${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`, LONG],
+    ['thousands of header fields', `${POST}${HOST}${'a:\r\n'.repeat(2_000)}\r\n`, LONG],
+  ])('%s', async (_name, bytes, ...[message = 'the request is not valid HTTP']) => {
     const connection = await service.connect();
     connection.write(Buffer.from(bytes, 'latin1'));
     const { status, headers, body } = await connection.read();
     expect(status).toBe(400);
-    expect(body).toEqual({ error: 3002, message: 'the request is not valid HTTP' });
+    expect(body).toEqual({ error: 3002, message });
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'x-content-type-options': 'nosniff',

@@ -90,9 +90,8 @@ describe('a body that does not match the schema', () => {
 
 describe('a body that is not JSON', () => {
   const plant = '{"id":7,"name":"oak"}';
-  /** With the offset of the fault in bytes, unless the text is not UTF-8. */
-  const notJson: [name: string, body: string | Buffer, at?: number][] = [
-    ['empty', '', 0],
+  /** With the offset of the fault in bytes. */
+  const notJson: [name: string, body: string | Buffer, at: number][] = [
     ['only blanks', ' \n', 2],
     ['a plant cut short', plant.slice(0, -1), 20],
     ['a plant and more', `${plant}x`, 21],
@@ -112,20 +111,31 @@ describe('a body that is not JSON', () => {
     ['a raw control character', '{"id":7,"name":"a\nb"}', 15],
     ['a form', 'id=7&name=oak', 0],
     ['a byte order mark (RFC 8259, section 8.1)', `\ufeff${plant}`, 0],
-    ['a wrong byte', Buffer.from('{"id":7,"name":"\xff"}', 'latin1')],
-    ['a truncated character', Buffer.from('{"id":7,"name":"\xc3"}', 'latin1')],
-    ['an overlong slash', Buffer.from('{"id":7,"name":"\xc0\xaf"}', 'latin1')],
-    ['a surrogate in UTF-8', Buffer.from('{"id":7,"name":"\xed\xa0\x80"}', 'latin1')],
-    ['a wrong byte in another field', Buffer.from('{"id":7,"name":"a","x":"\xff"}', 'latin1')],
     ['UTF-16', Buffer.from(plant, 'utf16le'), 1],
     ['60,000 brackets', '['.repeat(60_000), 60_000],
   ];
-  // Jest would take a third named parameter for its callback.
-  it.each(notJson)('%s', async (_name, text, ...[at]) => {
+  it.each(notJson)('%s', async (_name, text, at) => {
+    await expectInvalid(text, `not valid JSON at byte ${at} of ${Buffer.byteLength(text)}`);
+  });
+
+  it('empty', () => expectInvalid('', 'empty'));
+
+  it.each([
+    ['a wrong byte', '{"id":7,"name":"\xff"}', 16],
+    ['a truncated character', '{"id":7,"name":"\xc3"}', 16],
+    ['an overlong slash', '{"id":7,"name":"\xc0\xaf"}', 16],
+    ['a surrogate in UTF-8', '{"id":7,"name":"\xed\xa0\x80"}', 16],
+    ['a wrong byte in another field', '{"id":7,"name":"a","x":"\xff"}', 24],
+    ['a replacement character cut short', '"\xef\xbf', 3],
+  ])('not UTF-8: %s', async (_name, latin1, at) => {
+    const bytes = Buffer.from(latin1, 'latin1');
+    await expectInvalid(bytes, `not valid UTF-8 at byte ${at} of ${bytes.length}`);
+  });
+
+  async function expectInvalid(text: string | Buffer, how: string): Promise<void> {
     const { status, body } = await service.client.post(text);
-    const where = at === undefined ? '' : ` at byte ${at} of ${Buffer.byteLength(text)}`;
-    const invalid = { error: 1000, message: `the body is not valid JSON${where}` };
+    const invalid = { error: 1000, message: `the body is ${how}` };
     expect({ status, body }).toEqual({ status: 400, body: invalid });
     expect(await service.store.plants()).toEqual([]);
-  });
+  }
 });

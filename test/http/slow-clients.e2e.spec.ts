@@ -50,7 +50,10 @@ async function hurried(allowHalfOpen = false): Promise<[Service, RawConnection]>
 const LATE = {
   status: 408,
   headers: { connection: 'close' },
-  body: { error: 3004, message: 'the request did not arrive in time' },
+  body: {
+    error: 3004,
+    message: 'the request did not arrive in time: its headers have 10 s, all of it 30 s',
+  },
 };
 
 it('responds to late headers with 408 and closes the connection', async () => {
