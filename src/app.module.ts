@@ -62,11 +62,9 @@ export async function createApp(
     ...(keyPair && { httpsOptions: keyPair }),
   });
   if (keyPair) announceCertificate(keyPair);
-  if (config.corsOrigins.length > 0) app.enableCors(createCorsOptions(config, adapter.routes));
+  if (config.corsOrigins.length > 0) app.enableCors(createCorsOptions(config, adapter));
   const groups = app.get(GroupCommit);
   adapter.refuseWhile(() => groups.isFull);
   if (config.docs) serveDocument(app, config);
-  // Behind the pages, which are no operations.
-  adapter.routes.recordFrom(adapter);
   return app;
 }

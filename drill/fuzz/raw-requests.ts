@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { MAX_REQUESTS } from '../../src/http/limits/index.js';
+import { MAX_REQUESTS } from '../../src/http/limits/connection.js';
 import { requestText } from '../../test/support/raw-connection.js';
 import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './parts.js';
 

@@ -6,7 +6,7 @@ import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ApiError, documentHeader, RETRY_AFTER } from '../errors/error.dto.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { getConnection } from '../http/limits/index.js';
+import { getConnection } from '../http/limits/connection.js';
 import { InvalidTokenException } from './principal.js';
 import { documentRateLimit, RateLimitGuard } from './rate-limit.guard.js';
 

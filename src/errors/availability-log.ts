@@ -1,6 +1,5 @@
 import type { Logger } from '@nestjs/common';
 import { describeError } from './operator-message.js';
-import { createThrottle } from './throttle.js';
 
 /** Milliseconds between two lines about the same outage. */
 const REPEAT_INTERVAL_MS = 60_000;
@@ -47,4 +46,20 @@ export class AvailabilityLog {
     const seconds = (performance.now() - (this.outage?.since ?? 0)) / 1_000;
     return `${seconds.toFixed(1)} s`;
   }
+}
+
+/**
+ * Limits how often a line is logged that clients or an outage could cause without end.
+ *
+ * @param intervalMs least time between two lines, in milliseconds
+ * @returns a function that tells whether a line is due
+ */
+export function createThrottle(intervalMs = 10_000): () => boolean {
+  let lastAt = -Infinity;
+  return () => {
+    const now = performance.now();
+    if (now - lastAt < intervalMs) return false;
+    lastAt = now;
+    return true;
+  };
 }

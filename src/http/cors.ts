@@ -1,7 +1,7 @@
 import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import type { Request } from 'express';
 import type { Config } from '../config/config.js';
-import type { Routes } from './routes.js';
+import type { PlantStoreAdapter } from './plant-store.adapter.js';
 
 /** Seconds that a browser need not ask again. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
@@ -22,14 +22,14 @@ const OPTIONS = {
  * Makes what Nest's enableCors() takes: pages of the configured origins may call every operation, with its headers and
  * without cookies.
  *
- * @param routes tell the methods that a path has
+ * @param adapter tells the methods that a path has
  */
 export function createCorsOptions(
   { corsOrigins }: Config,
-  routes: Routes,
+  adapter: PlantStoreAdapter,
 ): CorsOptionsDelegate<Request> {
   return ({ method, path, headers }, respond) => {
-    const methods = routes.listMethods(path);
+    const methods = adapter.listMethods(path);
     // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
     const isPreflight =
       methods.length > 0 &&

@@ -6,7 +6,7 @@ import type { Request } from 'express';
 import readBody from 'raw-body';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { JsonScan, type JsonLiterals } from './json-scanner.js';
-import { getConnection } from './limits/index.js';
+import { getConnection } from './limits/connection.js';
 import { redactChosen } from './redact.js';
 
 const JSON_TYPE = 'application/json';

@@ -1,6 +1,6 @@
 // A create, steps 2 and 12 of 13: refuses the request or hands it to Express; reply() hands the result to response.ts.
 // A start, step 5 of 6: listens.
-import type { RequestListener, Server } from 'node:http';
+import type { Server } from 'node:http';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import cors from 'cors';
@@ -15,10 +15,9 @@ import type { Config } from '../config/config.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { sendError, toErrorResponse, type ErrorResponse } from './error.filter.js';
 import { RequestContext, requestStart } from './request-context.js';
-import { Connections, getConnection } from './limits/index.js';
+import { Connections } from './limits/connections.js';
 import { createMessageClasses } from './response.js';
 import { findRequestError, isTarget } from './request-checks.js';
-import { Routes } from './routes.js';
 import { createServer } from './server.js';
 
 /** Made once: refusals must cost least when there is most to do. */
@@ -34,6 +33,9 @@ const MAX_CUT_OFF_MS = 10_000;
 
 /** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
 const BACKLOG = 4_096;
+
+/** What Express's router keeps of a route, or of middleware. */
+type RouteLayer = Express['router']['stack'][number] & { match(path: string): boolean };
 
 /** Statuses whose responses have no content (RFC 9110, section 15). */
 const WITHOUT_CONTENT = [204, 205, 304];
@@ -54,9 +56,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections!: Connections;
   private handleCors: RequestHandler | undefined;
-  readonly routes = new Routes();
-  /** Requests whose response is not sent yet. */
-  inFlight = 0;
+  /** Where the routes of controllers begin among those of Express; those before are pages. */
+  private firstRoute = 0;
 
   constructor(private readonly config: Config) {
     const app = express();
@@ -72,14 +73,31 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Puts a server of ours in the place of Nest's. */
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options);
-    const server = createServer(
-      createMessageClasses(this.getInstance()),
-      ((request: Request, response: Response) =>
-        getConnection(request).receive(request, response)) as RequestListener,
-      options.httpsOptions,
-    );
-    this.connections = new Connections(server, this.config.bodyLimit, this.begin);
+    const server = createServer(createMessageClasses(this.getInstance()), options.httpsOptions);
+    this.connections = new Connections(server, this.config.bodyLimit, this.handle);
     this.httpServer = server;
+  }
+
+  /** Nest calls this when it has created the application, and again before it adds the routes of controllers. */
+  override async init(): Promise<void> {
+    await super.init();
+    this.firstRoute = this.getInstance<Express>().router.stack.length;
+  }
+
+  /** Lists the methods that controllers have on a path: for the `Allow` of a 405, and for CORS. */
+  listMethods(path: string): string[] {
+    const layers = this.getInstance<Express>().router.stack as RouteLayer[];
+    const routes = layers
+      .slice(this.firstRoute)
+      .filter((layer) => layer.route && layer.match(path));
+    const methods = routes.flatMap(({ route }) => route?.stack.map(({ method }) => method) ?? []);
+    const names = methods.flatMap((method) => (method === 'get' ? ['get', 'head'] : method));
+    return [...new Set(names.map((name) => name.toUpperCase()))];
+  }
+
+  /** Requests without a complete response. */
+  get inFlight(): number {
+    return this.connections.inFlight;
   }
 
   /** As Nest does, with options that it has no parameters for. */
@@ -108,7 +126,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const { docs, publicUrl = '' } = this.config;
     const seeDocs = docs ? `; see ${publicUrl}/docs` : '';
     this.use(({ method, path }: Request, _response: Response, next: NextFunction) => {
-      const methods = this.routes.listMethods(path);
+      const methods = this.listMethods(path);
       // A route may not match for another reason, such as its version.
       if (methods.length === 0 || methods.includes(method)) {
         next();
@@ -150,19 +168,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
     clearInterval(cutOff);
   }
 
-  /** Each request begins here, once it is its connection's turn. */
-  private readonly begin = (request: Request, response: Response): void => {
-    this.inFlight += 1;
-    const context = new RequestContext(request, response, this.onEnd);
-    if (!requestStart.hasSubscribers) this.serve(request, response);
-    else requestStart.runStores(context, () => this.serve(request, response));
+  /** Called with each request, when it is its connection's turn. */
+  private readonly handle = (request: Request, response: Response): void => {
+    const context = new RequestContext(request, response);
+    if (!requestStart.hasSubscribers) this.route(request, response);
+    else requestStart.runStores(context, () => this.route(request, response));
   };
 
-  private readonly onEnd = (): void => {
-    this.inFlight -= 1;
-  };
-
-  private serve(request: Request, response: Response): void {
+  private route(request: Request, response: Response): void {
     const refusal = this.findRefusal(request);
     if (refusal) this.refuse(request, response, refusal);
     else

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
 import type { LogMembers } from '../errors/error-codes.js';
-import { getConnection } from './limits/index.js';
+import { getConnection } from './limits/connection.js';
 import { redactChosen } from './redact.js';
 
 /** A request and its response. */
@@ -18,11 +18,9 @@ export class RequestContext {
   details: LogMembers | undefined = undefined;
   private isOver = false;
 
-  /** @param onEnd is called once, at the end */
   constructor(
     readonly request: Request,
     readonly response: Response,
-    private readonly onEnd: () => void,
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     response.context = this;
@@ -33,8 +31,7 @@ export class RequestContext {
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.onEnd();
-    getConnection(this.request).remove(this.request);
+    getConnection(this.request).remove(this.response);
     if (requestEnd.hasSubscribers) requestEnd.publish(this);
   }
 

@@ -3,12 +3,16 @@ import { IncomingMessage, ServerResponse, STATUS_CODES, type ServerOptions } fro
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { Express } from 'express';
-import { getConnection } from './limits/index.js';
+import { getConnection } from './limits/connection.js';
 import type { RequestContext } from './request-context.js';
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Express's types are extended like this
   namespace Express {
+    interface Request {
+      /** Bytes of memory that it counts as. */
+      memoryBytes: number;
+    }
     interface Response {
       /** What the service knows of the request and its response. */
       context: RequestContext;
@@ -78,6 +82,8 @@ export type MessageClasses = Required<Pick<ServerOptions, 'IncomingMessage' | 'S
  */
 export function createMessageClasses(app: Express): MessageClasses {
   class PlantStoreRequest extends IncomingMessage {
+    memoryBytes = 0;
+
     /** Node hands over each piece of a body by this, and null at its end. */
     override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
       const { reading } = getConnection(this);

@@ -1,14 +1,14 @@
 // A create, step 1 of 13: Node's server reads the request, or refuses what is not HTTP.
 import { randomUUID } from 'node:crypto';
-import http, { maxHeaderSize, type RequestListener, type ServerOptions } from 'node:http';
+import http, { maxHeaderSize, type ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { createThrottle } from '../errors/throttle.js';
+import { createThrottle } from '../errors/availability-log.js';
 import { toErrorResponse } from './error.filter.js';
-import { findConnection } from './limits/index.js';
+import { findConnection } from './limits/connection.js';
 import { allowHalfOpen } from './node.js';
 import { formatResponse, type MessageClasses } from './response.js';
 import { MAX_FIELDS } from './request-checks.js';
@@ -46,7 +46,6 @@ const LATE = new ApiException(
 /** Creates the server; what HTTP itself refuses gets an Error body too. */
 export function createServer(
   messages: MessageClasses,
-  listener: RequestListener,
   httpsOptions?: https.ServerOptions,
 ): http.Server {
   const options: ServerOptions = {
@@ -58,12 +57,8 @@ export function createServer(
   // http.Server sets allowHalfOpen by itself.
   const overTls = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, allowHalfOpen: true };
   const server = httpsOptions
-    ? https.createServer({ ...httpsOptions, ...options, ...overTls }, listener)
-    : http.createServer(options, listener);
-  // Without these listeners Node asks for the body at once, or responds with 417 without an Error body. json-body.ts
-  // sends `100 Continue`, so a client without a token gets its 401 before it sends a body.
-  server.on('checkContinue', listener);
-  server.on('checkExpectation', listener);
+    ? https.createServer({ ...httpsOptions, ...options, ...overTls })
+    : http.createServer(options);
   for (const event of ['connection', 'secureConnection']) server.on(event, ignoreErrors);
   const rejected = new WeakSet<Duplex>();
   // Node reports every further chunk of an invalid request, too.

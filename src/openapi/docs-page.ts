@@ -4,7 +4,7 @@ import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@n
 import type { NextFunction, Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
-import { getConnection } from '../http/limits/index.js';
+import { getConnection } from '../http/limits/connection.js';
 import { buildDocument } from './document.js';
 
 /** Pages that are sent at once: each is an open file, and a share of the event loop. */
@@ -109,7 +109,8 @@ function buildPageDocument(app: NestExpressApplication, config: Config): OpenAPI
  * would not notice that the client of a response behind another one has left, and keep its file open.
  */
 function limitPages(request: Request, response: Response, next: NextFunction): void {
-  const previous = getConnection(request).findPrevious(response);
+  const { responses } = getConnection(request);
+  const previous = responses[responses.indexOf(response) - 1];
   if (previous) {
     previous.once('close', () => limitPages(request, response, next));
     return;

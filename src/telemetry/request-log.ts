@@ -2,7 +2,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
-import { getConnection } from '../http/limits/index.js';
+import { getConnection } from '../http/limits/connection.js';
 import { requestEnd, describePath, type RequestContext } from '../http/request-context.js';
 import { redactChosen } from '../http/redact.js';
 

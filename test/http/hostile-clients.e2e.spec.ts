@@ -9,7 +9,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { HttpAdapterHost } from '@nestjs/core';
 import { residentMb } from '../../bench/machine.js';
 import { Crowd, crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
-import { getConnection, MAX_REQUESTS, MAX_WITHOUT_TOKEN } from '../../src/http/limits/index.js';
+import {
+  getConnection,
+  MAX_REQUESTS,
+  MAX_WITHOUT_TOKEN,
+} from '../../src/http/limits/connection.js';
 import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
 import type { Client } from '../support/client.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
-import { getConnection } from '../../src/http/limits/index.js';
+import { getConnection } from '../../src/http/limits/connection.js';
 import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
 import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';

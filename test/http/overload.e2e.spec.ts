@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
-import { MAX_REQUESTS } from '../../src/http/limits/index.js';
+import { MAX_REQUESTS } from '../../src/http/limits/connection.js';
 import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
 import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';

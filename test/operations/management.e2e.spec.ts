@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
-import { MAX_REQUESTS } from '../../src/http/limits/index.js';
+import { MAX_REQUESTS } from '../../src/http/limits/connection.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { Monitor, valueOf } from '../support/monitor.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';

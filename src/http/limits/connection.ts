@@ -1,10 +1,11 @@
 // A create, step 1 of 13: the connection that the request came on hands it to the adapter in its turn.
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Request, Response } from 'express';
 import { stopReading } from '../node.js';
 import { asksForUpgrade, MAX_FIELDS } from '../request-checks.js';
-import { countBytes, Reservation, type SharedLimits } from './memory.js';
+import { countBytes, Reservation, type SharedLimits } from './shared-limits.js';
 import { Reading, type Reader } from './reading.js';
 
 /** Requests of one connection that are read and have no complete response. Beyond them the connection is not read. */
@@ -15,24 +16,24 @@ export const MAX_WITHOUT_TOKEN = 16;
 /** Milliseconds that a client has to read its last responses, if it has sent more than is read. */
 const UNREAD_END_MS = 1_000;
 
-/** The member of a socket that is its connection. */
-export const CONNECTION = Symbol('connection');
-export type ClientSocket = Socket & { [CONNECTION]: Connection };
+const CONNECTION = Symbol('connection');
+type ClientSocket = Socket & { [CONNECTION]: Connection };
 
-/** Serves a request. From then on its response has a context. */
-export type Serve = (request: Request, response: Response) => void;
-
-/** A request without a complete response. */
-interface Pending {
-  readonly request: Request;
-  readonly response: Response;
-  /** Bytes of memory that it counts as. */
-  readonly bytes: number;
+export function getConnection({ socket }: IncomingMessage): Connection {
+  return (socket as ClientSocket)[CONNECTION];
 }
 
+/** Finds the connection of a socket; one that was not accepted yet, or is negotiating TLS, may have none. */
+export function findConnection(socket: Duplex): Connection | undefined {
+  return (socket as Partial<ClientSocket>)[CONNECTION];
+}
+
+/** Handles a request once it is its connection's turn. From then on its response has a context. */
+export type HandleRequest = (request: Request, response: Response) => void;
+
 /**
- * A client's connection, its requests, and the memory that they take. In a turn of the event loop one of them is begun: no
- * client has more than its share. Node would read any number of pipelined requests (RFC 9112, section 9.3.2).
+ * A client's connection, its requests, and the memory that they take. In a turn of the event loop one of them is handled:
+ * no client has more than its share. Node would read any number of pipelined requests (RFC 9112, section 9.3.2).
  */
 export class Connection implements Reader {
   isTrusted = false;
@@ -43,9 +44,10 @@ export class Connection implements Reader {
   private withoutToken = 0;
   readonly reading: Reading;
   readonly memory: Reservation;
-  /** By arrival; those that have begun come first. Not a Set: V8 keeps dead requests alive by a Set's old tables. */
-  private readonly pending: Pending[] = [];
-  private begun = 0;
+  /** Incomplete ones by arrival: an array, as V8 keeps dead ones alive by a Set's old tables. */
+  readonly responses: Response[] = [];
+  /** How many of these, the first ones, belong to requests that were handled; the others wait. */
+  private handled = 0;
   private hadTurn = false;
   /** No further request is read, and the connection ends after the responses in progress. */
   private isEnding = false;
@@ -60,14 +62,13 @@ export class Connection implements Reader {
     readonly socket: Socket,
     bytes: number,
     readonly limits: SharedLimits,
-    private readonly serve: Serve,
+    private readonly handle: HandleRequest,
     wire?: Socket,
   ) {
     (socket as ClientSocket)[CONNECTION] = this;
     this.reading = new Reading(socket, this, wire);
     this.remoteAddress = socket.remoteAddress;
-    this.memory = new Reservation(bytes, (more) => limits.add(more));
-    this.memory.reserve(bytes);
+    this.memory = new Reservation(bytes, limits);
     // Node resumes reading after each body.
     socket.on('resume', () => {
       if (!this.mayRead) stopReading(socket);
@@ -75,10 +76,10 @@ export class Connection implements Reader {
     socket.once('close', () => this.onClose());
   }
 
-  /** Begins a request, or has it wait for the connection's turn. */
+  /** Handles a request, or has it wait for the connection's turn. */
   receive(request: Request, response: Response): void {
-    const bytes = countBytes(request, this.limits.bodyLimit);
-    this.memory.reserve(bytes);
+    request.memoryBytes = countBytes(request, this.limits.bodyLimit);
+    this.memory.reserve(request.memoryBytes);
     // Eviction may have closed this very connection.
     if (this.socket.destroyed) return;
     this.reading.addRequest();
@@ -89,18 +90,18 @@ export class Connection implements Reader {
       this.isEnding = true;
       response.shouldKeepAlive = false;
     }
-    this.pending.push({ request, response, bytes });
+    this.responses.push(response);
     if (this.limits.turns.isOver) this.endTurn();
-    else if (!this.hadTurn) this.begin();
+    else if (!this.hadTurn) this.handleNext();
     if (!this.mayRead) stopReading(this.socket);
   }
 
-  /** Reads on, and begins the request that waits longest: called once in a turn of the event loop. */
+  /** Reads on, and handles the request that waits longest: called once in a turn of the event loop. */
   takeTurn(): void {
     this.hadTurn = false;
     this.reading.beginTurn();
     if (this.mayRead && this.socket.isPaused()) this.socket.resume();
-    this.begin();
+    this.handleNext();
   }
 
   /** Called when a request has an active token. */
@@ -110,37 +111,31 @@ export class Connection implements Reader {
     this.reading.forgive();
   }
 
-  /** Removes a request that had begun: its response is complete, or its client has left. */
-  remove(request: Request): void {
-    const index = this.pending.findIndex((each) => each.request === request);
-    const bytes = this.pending[index]?.bytes ?? 0;
-    this.pending.splice(index, 1);
-    this.begun -= 1;
+  /** Removes the response to a request that was handled: it is complete, or its client has left. */
+  remove(response: Response): void {
+    const { req: request } = response;
+    this.responses.splice(this.responses.indexOf(response), 1);
+    this.handled -= 1;
     // Node keeps the request until its body is complete.
-    if (request.complete) this.memory.release(bytes);
-    else request.once('end', () => this.memory.release(bytes)).resume();
+    if (request.complete) this.memory.release(request.memoryBytes);
+    else request.once('end', () => this.memory.release(request.memoryBytes)).resume();
     if (this.socket.destroyed) return;
     this.idleSince = performance.now();
     if (this.isEnding && this.isIdle) this.end();
     else if (this.mayRead && this.socket.isPaused()) this.socket.resume();
-    if (!this.hadTurn) this.begin();
-  }
-
-  /** Finds the response that must be sent before another one; undefined if that is the next. */
-  findPrevious(response: ServerResponse): ServerResponse | undefined {
-    return this.pending[this.pending.findIndex((each) => each.response === response) - 1]?.response;
+    if (!this.hadTurn) this.handleNext();
   }
 
   /** The next response on the connection, if its request is whole. */
   get due(): ServerResponse | undefined {
-    const [next] = this.pending;
-    return next?.request.complete ? next.response : undefined;
+    const [next] = this.responses;
+    return next?.req.complete ? next : undefined;
   }
 
   /** Whether a response is the last: a drain has begun, or there were too many requests without an active token. */
   isLast(response: ServerResponse): boolean {
     const isFull = this.withoutToken >= MAX_WITHOUT_TOKEN || this.limits.isDraining;
-    return isFull && this.pending.at(-1)?.response === response;
+    return isFull && this.responses.at(-1) === response;
   }
 
   /** Ends the connection behind a response that is the last, and says so in it. */
@@ -167,7 +162,7 @@ export class Connection implements Reader {
   }
 
   get isIdle(): boolean {
-    return this.pending.length === 0;
+    return this.responses.length === 0;
   }
 
   /** Whether the request that is being read has its response already. */
@@ -185,12 +180,12 @@ export class Connection implements Reader {
     this.memory.release();
   }
 
-  private begin(): void {
-    const next = this.pending[this.begun];
+  private handleNext(): void {
+    const next = this.responses[this.handled];
     if (!next) return;
-    this.begun += 1;
+    this.handled += 1;
     this.endTurn();
-    this.serve(next.request, next.response);
+    this.handle(next.req, next);
   }
 
   private end(): void {
@@ -208,13 +203,13 @@ export class Connection implements Reader {
   }
 
   private get isAtLimit(): boolean {
-    return this.pending.length >= MAX_REQUESTS;
+    return this.responses.length >= MAX_REQUESTS;
   }
 
   /** Node emits no `close` for responses that are queued behind another one. */
   private onClose(): void {
     this.memory.release();
-    this.pending.length = this.begun;
-    for (const { response } of [...this.pending]) response.context.end();
+    this.responses.length = this.handled;
+    for (const { context } of [...this.responses]) context.end();
   }
 }

@@ -6,18 +6,22 @@ import type { Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
-import { createThrottle } from '../../errors/throttle.js';
-import { Connection, type Serve } from './connection.js';
-import {
-  CONNECTION_BYTES,
-  HANDSHAKE_BYTES,
-  TLS_CONNECTION_BYTES,
-  type SharedLimits,
-} from './memory.js';
-import { Turns } from './turns.js';
+import { createThrottle } from '../../errors/availability-log.js';
+import type { Request, Response } from 'express';
+import { Connection, getConnection, type HandleRequest } from './connection.js';
+import { Turns, type SharedLimits } from './shared-limits.js';
 
 /** Milliseconds between two rounds of cutting clients off at a shutdown. */
 const CUT_OFF_INTERVAL_MS = 100;
+
+/**
+ * Bytes of memory that a connection counts as: its socket, its parser, and an incomplete head of 100 fields in 16 KiB.
+ * TLS adds most of its own outside the heap, where a container has as much memory again (docs/operating.md, "Memory").
+ */
+const CONNECTION_BYTES = 24 * 1024;
+const TLS_CONNECTION_BYTES = 64 * 1024;
+/** A connection that is still negotiating TLS: OpenSSL keeps up to 128 KiB of a message twice. */
+const HANDSHAKE_BYTES = 256 * 1024;
 
 /** The part of V8's heap limit for all connections together. The rest is for the service itself, and garbage. */
 const HEAP_SHARE = 0.4;
@@ -45,13 +49,19 @@ export class Connections implements SharedLimits {
 
   /**
    * @param bodyLimit of a request, in bytes
-   * @param serve is handed the requests that come in on them
+   * @param handle is called with each request, when it is its connection's turn
    */
   constructor(
     private readonly server: Server,
     readonly bodyLimit: number,
-    private readonly serve: Serve,
+    private readonly handle: HandleRequest,
   ) {
+    // Without listeners for the other two Node asks for the body at once, or responds with 417 without an Error body.
+    // json-body.ts sends `100 Continue`, so a client without a token gets its 401 before it sends a body.
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
+      server.on(event, (request: Request, response: Response) =>
+        getConnection(request).receive(request, response),
+      );
     // Behind the reading of what has arrived.
     const checks = setInterval(() => setImmediate(this.check), CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(checks));
@@ -75,6 +85,11 @@ export class Connections implements SharedLimits {
       accepted?.memory.release();
       this.keep(socket, TLS_CONNECTION_BYTES, accepted?.socket);
     });
+  }
+
+  /** Requests without a complete response. */
+  get inFlight(): number {
+    return [...this.open].reduce((sum, { responses }) => sum + responses.length, 0);
   }
 
   add(bytes: number): void {
@@ -115,7 +130,7 @@ export class Connections implements SharedLimits {
   };
 
   private keep(socket: Socket, bytes: number, wire?: Socket): Connection {
-    const connection = new Connection(socket, bytes, this, this.serve, wire);
+    const connection = new Connection(socket, bytes, this, this.handle, wire);
     // It may be evicted by now.
     if (socket.destroyed) return connection;
     this.open.add(connection);
