@@ -1,19 +1,37 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import * as api from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import {
+  ExportResultCode,
+  setGlobalErrorHandler,
+  W3CTraceContextPropagator,
+} from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+  type Resource,
+} from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { Config } from '../config/config.js';
+import { VERSION, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
+import { AvailabilityLog } from '../errors/availability-log.js';
 import * as http from '../http/request-context.js';
 import { speaksTls } from '../http/tls.js';
 import { commits, plantQueued, type Commit } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
-import { describeResource, logWarnings, SpanExporter } from './span-exporter.js';
+
+const logger = new Logger('Tracing');
 
 /** Milliseconds that the last spans have to reach the collector. */
 const LAST_EXPORT_TIMEOUT_MS = 2_000;
+/** Warnings of OpenTelemetry that are logged at most. */
+const MAX_WARNINGS = 100;
 /** A client may send any method: unknown ones are `_OTHER` (opentelemetry.io/docs/specs/semconv/http/http-spans). */
 const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));
 
@@ -57,7 +75,7 @@ export class Tracing implements OnApplicationShutdown {
     // The exporter has logged its own failure.
     const sent = this.processor.shutdown().catch(() => undefined);
     const isLate = await Promise.race([sent, sleep(LAST_EXPORT_TIMEOUT_MS, true, { ref: false })]);
-    if (isLate) new Logger('Tracing').warn('The last traces are lost: the collector is too slow.');
+    if (isLate) logger.warn('The last traces are lost: the collector is too slow.');
   }
 
   /** Begins the span of a request, in the client's trace if it has sent one. */
@@ -117,4 +135,48 @@ function markFailed(span: api.Span, type: string): void {
 function nameError(error: Error): string {
   const { code, constructor } = (error.cause ?? error) as NodeJS.ErrnoException;
   return code ?? constructor.name;
+}
+
+/** Sends spans to the collector. Logs when it becomes unavailable, and when it is back. */
+class SpanExporter extends OTLPTraceExporter {
+  private readonly availability = new AvailabilityLog(logger, 'the collector of traces');
+
+  override export(...[spans, done]: Parameters<OTLPTraceExporter['export']>): void {
+    super.export(spans, (result) => {
+      if (result.code === ExportResultCode.SUCCESS) this.availability.markAvailable();
+      else this.availability.markUnavailable(result.error);
+      done(result);
+    });
+  }
+}
+
+/** The resource of all spans. `OTEL_RESOURCE_ATTRIBUTES` adds to it, and wins. */
+function describeResource({ otelServiceName }: Config): Resource {
+  const attributes = {
+    'service.name': otelServiceName,
+    'service.version': VERSION,
+    'service.instance.id': randomUUID(),
+    'host.name': hostname(),
+    'process.pid': process.pid,
+  };
+  return defaultResource()
+    .merge(resourceFromAttributes(attributes))
+    .merge(detectResources({ detectors: [envDetector] }));
+}
+
+/**
+ * Logs warnings of OpenTelemetry, such as a variable that it cannot read, or dropped spans: each once, whatever numbers
+ * are in it. Failed exports are logged by SpanExporter.
+ */
+function logWarnings(): void {
+  const logged = new Set<string>();
+  const warn = (text: string): void => {
+    const pattern = text.replace(/\d+/g, '0');
+    if (logged.has(pattern) || logged.size >= MAX_WARNINGS) return;
+    logged.add(pattern);
+    logger.warn(`OpenTelemetry: ${text}`);
+  };
+  const sink = Object.assign(new api.DiagConsoleLogger(), { error: warn, warn });
+  api.diag.setLogger(sink, { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true });
+  setGlobalErrorHandler(() => undefined);
 }
