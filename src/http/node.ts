@@ -18,8 +18,7 @@ const READ_NO_FURTHER = 2;
 /**
  * Has a function decide before each request of a connection whether it is parsed, with the rest of what was read. Node.js
  * parses all that was read, as it does not limit pipelined requests (nodejs/node#50850); pausing the socket comes too
- * late. Tested by "one connection has at most 16 requests in progress" in
- * test/http/hostile-clients.e2e.spec.ts.
+ * late. Tested by "one connection has at most 16 requests in progress" in test/http/pipelining.e2e.spec.ts.
  */
 export function admitRequests(socket: Socket, admits: () => boolean): void {
   const parser = getParser(socket);
@@ -49,7 +48,7 @@ export function watchReads(socket: Socket, onRead: () => void): void {
 /**
  * Stops reading a connection. pause() alone has no effect behind a resume() in the same tick: Node.js then reads a paused
  * socket. Its listener of this event stops that. Tested by "a client that ends is read no further" in
- * test/http/hostile-clients.e2e.spec.ts.
+ * test/http/pipelining.e2e.spec.ts.
  */
 export function stopReading(socket: Socket): void {
   if (socket.isPaused()) socket.emit('pause');
@@ -63,7 +62,7 @@ function getParser(socket: Socket): Parser | null | undefined {
 
 /**
  * Lets a client that has sent its request close its side, and still read the response. Undocumented, but kept for others
- * that use it (nodejs/node#36819). Tested by "a client that closes its side after a request" in test/http/http-faults.e2e.spec.ts.
+ * that use it (nodejs/node#36819). Tested by "a client that closes its side after a request" in test/http/connections.e2e.spec.ts.
  */
 export function allowHalfOpen(server: Server): void {
   Object.assign(server, { httpAllowHalfOpen: true });

@@ -1,0 +1,78 @@
+/** @engine sqlite */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NotesService } from './notes.module.js';
+import { EXCEPTIONS, FORMS } from './notes.parts.js';
+
+let notes: NotesService;
+beforeAll(async () => {
+  notes = await NotesService.start();
+});
+afterAll(() => notes.service.stop());
+
+describe('what a handler throws', () => {
+  it.each([...EXCEPTIONS].filter(([name]) => name !== 'GoneException'))(
+    '%s keeps its status and message',
+    async (name, Exception) => {
+      const { status, body } = await notes.send('GET', `/notes/throws/${name}`);
+      const expected = new Exception('').getStatus();
+      const message = expected < 500 ? `why ${name}` : 'internal error';
+      expect({ status, body }).toEqual({ status: expected, body: { error: 3005, message } });
+      if (expected >= 500) expect(notes.service.log.text).toContain(`${name}: why ${name}`);
+    },
+  );
+
+  it('an HttpException of any status keeps it', async () => {
+    const answer = { status: 499, body: { error: 3005, message: 'mine' } };
+    expect(await notes.send('GET', '/notes/throws/other')).toMatchObject(answer);
+  });
+
+  it.each(Object.entries(FORMS))('%s', async (name, [, status, body]) => {
+    expect(await notes.send('GET', `/notes/forms/${name}`)).toMatchObject({ status, body });
+  });
+
+  it('an exception of asynchronous middleware keeps its status and message', async () => {
+    const answer = { status: 404, body: { error: 3005, message: 'by middleware' } };
+    expect(await notes.send('GET', '/notes?middleware=throws')).toMatchObject(answer);
+    expect(await notes.create('/plants?middleware=throws')).toMatchObject(answer);
+  });
+
+  it('behind a response it leaves the connection open, and is in the log', async () => {
+    const connection = await notes.service.connect();
+    for (const [path, text] of [
+      ['answered', '{"answered":true}'],
+      ['all', '{"method":"GET"}'],
+    ]) {
+      connection.write(`GET /notes/${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
+      const answer = await connection.read({ method: 'GET', path: '/docs' });
+      expect(answer).toMatchObject({ status: 200, text });
+    }
+    connection.close();
+    expect(notes.service.log.text).toContain('Error: behind the answer');
+  });
+
+  it.each(['partial', 'broken'])('in the middle of a body it breaks the body off: %s', (path) =>
+    expect(notes.send('GET', `/notes/${path}`)).rejects.toThrow(/^(terminated|fetch failed)$/),
+  );
+
+  it('a filter of a module responds', async () => {
+    const { status, body } = await notes.send('GET', '/notes/throws/GoneException');
+    expect([status, body]).toEqual([410, expect.stringMatching('{"gone":true}')]);
+  });
+
+  it('its own exception filter responds', async () => {
+    const { status, body } = await notes.send('GET', '/notes/teapot');
+    expect({ status, body: JSON.parse(String(body)) as unknown }).toEqual({
+      status: 418,
+      body: { teapot: 'short and stout' },
+    });
+  });
+
+  it('another error is an internal error, with its reason in the log', async () => {
+    const { status, body } = await notes.send('GET', '/notes/fails');
+    expect({ status, body }).toEqual({
+      status: 500,
+      body: { error: 5000, message: 'internal error' },
+    });
+    expect(notes.service.log.text).toContain('Error: an inner secret');
+  });
+});

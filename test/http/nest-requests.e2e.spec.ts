@@ -1,0 +1,126 @@
+/** @engine sqlite */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NotesService } from './notes.module.js';
+
+const ROUTES = ['/notes', '/notes?a=1', '/notes/7', '/notes/7?a=1'];
+
+let notes: NotesService;
+beforeAll(async () => {
+  notes = await NotesService.start();
+});
+afterAll(() => notes.service.stop());
+
+describe.each(['/plants', '/plants?a=1'])('POST %s', (path) => {
+  it('passes through middleware, and its response through interceptors', async () => {
+    const { status, headers, body } = await notes.create(path);
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { name: 'oak', controller: true, global: true },
+    });
+    expect(headers).toMatchObject({
+      'x-app-use': 'seen',
+      'x-module-middleware': 'POST /plants',
+      'x-global-interceptor': 'seen',
+      'x-wrapped': 'yes',
+      'x-request-id': expect.any(String),
+      'cache-control': 'no-store',
+      ratelimit: expect.any(String),
+    });
+  });
+
+  it('passes a refusal through middleware', async () => {
+    const { status, headers } = await notes.send('POST', path, { body: '{}' });
+    expect(status).toBe(401);
+    expect(headers).toMatchObject({ 'x-app-use': 'seen', 'x-module-middleware': 'POST /plants' });
+  });
+});
+
+describe.each(['GET', 'POST'])('%s', (method) => {
+  it.each(ROUTES)('%s passes through middleware and interceptors', async (path) => {
+    const { headers } = await notes.send(method, path);
+    expect(headers).toMatchObject({
+      'x-app-use': 'seen',
+      'x-module-middleware': `${method} ${path.split('?', 1)[0]}`,
+      'x-global-interceptor': 'seen',
+    });
+  });
+});
+
+describe('what a handler takes', () => {
+  it.each([
+    ['GET', '/notes', 200, { query: {}, ip: '127.0.0.1', path: '/notes', originalUrl: '/notes' }],
+    [
+      ...(['GET', '/notes?a=1&b=2', 200] as const),
+      { query: { a: '1', b: '2' }, ip: '127.0.0.1', path: '/notes', originalUrl: '/notes?a=1&b=2' },
+    ],
+    ['POST', '/notes', 201, { query: {}, agent: 'me' }],
+    ['POST', '/notes?a=1', 201, { query: { a: '1' }, agent: 'me' }],
+    ['GET', '/notes/7', 200, { data: { id: 7 } }],
+    ['GET', '/notes/7?a=1', 200, { data: { id: 7, a: '1' } }],
+    ['POST', '/notes/7', 200, { id: 7 }],
+    ['POST', '/notes/7?a=1', 200, { id: 7, a: '1' }],
+  ])('%s %s: @Query(), @Param() with ParseIntPipe, @Req()', async (method, path, status, body) => {
+    expect(await notes.send(method, path, { headers: { 'x-agent': 'me' } })).toMatchObject({
+      status,
+      body,
+    });
+  });
+
+  it.each(['GET', 'POST'])('ParseIntPipe refuses %s /notes/x', async (method) => {
+    const message = 'Validation failed (numeric string is expected)';
+    const refusal = { status: 400, body: { error: 3005, message } };
+    expect(await notes.send(method, '/notes/x')).toMatchObject(refusal);
+  });
+
+  it.each(['valid', 'plain'])('ValidationPipe on @JsonBody(): %s', async (path) => {
+    const headers = { 'content-type': 'application/json' };
+    const post = (body: string) => notes.send('POST', `/notes/${path}`, { headers, body });
+    expect(await post('{"text":"short"}')).toMatchObject({
+      status: 201,
+      body: { ...(path === 'valid' && { isDto: true }), note: { text: 'short' } },
+    });
+    expect(await post('{"text":"too long"}')).toMatchObject({
+      status: 400,
+      body: { error: 3005, message: 'text must be shorter than or equal to 5 characters' },
+    });
+    expect(await post('{')).toMatchObject({ status: 400, body: { error: 1000 } });
+  });
+
+  it('a repository of its own, whose integers are numbers if a double holds them', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const post = (path: string) => notes.send('POST', path, { headers, body: '{"text":"a"}' });
+    const answer = {
+      saved: 1,
+      found: { id: 1, text: 'a', stars: 7, big: null },
+      most: 7,
+      count: 1,
+    };
+    expect(await post('/notes/stored')).toMatchObject({ status: 201, body: answer });
+    expect(await post('/notes/stored?big=12')).toMatchObject({
+      body: { saved: 2, found: { big: 12 }, count: 2 },
+    });
+    // JSON has no bigint, and nobody is given another number.
+    expect(await post('/notes/stored?big=9007199254740993')).toMatchObject({ status: 500 });
+  });
+
+  it('a wildcard, and every method', async () => {
+    expect((await notes.send('GET', '/notes/any/a/b')).body).toEqual({ path: ['a', 'b'] });
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      expect((await notes.send(method, '/notes/all')).body).toEqual({ method });
+  });
+
+  it('a second @Authenticated() operation', async () => {
+    const body = '[1]';
+    expect(await notes.send('POST', '/notes/mine', { body })).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer realm="plant-store"' },
+      body: { error: 2000 },
+    });
+    const before = await notes.create('/notes/mine', body);
+    expect(before).toMatchObject({ status: 200, body: { body: [1], sender: 'test' } });
+    // One limit for all operations.
+    const left = ({ headers }: typeof before) =>
+      Number(/r=(\d+)/.exec(headers.ratelimit ?? '')?.[1]);
+    expect(left(await notes.create('/plants'))).toBe(left(before) - 1);
+  });
+});

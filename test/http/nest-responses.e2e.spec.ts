@@ -1,0 +1,88 @@
+/** @engine sqlite */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NotesService, ORIGIN } from './notes.module.js';
+
+let notes: NotesService;
+beforeAll(async () => {
+  notes = await NotesService.start();
+});
+afterAll(() => notes.service.stop());
+
+describe('what a handler returns', () => {
+  it.each([
+    ['file', 200, 'a stream', { 'content-type': 'text/markdown' }],
+    ['nothing', 200, '', {}],
+    ['text', 200, 'a text', { 'content-type': 'text/html; charset=utf-8' }],
+    ['gone', 204, '', {}],
+    ['moved', 302, expect.any(String), { location: '/notes' }],
+    [
+      ...(['headers', 203, { isSet: true }] as const),
+      { 'cache-control': 'max-age=60', 'x-mine': 'yes', 'set-cookie': 'a=1; Path=/' },
+    ],
+    ['own', 202, expect.stringMatching('{"own":true}'), {}],
+  ])('GET /notes/%s: %i', async (path, status, body, headers) => {
+    const answer = await notes.send('GET', `/notes/${path}`);
+    expect(answer).toMatchObject({ status, body });
+    expect(answer.headers).toMatchObject({
+      'x-request-id': expect.any(String),
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    });
+  });
+});
+
+describe('the methods of a path', () => {
+  it.each([
+    ['DELETE', '/notes', 'GET, HEAD, POST'],
+    ['PUT', '/notes/7?a=1', 'GET, HEAD, POST'],
+    ['PUT', '/notes/throws/x', 'GET, HEAD'],
+    ['GET', '/plants', 'POST'],
+  ])('%s %s: 405, Allow: %s', async (method, path, allow) => {
+    const { status, headers, body } = await notes.send(method, path);
+    const [bare] = path.split('?');
+    expect({ status, allow: headers.allow, body }).toEqual({
+      status: 405,
+      allow,
+      body: { error: 3001, message: `method not allowed: only ${allow} ${bare}; see /docs` },
+    });
+  });
+
+  it.each([
+    ['/notes/7', 'GET,HEAD,POST'],
+    ['/plants', 'POST'],
+  ])('CORS on %s: %s', async (path, methods) => {
+    const headers = { origin: ORIGIN, 'access-control-request-method': 'POST' };
+    const { status, ...preflight } = await notes.send('OPTIONS', path, { headers });
+    expect(status).toBe(204);
+    expect(preflight.headers).toMatchObject({
+      'access-control-allow-origin': ORIGIN,
+      'access-control-allow-methods': methods,
+    });
+  });
+
+  it('HEAD of a GET', async () => {
+    const { status, headers, body } = await notes.send('HEAD', '/notes/7');
+    expect({ status, length: headers['content-length'], body }).toEqual({
+      status: 200,
+      length: String(JSON.stringify({ data: { id: 7 } }).length),
+      body: '',
+    });
+  });
+
+  it('a documented 400 of a GET has no numbers of a body', async () => {
+    const { body } = await notes.send('GET', '/openapi.json');
+    type Paths = Record<string, { readonly get: { readonly responses: object } }>;
+    const { paths } = JSON.parse(String(body)) as { readonly paths: Paths };
+    expect(paths['/notes/{id}']?.get.responses).toMatchObject({
+      400: { content: { 'application/json': { examples: { BAD_REQUEST: expect.anything() } } } },
+    });
+    expect(JSON.stringify(paths['/notes/{id}'])).not.toContain('INVALID_JSON');
+  });
+
+  it('another path: 404', async () => {
+    expect(await notes.send('GET', '/notes/7/8')).toMatchObject({
+      status: 404,
+      body: { error: 3000 },
+    });
+  });
+});

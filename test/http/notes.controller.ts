@@ -1,0 +1,201 @@
+import { Readable } from 'node:stream';
+import {
+  All,
+  Controller,
+  Get,
+  Header,
+  HttpCode,
+  HttpException,
+  Param,
+  ParseIntPipe,
+  Post,
+  Query,
+  Redirect,
+  Req,
+  Res,
+  StreamableFile,
+  UseFilters,
+  UseInterceptors,
+  ValidationPipe,
+} from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsString, MaxLength } from 'class-validator';
+import type { Request, Response } from 'express';
+import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
+import { ApiError } from '../../src/errors/error.dto.js';
+import { Authenticated } from '../../src/auth/bearer.guard.js';
+import { Sender, type Principal } from '../../src/auth/principal.js';
+import { JsonBody } from '../../src/http/json-body.js';
+import { EXCEPTIONS, FORMS, Teapot, TeapotFilter, WrapInterceptor } from './notes.parts.js';
+
+class NoteDto {
+  @IsString()
+  @MaxLength(5)
+  text!: string;
+}
+
+@Entity('notes')
+export class Note {
+  @PrimaryGeneratedColumn()
+  id!: number;
+
+  @Column()
+  text!: string;
+
+  @Column({ default: 7 })
+  stars!: number;
+
+  @Column('bigint', { nullable: true })
+  big!: string | null;
+}
+
+/** A controller as Nest's documentation has it, by someone who knows nothing else of the service. */
+@Controller('notes')
+export class NotesController {
+  constructor(@InjectRepository(Note) private readonly notes: Repository<Note>) {}
+
+  @Get()
+  list(@Query() query: object, @Req() { ip, path, originalUrl }: Request) {
+    return { query, ip, path, originalUrl };
+  }
+
+  @Post()
+  create(@Query() query: object, @Req() request: Request) {
+    return { query, agent: request.get('x-agent') };
+  }
+
+  @Get('file')
+  file(): StreamableFile {
+    return new StreamableFile(Readable.from(['a stream']), { type: 'text/markdown' });
+  }
+
+  @Get('nothing')
+  nothing(): void {
+    return undefined;
+  }
+
+  @Get('text')
+  text(): string {
+    return 'a text';
+  }
+
+  @Get('moved')
+  @Redirect('/notes', 302)
+  moved(): void {
+    return undefined;
+  }
+
+  @Get('headers')
+  @Header('Cache-Control', 'max-age=60')
+  @HttpCode(203)
+  headers(@Res({ passthrough: true }) response: Response) {
+    response.cookie('a', '1').setHeader('x-mine', 'yes');
+    return { isSet: true };
+  }
+
+  @Get('own')
+  own(@Res() response: Response): void {
+    response.status(202).json({ own: true });
+  }
+
+  @Get('gone')
+  @HttpCode(204)
+  gone() {
+    return {};
+  }
+
+  @Get('teapot')
+  @UseFilters(TeapotFilter)
+  teapot(): never {
+    throw new Teapot('short and stout');
+  }
+
+  @Get('fails')
+  fails(): never {
+    throw new Error('an inner secret');
+  }
+
+  @Get('forms/:name')
+  throwForm(@Param('name') name: string): never {
+    throw FORMS[name]?.[0];
+  }
+
+  @Get('answered')
+  answered(@Res() response: Response): never {
+    response.json({ answered: true });
+    throw new Error('behind the answer');
+  }
+
+  @Get('partial')
+  partial(@Res() response: Response): never {
+    response.write('a part');
+    throw new Error('the rest is missing');
+  }
+
+  @Get('broken')
+  broken(): StreamableFile {
+    async function* read() {
+      await Promise.resolve();
+      yield 'a part';
+      throw new Error('the rest is missing');
+    }
+    return new StreamableFile(Readable.from(read()));
+  }
+
+  @All('all')
+  all(@Req() { method }: Request) {
+    return { method };
+  }
+
+  @Get('any/*path')
+  any(@Param('path') path: string[]) {
+    return { path };
+  }
+
+  @Post('stored')
+  async store(@JsonBody() { text }: NoteDto, @Query('big') big?: string) {
+    const saved = await this.notes.save({ text, ...(big && { big }) });
+    const [found] = await this.notes.find({ where: { id: saved.id } });
+    const [{ most } = {}] = await this.notes.query<{ most: unknown }[]>(
+      'SELECT MAX(stars) AS most FROM notes',
+    );
+    return { saved: saved.id, found, most, count: await this.notes.count() };
+  }
+
+  @Get('throws/:name')
+  throw(@Param('name') name: string): never {
+    const Exception = EXCEPTIONS.get(name);
+    if (Exception === undefined) throw new HttpException('mine', 499);
+    throw new Exception(`why ${name}`);
+  }
+
+  @Post('valid')
+  valid(@JsonBody() note: NoteDto) {
+    return { isDto: note instanceof NoteDto, note };
+  }
+
+  @Post('plain')
+  plain(@JsonBody(new ValidationPipe({ validateCustomDecorators: true })) note: NoteDto) {
+    return { note };
+  }
+
+  @Post('mine')
+  @HttpCode(200)
+  @Authenticated()
+  mine(@JsonBody() body: unknown, @Sender() sender: Principal) {
+    return { body, sender: sender.name };
+  }
+
+  @Get(':id')
+  @ApiError(400, 'invalid')
+  @UseInterceptors(WrapInterceptor)
+  find(@Param('id', ParseIntPipe) id: number, @Query('a') a?: string) {
+    return { id, a };
+  }
+
+  @Post(':id')
+  @HttpCode(200)
+  change(@Param('id', ParseIntPipe) id: number, @Query('a') a?: string) {
+    return { id, a };
+  }
+}

@@ -1,0 +1,115 @@
+import * as nest from '@nestjs/common';
+import {
+  BadRequestException,
+  Catch,
+  GoneException,
+  HttpException,
+  Injectable,
+  NotFoundException,
+  UseInterceptors,
+  type ArgumentsHost,
+  type CallHandler,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type NestInterceptor,
+  type NestMiddleware,
+  type Type,
+} from '@nestjs/common';
+import type { NextFunction, Request, Response } from 'express';
+import { map, type Observable } from 'rxjs';
+import { PlantsController } from '../../src/plants/plants.controller.js';
+
+/** Middleware, interceptors and filters as Nest's documentation has them. */
+
+@Injectable()
+export class NoteMiddleware implements NestMiddleware {
+  use(request: Request, response: Response, next: NextFunction): void {
+    response.setHeader('x-module-middleware', `${request.method} ${request.path}`);
+    next();
+  }
+}
+
+@Injectable()
+export class WrapInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(map((data: unknown) => ({ data })));
+  }
+}
+
+export class GlobalInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler<object>): Observable<unknown> {
+    context.switchToHttp().getResponse<Response>().setHeader('x-global-interceptor', 'seen');
+    const isPlant = context.getClass() === PlantsController;
+    return next.handle().pipe(map((body) => (isPlant ? { ...body, global: true } : body)));
+  }
+}
+
+export class ControllerInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler<object>): Observable<unknown> {
+    return next.handle().pipe(map((body) => ({ ...body, controller: true })));
+  }
+}
+UseInterceptors(ControllerInterceptor)(PlantsController);
+
+export class Teapot extends Error {}
+
+@Catch(Teapot)
+export class TeapotFilter implements ExceptionFilter {
+  catch({ message }: Teapot, host: ArgumentsHost): void {
+    host.switchToHttp().getResponse<Response>().status(418).json({ teapot: message });
+  }
+}
+
+/** As libraries such as express-session do, which wait for the headers. */
+export function wrapHead(_request: Request, response: Response, next: NextFunction): void {
+  const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => Response;
+  response.writeHead = (...head: unknown[]) => {
+    response.setHeader('x-wrapped', 'yes');
+    return writeHead(...head);
+  };
+  next();
+}
+
+export async function waitAndThrow({ query }: Request, _response: Response, next: NextFunction) {
+  await Promise.resolve();
+  if (query.middleware === 'throws') throw new NotFoundException('by middleware');
+  next();
+}
+
+@Catch(GoneException)
+export class GoneFilter implements ExceptionFilter {
+  catch(_error: GoneException, host: ArgumentsHost): void {
+    host.switchToHttp().getResponse<Response>().status(410).json({ gone: true });
+  }
+}
+
+/** Nest's own exceptions that take a message, by name. */
+export const EXCEPTIONS = new Map(
+  Object.values(nest as object)
+    .filter((each) => (each as Type).prototype instanceof HttpException)
+    .map((each) => [(each as Type).name, each as Type<HttpException>]),
+);
+
+/** What else a handler may throw, and the response. */
+export const FORMS: Readonly<
+  Record<string, readonly [thrown: unknown, status: number, body: object]>
+> = {
+  object: [
+    new HttpException({ reason: 'x' }, 409),
+    409,
+    { error: 3005, message: 'Http Exception' },
+  ],
+  list: [new BadRequestException(['a', 'b']), 400, { error: 3005, message: 'a; b' }],
+  error: [
+    new BadRequestException(new Error('SELECT secret')),
+    ...([400, { error: 3005, message: 'Bad Request' }] as const),
+  ],
+  nothing: [new HttpException(null as unknown as string, 400), 400, { error: 3005 }],
+  'http-errors': [
+    Object.assign(new Error('large'), { status: 413, statusCode: 413, expose: true }),
+    ...([413, { error: 3005, message: 'large' }] as const),
+  ],
+  plain: [{ statusCode: 404, message: 'no note' }, 404, { error: 3005, message: 'no note' }],
+  text: ['a text', 500, { error: 5000, message: 'internal error' }],
+  undefined: [undefined, 500, { error: 5000, message: 'internal error' }],
+};
