@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Collector } from '../support/collector.js';
+import type { Sent } from '../support/received.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let collector: Collector;
+let service: ServiceProcess;
+beforeAll(async () => {
+  collector = await Collector.start();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
+  service = await ServiceProcess.start({ env });
+});
+afterAll(async () => {
+  await service.remove();
+  await collector.stop();
+});
+
+/** Sends a request. Returns the span of the id that its response has. */
+async function trace(request: Sent) {
+  const { headers } = await service.client().send(request);
+  const id = headers['x-request-id'];
+  const isIts = ({ attributes }: { readonly attributes: Record<string, unknown> }) =>
+    attributes['plant_store.request_id'] === id;
+  const [span] = await collector.received(1, isIts);
+  return { id, span };
+}
+
+it('an unknown path, which may contain a token, is not in the span', async () => {
+  const path = `/plants/${service.token}?access_token=${service.token}`;
+  const { span } = await trace({ method: 'GET', path, headers: {} });
+  expect(span?.name).toBe('GET');
+  expect(Object.keys(span?.attributes ?? {}).filter((name) => /url|route/.test(name))).toEqual([
+    'url.scheme',
+  ]);
+});
+
+it('the span has a new id if the client sent its token as request id', async () => {
+  const { headers } = service.client();
+  const body = '{"id":1,"name":"Quercus"}';
+  const { id, span } = await trace({
+    headers: { ...headers, 'x-request-id': service.token },
+    body,
+  });
+  expect(id).toMatch(/^[\da-f-]{36}$/);
+  expect(span).toBeDefined();
+});
+
+it('spans go to /v1/traces as JSON, without data of a token or a plant', async () => {
+  const { headers } = service.client();
+  await service.store.refuse('Salix');
+  for (const name of ['Quercus', 'Salix'])
+    await trace({ headers, body: `{"id":2,"name":"${name}","tag":"secret"}` });
+  const commits = await collector.received(2, ({ name }) => name === 'commit plants');
+  expect(commits.length).toBeGreaterThanOrEqual(2);
+  for (const { url, headers, body } of collector.exports) {
+    expect(url).toBe('/v1/traces');
+    expect(headers['content-type']).toBe('application/json');
+    const text = body.toString();
+    for (const secret of [service.token, 'Bearer', 'Quercus', 'Salix', 'secret']) {
+      expect(text).not.toContain(secret);
+    }
+  }
+});
