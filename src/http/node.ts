@@ -16,27 +16,23 @@ interface Parser {
 const READ_NO_FURTHER = 2;
 
 /**
- * Has a function decide before each request of a connection whether it is parsed, with the rest of what was read. Node.js
- * parses all that was read, as it does not limit pipelined requests (nodejs/node#50850); pausing the socket comes too
- * late. Tested by "one connection has at most 16 requests in progress" in test/http/pipelining.e2e.spec.ts.
+ * Watches the parser of a connection.
+ *
+ * @param admits decides before each request whether it is parsed, with the rest of what was read. Node.js parses all that
+ *   was read, as it does not limit pipelined requests (nodejs/node#50850); pausing the socket comes too late. Tested by
+ *   "one connection has at most 16 requests in progress" in test/http/pipelining.e2e.spec.ts.
+ * @param onRead is called after each read: up to 64 KiB, or a record of TLS. libuv reads a connection up to 32 times in a
+ *   turn of the event loop while it brings that much; the function can pause the socket. A listener for `data` would take
+ *   the connection from the parser, which costs each request. Tested by "endless blank lines" in
+ *   test/http/hostile-clients.e2e.spec.ts.
  */
-export function admitRequests(socket: Socket, admits: () => boolean): void {
-  const parser = getParser(socket);
+export function watchParser(socket: Socket, admits: () => boolean, onRead: () => void): void {
+  const { parser } = socket as Socket & { readonly parser?: Parser | null };
+  // A socket that is still negotiating TLS has none.
   if (!parser) return;
   const { onIncoming } = parser;
   parser.onIncoming = (request, shouldKeepAlive) =>
     admits() ? onIncoming(request, shouldKeepAlive) : READ_NO_FURTHER;
-}
-
-/**
- * Calls a function after each read of a connection: up to 64 KiB, or a record of TLS. libuv reads a connection up to 32
- * times in a turn of the event loop while it brings that much; the function can pause the socket. A listener for `data`
- * would take the connection from the parser, which costs each request. Tested by "endless blank lines" in
- * test/http/hostile-clients.e2e.spec.ts.
- */
-export function watchReads(socket: Socket, onRead: () => void): void {
-  const parser = getParser(socket);
-  if (!parser) return;
   const { kOnExecute } = parser.constructor;
   const onExecute = parser[kOnExecute];
   parser[kOnExecute] = (result) => {
@@ -53,11 +49,6 @@ export function watchReads(socket: Socket, onRead: () => void): void {
 export function stopReading(socket: Socket): void {
   if (socket.isPaused()) socket.emit('pause');
   else socket.pause();
-}
-
-/** Gets the parser of a socket. One that is still negotiating TLS has none. */
-function getParser(socket: Socket): Parser | null | undefined {
-  return (socket as Socket & { readonly parser?: Parser | null }).parser;
 }
 
 /**

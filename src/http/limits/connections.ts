@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import { Server as TcpServer, type Socket } from 'node:net';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Logger } from '@nestjs/common';
@@ -101,10 +101,8 @@ export class Connections implements SharedLimits {
   async drain(timeoutMs: number): Promise<void> {
     const { server } = this;
     const ended = once(server, 'close');
-    // close() would end idle connections at once, and with them requests in transit.
-    server.closeIdleConnections = () => undefined;
-    server.close();
-    Reflect.deleteProperty(server, 'closeIdleConnections');
+    // http.Server's own close() would end idle connections at once, and with them requests in transit.
+    TcpServer.prototype.close.call(server);
     await Promise.race([ended, sleep(timeoutMs, undefined, { ref: false })]);
     // A starved process has not read yet what arrived meanwhile.
     await endOfTurn();

@@ -1,6 +1,6 @@
 // A create, step 1 of 13: how much of a connection is read, and in which pieces.
 import type { Socket } from 'node:net';
-import { admitRequests, watchReads } from '../node.js';
+import { watchParser } from '../node.js';
 
 /** Bytes that are read of a connection in a turn of the event loop. */
 const TURN_BYTES = 64 * 1024;
@@ -45,8 +45,11 @@ export class Reading {
     private readonly reader: Reader,
     private readonly wire?: Socket,
   ) {
-    admitRequests(socket, () => reader.admits());
-    watchReads(socket, () => this.onRead());
+    watchParser(
+      socket,
+      () => reader.admits(),
+      () => this.onRead(),
+    );
     this.handshakeBytes = wire?.bytesRead ?? 0;
   }
 
