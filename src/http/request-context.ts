@@ -52,24 +52,18 @@ function endRequest(this: Response): void {
   this.context.end();
 }
 
-/** Express sets `originalUrl`, and does not see requests that are refused at once. */
-type Sent = Pick<Request, 'url'> & Partial<Pick<Request, 'originalUrl'>>;
-
-/** The path as it is logged, without its query. */
-export function describePath({ url, originalUrl = url }: Sent): string {
-  const [path = ''] = originalUrl.split('?', 1);
+/** The path as it is logged, without its query. Requests that are refused at once have no `originalUrl` of Express. */
+export function describePath({ url, originalUrl = url }: Partial<Request>): string {
+  const [path = ''] = (originalUrl ?? '').split('?', 1);
   return redactChosen(path);
 }
 
 /** What a client may name its request: nothing that could pass for more than a word in a log. */
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The request's id: that of its `X-Request-Id` if that is valid, else a new one. */
+/** The request's id: that of its `X-Request-Id` if that is valid and no token, else a new one. */
 export function chooseRequestId(header: string | string[] | undefined): string {
-  return typeof header === 'string' && isValidRequestId(header) ? header : randomUUID();
-}
-
-/** A token that was taken for an id would go to the collector of traces, and back in the response. */
-function isValidRequestId(id: string): boolean {
-  return REQUEST_ID.test(id) && redactChosen(id) === id;
+  const isValid =
+    typeof header === 'string' && REQUEST_ID.test(header) && redactChosen(header) === header;
+  return isValid ? header : randomUUID();
 }

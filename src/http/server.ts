@@ -48,12 +48,8 @@ export function createServer(
   messages: MessageClasses,
   httpsOptions?: https.ServerOptions,
 ): http.Server {
-  const options: ServerOptions = {
-    ...LIMITS,
-    ...messages,
-    // Node would refuse a request without Host by itself, with an empty body.
-    requireHostHeader: false,
-  };
+  // Node would refuse a request without Host by itself, with an empty body.
+  const options: ServerOptions = { ...LIMITS, ...messages, requireHostHeader: false };
   // http.Server sets allowHalfOpen by itself.
   const overTls = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, allowHalfOpen: true };
   const server = httpsOptions

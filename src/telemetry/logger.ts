@@ -7,24 +7,17 @@ import { escapeControls, formatStack } from '../errors/operator-message.js';
 import { redact } from '../http/redact.js';
 
 /** Parts of Nest that log each module and route at the start, which only developers need. */
-const WIRING = new Set([
-  'NestFactory',
-  'InstanceLoader',
-  'RoutesResolver',
-  'RouterExplorer',
-  'NestApplication',
-]);
+const WIRING = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
 
-/** Nest's logger over pino: all lines of the service go through it. */
+/**
+ * Nest's logger over pino: all lines of the service go through it. In production a line is a JSON object, in development
+ * readable text (docs/logging.md).
+ */
 export class ServiceLogger implements LoggerService {
   /** For lines that do not follow Nest's conventions. */
   readonly pino: Logger;
 
-  /**
-   * Logs one JSON object a line in production, readable lines in development (docs/logging.md).
-   *
-   * @param output where the lines go; by default stdout
-   */
+  /** @param output where the lines go; by default stdout */
   constructor({ logLevel, production }: Config, output?: DestinationStream) {
     this.pino = pino(
       {
@@ -56,7 +49,7 @@ export class ServiceLogger implements LoggerService {
   }
 
   log(message: unknown, ...rest: unknown[]): void {
-    this.write(WIRING.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
+    this.write(WIRING.test(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }
 
   debug(message: unknown, ...rest: unknown[]): void {
@@ -83,7 +76,6 @@ const STACK = /\n\s+at /;
 function toMembers(message: unknown, rest: readonly unknown[]): Record<string, unknown> {
   const members: Record<string, unknown> = {};
   if (message instanceof Error) members.stack = formatStack(message);
-  else if (typeof message !== 'string') members.data = message;
   const last = rest.at(-1);
   const hasContext = typeof last === 'string' && !STACK.test(last);
   for (const one of hasContext ? rest.slice(0, -1) : rest) {
@@ -93,7 +85,7 @@ function toMembers(message: unknown, rest: readonly unknown[]): Record<string, u
   }
   if (hasContext) members.context = last;
   if (message instanceof Error) members.msg = message.message;
-  else if (typeof message === 'string') members.msg = message;
+  else members[typeof message === 'string' ? 'msg' : 'data'] = message;
   return members;
 }
 

@@ -53,7 +53,6 @@ export class Reservation {
     this.limits.add(-bytes);
   }
 
-  /** Bytes of memory that its requests count as. */
   get requestBytes(): number {
     return this.reserved - this.bytes;
   }
@@ -68,7 +67,6 @@ const MIN_TURN_MS = 1;
 const MAX_TURN_MS = 50;
 
 interface Taker {
-  /** Called once in a turn. */
   takeTurn(): void;
 }
 
@@ -97,8 +95,7 @@ export class Turns {
     this.waiting = [];
     const now = performance.now();
     const end = now + Math.max(MIN_TURN_MS, Math.min(now - this.over, MAX_TURN_MS));
-    let next: Taker | undefined;
-    while (performance.now() < end && (next = waiting.shift())) next.takeTurn();
+    while (performance.now() < end && waiting.length > 0) waiting.shift()?.takeTurn();
     this.over = performance.now();
     if (waiting.length === 0) return;
     if (this.waiting.length === 0) setImmediate(this.give);
