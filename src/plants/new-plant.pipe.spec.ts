@@ -49,11 +49,20 @@ describe('NewPlantPipe', () => {
     }
   });
 
-  it.each(['null', 'true', '"7"', '[7]', '{"id":7}'])('refuses an id and a name of %s', (value) => {
-    const fault = faultOf(`{"id":${value},"name":${value.replace('"7"', '7')}}`) as ApiException;
-    expect(fault.message.split('; ').sort()).toEqual([
-      'id must be an integer from -2^63 to 2^63-1',
-      'name must be a string',
+  it.each([
+    ['null', 'null', 'null'],
+    ['true', 'true', 'true'],
+    ['"7"', 'the string "7"', ''],
+    [`"${'7'.repeat(50)}"`, `the string "${'7'.repeat(39)}...`, ''],
+    ['1.5', '1.5', '1.5'],
+    ['9223372036854775808', '9223372036854775808', '9223372036854775808'],
+    ['[7]', 'an array', 'an array'],
+    ['{"id":7}', 'an object', 'an object'],
+  ])('says that it was sent %s', (value, asId, asName) => {
+    const fault = faultOf(`{"id":${value},"name":${value}}`) as ApiException;
+    expect(fault.message.split('; ')).toEqual([
+      `id must be an integer from -2^63 to 2^63-1, not ${asId}`,
+      ...(asName === '' ? [] : [`name must be a string, not ${asName}`]),
     ]);
   });
 
@@ -61,7 +70,7 @@ describe('NewPlantPipe', () => {
     const fault = faultOf('{"id":1.5,"tag":"\\u0000"}') as ApiException;
     expect(fault.kind).toBe(ERRORS.INVALID_PLANT);
     expect(fault.message.split('; ').sort()).toEqual([
-      'id must be an integer from -2^63 to 2^63-1',
+      'id must be an integer from -2^63 to 2^63-1, not 1.5',
       'name is missing',
       'tag must not contain U+0000 or unpaired surrogates',
     ]);

@@ -5,6 +5,9 @@ import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { parseMembers } from '../http/json-body.js';
 import { isInt64, NewPlantDto } from './plant.dto.js';
 
+/** Characters of a wrong value that a message has at most. */
+const MAX_LENGTH = 40;
+
 /** What the body has of a plant. */
 const FIELDS = ['id', 'name', 'tag'] as const;
 
@@ -23,7 +26,11 @@ export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
     const plant = Object.assign(new NewPlantDto(), fields);
     const errors = validateSync(plant);
     if (errors.length === 0) return plant;
-    const messages = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
+    const messages = errors.flatMap(({ property, value, constraints = {} }) => {
+      const sent =
+        value === null ? `, not ${describe(literals[property as keyof typeof literals])}` : '';
+      return Object.values(constraints).map((message) => message + sent);
+    });
     throw new ApiException(ERRORS.INVALID_PLANT, messages.join('; '));
   }
 }
@@ -37,6 +44,14 @@ function readId(literal: string | undefined): bigint | null | undefined {
 function readText(literal: string | undefined): string | null | undefined {
   if (literal === undefined) return undefined;
   return literal.startsWith('"') ? (JSON.parse(literal) as string) : null;
+}
+
+/** Describes a value of the wrong type to the client that sent it. */
+function describe(literal = ''): string {
+  if (literal.startsWith('[')) return 'an array';
+  if (literal.startsWith('{')) return 'an object';
+  const text = literal.length > MAX_LENGTH ? `${literal.slice(0, MAX_LENGTH)}...` : literal;
+  return literal.startsWith('"') ? `the string ${text}` : text;
 }
 
 const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

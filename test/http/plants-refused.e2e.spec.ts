@@ -16,6 +16,12 @@ const NAME_TEXT = 'name must not contain U+0000 or unpaired surrogates';
 const TAG_TEXT = 'tag must not contain U+0000 or unpaired surrogates';
 const OBJECT = 'the body must be a JSON object';
 
+/** An Error without what the client has sent: the spec of NewPlantPipe has that. */
+function omitSent(body: unknown) {
+  const { error, message } = body as { error: number; message: string };
+  return { error, message: message.replace(/, not [^;]+/g, '') };
+}
+
 /** Bodies and the message of each, all with the error 1003. */
 const bodies: [body: string, message: string][] = [
   ['{"name":"oak"}', NO_ID],
@@ -71,7 +77,10 @@ const bodies: [body: string, message: string][] = [
 describe('a body that does not match the schema', () => {
   it.each(bodies)('%s', async (text, message) => {
     const { status, body } = await service.client.post(text);
-    expect({ status, body }).toEqual({ status: 400, body: { error: 1003, message } });
+    expect({ status, body: omitSent(body) }).toEqual({
+      status: 400,
+      body: { error: 1003, message },
+    });
     expect(await service.store.plants()).toEqual([]);
   });
 
@@ -81,7 +90,7 @@ describe('a body that does not match the schema', () => {
     ['{"name":"\\ud800","tag":"\\u0000","id":7}', [NAME_TEXT, TAG_TEXT]],
   ])('%s: the message names every wrong field', async (text, reasons) => {
     const { status, body } = await service.client.post(text);
-    const { error, message } = body as { error: number; message: string };
+    const { error, message } = omitSent(body);
     expect({ status, error }).toEqual({ status: 400, error: 1003 });
     expect(message.split('; ').sort()).toEqual(reasons);
     expect(await service.store.plants()).toEqual([]);

@@ -50,12 +50,12 @@ describe('plants that share a commit', () => {
     await service.client.create({ id: 0n, name: 'old' });
     const bodies = range(300).map((i) => {
       if (i % 3 === 0) return '{"id":0,"name":"other"}';
-      return i % 3 === 1 ? `{"id":${i}.5,"name":"x"}` : `{"id":${i},"name":"good"}`;
+      return i % 3 === 1 ? '{"id":1.5,"name":"x"}' : `{"id":${i},"name":"good"}`;
     });
     const answers = await Promise.all(bodies.map((body) => service.client.post(body)));
     expect(tally(answers)).toEqual({
       [TAKEN]: 100,
-      '400 {"error":1003,"message":"id must be an integer from -2^63 to 2^63-1"}': 100,
+      '400 {"error":1003,"message":"id must be an integer from -2^63 to 2^63-1, not 1.5"}': 100,
       '200 {"name":"good"}': 100,
     });
     expect(await service.store.count()).toBe(101);
