@@ -65,7 +65,10 @@ export function ApiError(
   const examples = Object.fromEntries(
     Object.entries(ERRORS)
       .filter(([, kind]) => kind.status === status && (hasBody || kind.error >= MIN_GENERAL))
-      .map(([name, { error, message }]) => [name, writeExample(error, message)]),
+      .map(([name, { error, message }]) => [
+        name,
+        { summary: `${error}: ${message}`, value: { error, message } },
+      ]),
   );
   return ApiResponse({
     status,
@@ -74,8 +77,4 @@ export function ApiError(
     examples,
     headers: { ...REQUEST_ID, ...headers },
   });
-}
-
-function writeExample(error: number, message: string) {
-  return { summary: `${error}: ${message}`, value: { error, message } };
 }

@@ -22,8 +22,7 @@ export function speaksTls({ tlsCertFile }: Config): boolean {
 }
 
 /**
- * Reads the certificate and the key that TLS_CERT_FILE and TLS_KEY_FILE name; undefined where the
- * service does not speak TLS itself.
+ * Reads the files of TLS_CERT_FILE and TLS_KEY_FILE; undefined where the service does not speak TLS itself.
  *
  * @throws ConfigError where a file cannot be read, or the two are no pair
  */
@@ -58,7 +57,7 @@ function parsePem<Value>(parse: () => Value, message: string): Value {
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.http.certificate');
 
-/** Publishes when a certificate that is now in use expires, and warns if that is soon. */
+/** To be called when a certificate is in use; warns if it expires soon. */
 export function announceCertificate({ cert }: KeyPair): void {
   const { validToDate: expiresAt } = new X509Certificate(cert);
   certificateUsed.publish(expiresAt);
@@ -67,8 +66,7 @@ export function announceCertificate({ cert }: KeyPair): void {
 }
 
 /**
- * Reloads the certificate and its key on SIGHUP, for the connections that come after it. A bad
- * pair is logged, and the one in use stays.
+ * Reloads the certificate and its key on SIGHUP, for later connections. A bad pair is logged, and the one in use stays.
  *
  * @param listening the server once it listens: what was signalled before is done then
  */

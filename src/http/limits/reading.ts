@@ -36,10 +36,7 @@ export class Reading {
   private readonly read = { latest: 0, turn: 0, request: 0 };
   private readonly handshakeBytes: number;
 
-  /**
-   * @param socket that brings what is read
-   * @param wire that was accepted, if the socket speaks TLS on it
-   */
+  /** @param wire that was accepted, if the socket speaks TLS on it */
   constructor(
     private readonly socket: Socket,
     private readonly reader: Reader,
