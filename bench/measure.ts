@@ -45,12 +45,9 @@ export async function measure(server: Server, connections = options.connections)
     rate: accepted / seconds,
     /** 99th percentile of the response times in milliseconds. */
     p99,
-    /** Microseconds of CPU time for each create: of all threads, and by group. */
+    /** Microseconds of CPU time for each create: of all threads, and of the main one. */
     cpuPerCreate: perCreate('all'),
     mainPerCreate: perCreate('main'),
-    helpersPerCreate: perCreate('helpers'),
-    workersPerCreate: perCreate('workers'),
-    othersPerCreate: perCreate('others'),
     /** On the main thread's heap: kB for each create, and percent of them that scavenges keep. */
     allocatedKb: perCreate('allocated') / 1_000,
     survived: (used('survived') / used('allocated')) * 100,
