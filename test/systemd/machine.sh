@@ -22,13 +22,11 @@ mount -t sysfs sysfs "$root/sys"
 mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
 mount --bind "$folder" "$root$folder"
 
-mkdir -p "$root/opt/plant-store/node_modules" "$root/opt/plant-store/dist"
-mount --bind node_modules "$root/opt/plant-store/node_modules"
-cp -r dist/src "$root/opt/plant-store/dist/"
-cp -r bin package.json "$root/opt/plant-store/"
-install -D -m 644 deploy/systemd/plant-store.sysusers "$root/etc/sysusers.d/plant-store.conf"
-install -D -m 644 deploy/systemd/plant-store.env "$root/etc/plant-store/plant-store.env"
-install -m 644 deploy/systemd/plant-store.service "$units/"
+# A checkout without node_modules, which are mounted: copies of them would fill the memory.
+mkdir -p "$folder/plant-store-test/node_modules"
+cp -r bin deploy dist package.json "$folder/plant-store-test/"
+DESTDIR=$root "$folder/plant-store-test/deploy/systemd/install"
+mount --bind node_modules "$root/opt/plant-store-test/node_modules"
 mkdir "$units/plant-store.service.d"
 cat >"$units/plant-store.service.d/test.conf" <<UNIT
 [Unit]

@@ -44,7 +44,7 @@ describe('systemctl start', () => {
     const { output, log } = await onMachine(
       {},
       `systemctl start plant-store; echo "start: $?"
-      curl -s -X POST $(grep -o 'http://127.*/plants' ${folder}/log); echo
+      curl -s -X POST $(grep -o 'http://127[.0-9:]*' ${folder}/log | tail -n 1)/plants; echo
       stat -c '%a' /var/lib/plant-store/data /var/lib/plant-store/data/plant-store.sqlite
       systemctl stop plant-store; echo "stop: $?"
       ${SHOW}`,
