@@ -28,11 +28,3 @@ it.each(PAGES)('the links of %s lead to existing files and headings', (page) => 
     });
   }
 });
-
-it.each(['http.ts', 'openapi-fetch/generate.ts', 'openapi-fetch/main.ts'])(
-  'docs/clients.md shows %s',
-  (file) => {
-    const source = readFileSync(`test/clients/${file}`, 'utf8');
-    expect(readFileSync('docs/clients.md', 'utf8')).toContain(`\n${source}`);
-  },
-);
