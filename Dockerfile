@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 
-# The version that package.json brings along for every other way to run the service.
+# The version of Node.js in package.json, which every other way to run the service uses.
 ARG NODE_VERSION=26.10.0
 
 FROM node:${NODE_VERSION}-bookworm AS sources
@@ -29,8 +29,8 @@ LABEL org.opencontainers.image.title="plant-store" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.base.name="docker.io/library/node:${NODE_VERSION}-bookworm-slim"
 
-# As process 1, Node.js would not see a SIGTERM that comes before its handler is there: tini is 1.
-# Package managers have nothing to do in production.
+# As process 1, Node.js would ignore a SIGTERM before its handler is set: tini is process 1.
+# Package managers are not needed in production.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends tini \
   && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /opt/yarn-* \
@@ -48,11 +48,11 @@ RUN install --directory --owner=1000 --group=1000 --mode=700 data \
   && ln -s /app/bin/plant-store /usr/local/bin/
 VOLUME /app/data
 
-# Everything of a container is reached from outside it or not at all.
+# Other containers and probes connect from outside this one.
 ENV GIT_COMMIT=${REVISION} NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9464
 EXPOSE 3000 9464
 
-# The image's user `node`, by number: Kubernetes cannot tell of a name that it is not root's.
+# The image's user `node`, by number: Kubernetes cannot verify that a name is not root's.
 USER 1000:1000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.MANAGEMENT_PORT + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
