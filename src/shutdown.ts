@@ -48,7 +48,7 @@ async function shutDown(
     const seconds = (performance.now() - beganAt) / 1_000;
     return `${seconds.toFixed(1)} s; requests completed during the stop: ${completed}`;
   };
-  /** Exits at once, and logs what is left undone. */
+  /** Exits at once, and logs how many requests have no response. */
   const giveUp = (): void => {
     const { inFlight } = app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
     const { unsettled } = app.get(GroupCommit);

@@ -14,11 +14,10 @@ const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   inject: [Config, HttpAdapterHost],
   useFactory: async (config: Config, { listen$ }: HttpAdapterHost) => {
     if (config.authIssuer === undefined) return undefined;
-    // Loaded only here: without an identity provider jose costs nothing.
+    // Loaded only here: jose is not needed without an identity provider.
     const { JwtVerifier } = await import('./jwt/jwt-verifier.js');
     const verifier = new JwtVerifier(config);
-    // Not earlier: an unavailable provider must not delay the start, and an application that never
-    // listens needs no keys.
+    // Not earlier: an unavailable provider must not delay the start.
     listen$.subscribe(() => verifier.prepare());
     return verifier;
   },

@@ -10,7 +10,7 @@ import { TokenVerifier } from './tokens/token-verifier.js';
 /** Injects the {@link JwtVerifier}, or undefined without an identity provider. */
 export const JWT_VERIFIER = Symbol('JwtVerifier');
 
-/** RFC 9110, section 11.4, allows several blanks behind the scheme; Passport's strategy takes one. */
+/** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
 const BLANKS = / {2,}/;
 
 /** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. */
@@ -23,7 +23,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
     super();
   }
 
-  /** Shows Passport's strategy the one header: it would take a token from a query or a body as well. */
+  /** Passes one header only: Passport's strategy would take a token from a query or a body as well. */
   override authenticate({ headers: { authorization = '' } }: Request): void {
     super.authenticate({
       headers: { authorization: authorization.replace(BLANKS, ' ') },

@@ -4,12 +4,9 @@ import { ApiException, ERRORS, type LogMembers } from '../errors/error-codes.js'
 
 /** The sender of a request, in `request.user`. */
 export interface Principal {
-  /**
-   * Kept with each plant that it creates, and never given to anyone else: `token:3` is the token
-   * whose id is 3, `jwt:alice` whoever the identity provider calls `alice` (`sub`).
-   */
+  /** Stored with each plant that it creates, never reused: `token:3`, or `jwt:alice` for the `sub` alice. */
   readonly id: string;
-  /** What an operator calls it, for the log. */
+  /** Its name, for the log. */
   readonly name: string;
 }
 
@@ -26,9 +23,9 @@ export function describeHolder({ id, name }: Principal): LogMembers {
   return { tokenId: id, tokenName: name };
 }
 
-/** A token is invalid or expired. Its client is not told why; the request's line in the log says it. */
+/** A token is invalid or expired. The reason is in the request's line of the log, not in the response. */
 export class InvalidTokenException extends ApiException {
-  /** @param holder members of that line which tell whose the token is, as far as that is known */
+  /** @param holder members of that line that name the token's holder, if known */
   constructor(reason: string, holder?: LogMembers) {
     super(ERRORS.INVALID_TOKEN, undefined, { details: { ...holder, reason } });
   }

@@ -15,7 +15,7 @@ import { ERRORS, ApiException } from '../errors/error-codes.js';
 /** The policy's name in the headers: each token has its own limit. */
 const POLICY_NAME = '"token"';
 
-/** Provides what counts the requests of each principal in this process: one for all modules, none without RATE_LIMIT. */
+/** Provides the counter of requests by principal: one in this process, none without RATE_LIMIT. */
 export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
   provide: RateLimiterMemory,
   inject: [Config],
@@ -23,7 +23,7 @@ export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
     rateLimit && new RateLimiterMemory({ points: rateLimit.requests, duration: rateLimit.seconds }),
 };
 
-/** Refuses requests of a principal that are over RATE_LIMIT. Stands behind the BearerGuard. */
+/** Refuses requests of a principal over RATE_LIMIT. Runs after the BearerGuard. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(@Inject(RateLimiterMemory) private readonly limiter: RateLimiterMemory | undefined) {}
@@ -34,8 +34,8 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /**
-   * Counts a request, and tells its client what is left in the headers of
-   * draft-ietf-httpapi-ratelimit-headers-10: `r` requests for the next `t` seconds.
+   * Counts a request. Headers tell its client that `r` requests are left for the next `t` seconds
+   * (draft-ietf-httpapi-ratelimit-headers-10).
    */
   private async count(limiter: RateLimiterMemory, context: ExecutionContext): Promise<true> {
     const http = context.switchToHttp();

@@ -22,7 +22,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
   return lines.map((line) => line.trimEnd()).join('\n');
 }
 
-/** Replaces what would move the cursor of a terminal or break the line. */
+/** Replaces characters that would move the cursor of a terminal or break the line. */
 export function toPrintable(text: string): string {
   return text.replaceAll(CONTROL_CHARACTERS, ' ');
 }

@@ -43,12 +43,12 @@ export const REQUEST_ID: Headers = {
   ),
 };
 
-/** The header of responses after which a client may try again. */
+/** The header of responses after which a client may retry. */
 export const RETRY_AFTER: Headers = {
   'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
 };
 
-/** Numbers from here on are of every operation; those below, of one that takes a body. */
+/** Lower numbers are of operations that take a body, these and higher ones of every operation. */
 const MIN_GENERAL = ERRORS.NO_TOKEN.error;
 
 /**

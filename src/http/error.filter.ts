@@ -1,4 +1,4 @@
-// A create that is refused: what steps 3 to 11 throw becomes an Error, which step 13 sends; steps 1 and 2 refuse by
+// A create that is refused: exceptions of steps 3 to 11 become an Error, which step 13 sends; steps 1 and 2 call
 // toErrorResponse() themselves.
 import { STATUS_CODES } from 'node:http';
 import {
@@ -31,8 +31,8 @@ export interface ErrorResponse {
 }
 
 /**
- * Maps what was thrown to a response. An {@link ApiException} and Nest's exceptions show their own message to the client, unless
- * it is about the insides of the service: an exception of 5xx keeps its status, anything else is an internal error.
+ * Maps an exception to a response. An {@link ApiException} and Nest's exceptions show their own message to the client,
+ * except Nest's of 5xx, which keep their status only. Anything else is an internal error.
  */
 export function toErrorResponse(error: unknown): ErrorResponse {
   if (error instanceof ApiException)
@@ -48,7 +48,7 @@ function createErrorResponse(kind: ErrorCode, message = kind.message): ErrorResp
   return { status: kind.status, body: { error: kind.error, message }, headers };
 }
 
-/** Gets the message that Nest would send: of an Error, which may tell of the insides, that of the status. */
+/** Gets the message that Nest would send; if its response is an Error, which may reveal internals, that of the status. */
 function getMessage(error: HttpException): string {
   const response: unknown = error.getResponse();
   if (Error.isError(response)) return STATUS_CODES[error.getStatus()] ?? 'Error';
@@ -67,7 +67,7 @@ export function sendError(response: Response, refusal: ErrorResponse): void {
   response.sendJson(status, body, headers);
 }
 
-/** Responds to what was thrown. Logs it unless the response says what it is. */
+/** Responds to an exception. Logs it unless the response names it. */
 @Catch()
 export class ErrorFilter extends BaseExceptionFilter {
   private readonly log = new Logger('Errors');

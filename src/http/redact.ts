@@ -1,32 +1,26 @@
 const REDACTED = '[redacted]';
 
-/**
- * What could let someone in: a token of ours (also one that was cut), a JSON Web Token, whatever
- * stands behind `Bearer` or `access_token=`, the password of an address.
- */
+/** Tokens of the service, also cut ones, JSON Web Tokens, text after `Bearer` or `access_token=`, passwords of URLs. */
 const SECRET =
   /plant_[\dA-Za-z]{16,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|(?<=\bbearer +|access_token=)[^\s"\\&]+|(?<=:\/\/[^\s"/@:]*:)[^\s"/]+(?=@)/gi;
 
-/**
- * Takes secrets out of a line of the log. None is put there by the service; but a client may take
- * its token for a part of the path, or for the id of a request.
- */
+/** Removes secrets from a line of the log. A client may put its token into the path, or into the id of a request. */
 export function redact(line: string): string {
   return line.replace(SECRET, REDACTED);
 }
 
-/** Characters that are logged of what a client has chosen. */
+/** Longest text of a client in the log. */
 const MAX_LENGTH = 256;
 
-/** Letters and digits that may be most of a token, which has 38 of them behind `plant_`, or of a JSON Web Token. */
+/** So many letters and digits may be most of a token, which has 38 after `plant_`, or of a JSON Web Token. */
 const MIN_TOKEN_LENGTH = 32;
 
-/** What does not count as a token's: separators, and hexadecimal numbers and UUIDs, in one case of letters. */
+/** Not counted as parts of a token: separators, and hexadecimal numbers and UUIDs, in one case of letters. */
 const NO_TOKEN = /(?:[\da-f]{4}-?){4,}|(?:[\dA-F]{4}-?){4,}|[^\dA-Za-z]/g;
 
 /**
- * Takes secrets out of what a client has chosen, a path or an id, and returns its first 256 characters. A text that
- * has as many letters and digits as a token, in both cases, is taken out whole: a token may be split in any way.
+ * Removes secrets from a path or an id that a client has chosen, and returns its first {@link MAX_LENGTH} characters. A
+ * text with as many letters and digits as a token, in both cases, is removed whole: a token may be split in any way.
  */
 export function redactChosen(text: string): string {
   const decoded = decode(text.slice(0, 3 * MAX_LENGTH));

@@ -2,16 +2,16 @@
 import type { IncomingMessage } from 'node:http';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 
-/** Header fields of a request at most. */
+/** Maximum number of a request's header fields. */
 export const MAX_FIELDS = 100;
 
 /**
- * Headers that a request has once at most. Of several Node takes the first, and a proxy perhaps the last: the two
- * would not agree on what is asked, and by whom (RFC 9112, section 3.2; RFC 9110, section 5.3).
+ * Headers that a request may have only once. Node uses the first of several, a proxy may use the last: they would not
+ * agree on the request or its sender (RFC 9112, section 3.2; RFC 9110, section 5.3).
  */
 const SINGLE = ['Host', 'Authorization', 'Content-Type'];
 
-/** Finds what HTTP forbids in a request and Node has let pass; undefined if there is nothing. */
+/** Finds what HTTP forbids in a request and Node's parser accepts; undefined if nothing. */
 export function findRequestError({
   headers,
   httpVersion,

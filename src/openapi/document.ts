@@ -20,7 +20,7 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
     openapi: '3.1.0',
     info: {
       title: 'Plant Store',
-      // The interface's, not the service's: contract/openapi.yaml.
+      // The version of the interface, not of the service: contract/openapi.yaml.
       version: '1.0.0',
       description: SERVICE_DESCRIPTION,
       contact: { name: 'The operator of the service' },

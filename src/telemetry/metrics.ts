@@ -147,7 +147,7 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
   }).set({ version: VERSION, commit: COMMIT, node: process.version, engine }, 1);
 }
 
-/** A gauge of a time is absent while there is none: 0 would be in 1970. */
+/** A gauge of a time is absent while there is none: 0 would mean 1970. */
 function addExpiries(registers: Registry[], gauges: Gauges): void {
   new Gauge({
     name: 'plant_store_token_expires_seconds',
@@ -168,7 +168,7 @@ function addExpiries(registers: Registry[], gauges: Gauges): void {
   certificateUsed.subscribe((expiresAt) => certificate.set((expiresAt as Date).getTime() / 1_000));
 }
 
-/** `none` where the client left before its response, or the response is no Error. */
+/** `none` if the client left before its response, or the response is no Error. */
 function toLabels(status?: number, error?: number) {
   return { status: String(status ?? 'none'), error: String(error ?? 'none') };
 }

@@ -38,7 +38,7 @@ export class LastUsed implements OnApplicationShutdown {
 
   constructor(private readonly store: WritePath) {}
 
-  /** The token of this id is used now. */
+  /** Records that the token of this id is used now. */
   record(id: number): void {
     this.used.set(id, Date.now());
     this.timer ??= setTimeout(() => void this.write(), WRITE_INTERVAL_MS).unref();
@@ -58,7 +58,7 @@ export class LastUsed implements OnApplicationShutdown {
     try {
       await RECORD_USES[getSystem(manager)](manager, uses);
     } catch (error) {
-      // No request fails for a time of last use.
+      // A failure to record it fails no request.
       this.logger.warn(`times of last use were not written: ${describeError(error)}`);
     }
   }

@@ -17,7 +17,7 @@ export class Token {
   @PrimaryGeneratedColumn({ type: 'integer' })
   id!: number;
 
-  /** Who has it, in the operator's words. Only a rotation creates a second active token of a name. */
+  /** The operator's name for its holder. Only a rotation creates a second active token of a name. */
   @Column({ type: 'text' })
   name!: string;
 
@@ -38,7 +38,7 @@ export class Token {
   lastUsedAt!: Date | null;
 }
 
-/** Whether a token's end comes before another; null is no end. */
+/** Whether an expiry is before another; null is never. */
 export function isBefore(end: Date | null, other: Date | null): boolean {
   return end !== null && (other === null || end.getTime() < other.getTime());
 }
