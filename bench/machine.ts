@@ -64,18 +64,14 @@ export function start(core: number, command: readonly string[], options: SpawnOp
   });
 }
 
-/** CPU time of a Node process's threads in microseconds: all, and by group. */
+/** CPU time of a Node process's threads in microseconds: all, and the main one. */
 export function cpuTimes(pid: number) {
-  const times = { all: 0, main: 0, helpers: 0, workers: 0, others: 0 };
+  const times = { all: 0, main: 0 };
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, 'utf8');
-    let group: keyof typeof times = 'others';
-    if (Number(thread) === pid) group = 'main';
-    else if (read('comm').includes('V8Worker')) group = 'helpers';
-    else if (read('comm').startsWith('WorkerThread')) group = 'workers';
     // Nanoseconds on a core come first; proc(5)'s stat has hundredths of a second.
     const time = Number.parseInt(read('schedstat')) / 1_000;
-    times[group] += time;
+    if (Number(thread) === pid) times.main = time;
     times.all += time;
   }
   return times;

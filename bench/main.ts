@@ -35,9 +35,8 @@ const description = describeRun(
   `- ${rounds} rounds, every row in each${atOnce ? ' at once' : ''}, ${seconds} s each after ${warmUp} s of warm-up: medians (least–most)`,
   `- this service as \`npm start\` runs it (${readStartFlags().join(' ')}), others with Node's defaults`,
 );
-const name = create ? 'create' : `node${Number.parseInt(version)}`;
 const report = [description, '### SQLite', onSqlite, '### PostgreSQL', onPostgres];
-publish(report, [], isDraft ? undefined : ['docs/performance.md', name]);
+publish(report, [], create && !isDraft ? ['docs/performance.md', 'create'] : undefined);
 
 /** The table of an engine. */
 async function compare(engine: Engine, newStore: () => Promise<TemporaryStore>): Promise<string> {
@@ -87,16 +86,13 @@ async function describeCost(row: Row, rows: readonly Row[]) {
     'creates/s': range(row, 'rate', 0),
     'CPU, µs': range(row, 'cpuPerCreate', 1),
     ...ratio(rows, row, 'cpuPerCreate'),
-    'main thread': range(row, 'mainPerCreate', 1),
-    'V8’s helpers': range(row, 'helpersPerCreate', 1),
-    'writing threads': range(row, 'workersPerCreate', 1),
-    others: number(median(row, 'othersPerCreate'), 1),
-    'allocated, kB': range(row, 'allocatedKb', 1),
-    'survived, %': range(row, 'survived', 1),
+    'main thread': number(median(row, 'mainPerCreate'), 1),
+    'allocated, kB': number(median(row, 'allocatedKb'), 1),
+    'survived, %': number(median(row, 'survived'), 1),
     'promoted, %': range(row, 'promoted', 1),
     // A dash where strace is missing, may not attach, or is too slow on a busy machine.
     'system calls': calls > 0 ? number(calls, 1) : '–',
-    'memory, MB': range(row, 'memoryMb', 0),
+    'memory, MB': median(row, 'memoryMb'),
     [`with ${number(CROWD)} connections`]: memoryMb,
   };
 }
