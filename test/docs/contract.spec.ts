@@ -2,22 +2,25 @@
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
-import { differences } from '../support/differences.js';
 import {
-  additions,
   contract,
+  dereference,
   isObject,
   pointerTo,
   published,
   read,
   valueAt,
+  withoutAdditions,
   type Json,
   type JsonObject,
 } from '../support/published.js';
 
+/** What a document must be besides its additions: the contract. */
+const EXPECTED = { rest: dereference(contract), unused: [] };
+
 describe('openapi.json', () => {
   it('equals the contract, except for the listed additions', () => {
-    expect(differences(contract, published, additions)).toEqual([]);
+    expect(withoutAdditions(published)).toEqual(EXPECTED);
   });
 
   it.each(['openapi.json', 'contract/openapi.yaml'])('%s is valid OpenAPI 3.1', async (path) => {
@@ -30,13 +33,14 @@ describe('openapi.json', () => {
 
 const POST = '/paths/~1plants/post';
 const PLANT = '/components/schemas/Plant';
-const ID = '/components/schemas/NewPlant/properties/id';
+const NEW_PLANT = '/components/schemas/NewPlant';
+const ID = `${NEW_PLANT}/properties/id`;
 const ERROR = '/components/schemas/Error';
-const NEITHER = 'is neither in the contract nor an addition';
 
 /** A copy of the published document with another value at a JSON pointer; undefined removes it. */
 function changed(pointer: string, value: Json | undefined, document = published): JsonObject {
-  const copy = structuredClone(document);
+  // structuredClone's objects are Node's, not of Jest's context: never deeply equal to others here.
+  const copy = JSON.parse(JSON.stringify(document)) as JsonObject;
   const parent = valueAt(copy, parentOf(pointer));
   const name = pointer.slice(pointer.lastIndexOf('/') + 1).replaceAll('~1', '/');
   if (!isObject(parent)) throw new Error(`there is nothing at ${parentOf(pointer)}`);
@@ -55,110 +59,74 @@ function leaves(value: Json = contract, at = ''): string[] {
   return Object.entries(value).flatMap(([name, item]) => leaves(item, pointerTo(at, name)));
 }
 
-describe('differences', () => {
-  it.each<[string, Json | undefined, string]>([
-    [`${POST}/responses/400`, undefined, `${POST}/responses: lacks 400`],
-    [`${POST}/responses/200`, undefined, `${POST}/responses: lacks 200`],
-    [`${POST}/responses/201`, { description: 'x' }, `${POST}/responses/201: ${NEITHER}`],
-    [`${POST}/responses/400/description`, 'x', `${POST}/responses/400/description: is "x"`],
-    [`${POST}/responses/200/headers`, {}, `${POST}/responses/200/headers: lacks X-Request-Id`],
-    [`${POST}/responses/200/links`, {}, `${POST}/responses/200/links: ${NEITHER}`],
-    [`${POST}/requestBody/required`, undefined, `${POST}/requestBody: lacks required`],
-    [`${POST}/requestBody/required`, false, `${POST}/requestBody: lacks required`],
-    [
-      `${POST}/requestBody/content/text~1xml`,
-      {},
-      `${POST}/requestBody/content/text~1xml: ${NEITHER}`,
-    ],
-    [`${POST}/parameters`, [{ in: 'query', name: 'q' }], `${POST}/parameters: ${NEITHER}`],
-    [`${POST}/security`, undefined, `${POST}: lacks security`],
-    [`${POST}/security`, [], `${POST}/security: lacks {"bearerAuth":[]}`],
-    [`${POST}/security`, [{ bearerAuth: [] }, {}], `${POST}/security/{}: ${NEITHER}`],
-    ['/paths/~1plants/get', { responses: {} }, `/paths/~1plants/get: ${NEITHER}`],
-    ['/paths/~1health', {}, `/paths/~1health: ${NEITHER}`],
-    ['/components/schemas/Other', {}, `/components/schemas/Other: ${NEITHER}`],
-    ['/components/securitySchemes/bearerAuth/scheme', 'basic', '/components/securitySchemes/'],
-    ['/webhooks', {}, `/webhooks: ${NEITHER}`],
-    ['/info/version', '1.0.1', '/info/version: is "1.0.1", the contract says "1.0.0"'],
-    [`${ID}/format`, 'int32', `${ID}/format: is "int32", the contract says "int64"`],
-    [`${ID}/format`, undefined, `${ID}: lacks format`],
-    [`${ID}/minimum`, 0, `${ID}/minimum: ${NEITHER}`],
-    [`${ID}/type`, ['integer', 'null'], `${ID}/type: is ["integer","null"], the contract says`],
-    [`${PLANT}/required`, ['name', 'tag'], `${PLANT}/required/"tag": ${NEITHER}`],
-    [`${PLANT}/required`, ['tag'], `${PLANT}/required: lacks "name"`],
-    [`${PLANT}/required`, [], `${PLANT}: lacks required`],
-    [`${PLANT}/additionalProperties`, false, `${PLANT}/additionalProperties: ${NEITHER}`],
-    [`${PLANT}/properties/tag`, undefined, `${PLANT}/properties: lacks tag`],
-    [`${PLANT}/properties/label`, { type: 'string' }, `${PLANT}/properties/label: ${NEITHER}`],
-    // Fields with the names of permitted additions, or of members with defaults.
-    [`${PLANT}/properties/description`, {}, `${PLANT}/properties/description: ${NEITHER}`],
-    [`${PLANT}/properties/examples`, {}, `${PLANT}/properties/examples: ${NEITHER}`],
-    [`${PLANT}/properties/required`, false, `${PLANT}/properties/required: ${NEITHER}`],
-    [`${ERROR}/properties/error/format`, 'int64', `${ERROR}/properties/error/format: is "int64"`],
-  ])('names the place when %s is %j', (pointer, value, line) => {
-    const found = differences(contract, changed(pointer, value), additions);
-    expect(found).toContainEqual(expect.stringContaining(line));
+describe('withoutAdditions()', () => {
+  it.each<[string, Json | undefined]>([
+    [`${POST}/responses/400`, undefined],
+    [`${POST}/responses/200`, undefined],
+    [`${POST}/responses/201`, { description: 'x' }],
+    [`${POST}/responses/400/description`, 'x'],
+    [`${POST}/responses/200/headers`, {}],
+    [`${POST}/responses/200/links`, {}],
+    [`${POST}/requestBody/required`, undefined],
+    [`${POST}/requestBody/required`, false],
+    [`${POST}/requestBody/content/text~1xml`, {}],
+    [`${POST}/parameters`, [{ in: 'query', name: 'q' }]],
+    [`${POST}/security`, undefined],
+    [`${POST}/security`, []],
+    [`${POST}/security`, [{ bearerAuth: [] }, {}]],
+    ['/paths/~1plants/get', { responses: {} }],
+    ['/paths/~1health', {}],
+    ['/components/schemas/Other', {}],
+    ['/components/securitySchemes/bearerAuth/scheme', 'basic'],
+    ['/webhooks', {}],
+    ['/info/version', '1.0.1'],
+    [`${ID}/format`, 'int32'],
+    [`${ID}/format`, undefined],
+    [`${ID}/minimum`, 0],
+    [`${ID}/type`, ['integer', 'null']],
+    [`${PLANT}/required`, ['name', 'tag']],
+    [`${PLANT}/required`, ['tag']],
+    [`${PLANT}/required`, []],
+    [`${PLANT}/additionalProperties`, false],
+    [`${PLANT}/properties/tag`, undefined],
+    [`${PLANT}/properties/label`, { type: 'string' }],
+    // Fields with the names of permitted additions, or of members of a schema.
+    [`${PLANT}/properties/description`, {}],
+    [`${PLANT}/properties/examples`, {}],
+    [`${PLANT}/properties/required`, false],
+    [`${ERROR}/properties/error/format`, 'int64'],
+    // Additions of another shape.
+    [`${POST}/responses/401/headers`, undefined],
+    [`${POST}/responses/503/content/application~1json/schema`, { $ref: `#${PLANT}` }],
+    // A wrong schema, which is right elsewhere.
+    [`${POST}/responses/200/content/application~1json/schema`, { $ref: `#${NEW_PLANT}` }],
+  ])('leaves a difference when %s is %j', (pointer, value) => {
+    expect(withoutAdditions(changed(pointer, value))).not.toEqual(EXPECTED);
   });
 
-  it('names both fields when one is renamed', () => {
-    const { name, tag } = valueAt(published, `${PLANT}/properties`) as JsonObject;
-    const renamed = changed(`${PLANT}/properties`, { title: name ?? null, tag: tag ?? null });
-    expect(differences(contract, renamed, additions)).toEqual(
-      expect.arrayContaining([
-        `${PLANT}/properties: lacks name`,
-        `${PLANT}/properties/title: ${NEITHER}`,
-      ]),
-    );
-  });
-
-  it('names the use of a wrong schema, not the schema', () => {
-    const schema = `${POST}/responses/200/content/application~1json/schema`;
-    const withId = changed(schema, { $ref: '#/components/schemas/NewPlant' });
-    expect(differences(contract, withId, additions)).toEqual([
-      `${schema}/required/"id": ${NEITHER}`,
-      `${schema}/properties/id: ${NEITHER}`,
-    ]);
-  });
-
-  it.each(leaves())('notices when %s is missing or different', (pointer) => {
+  it.each(leaves())('leaves a difference when %s is missing or different', (pointer) => {
     for (const value of [undefined, 'something else']) {
-      const found = differences(contract, changed(pointer, value), additions);
-      expect(found).toContainEqual(expect.stringMatching(`^${parentOf(pointer)}`));
+      expect(withoutAdditions(changed(pointer, value)).rest).not.toEqual(EXPECTED.rest);
     }
   });
 
-  it('checks the shape of an addition', () => {
-    const headers = `${POST}/responses/401/headers`;
-    expect(differences(contract, changed(headers, undefined), additions)).toContain(
-      `${POST}/responses/401: lacks headers`,
-    );
-    const schema = `${POST}/responses/503/content/application~1json/schema`;
-    const plant = changed(schema, { $ref: '#/components/schemas/Plant' });
-    expect(differences(contract, plant, additions)).toContain(`${schema}/properties: lacks error`);
-  });
-
   // The 401 of another operation with a token, once there is one, must be removed here too.
-  it('names an addition that matches nothing', () => {
+  it('names an addition that the document does not have', () => {
     const without401 = changed(`${POST}/responses/401`, undefined);
-    expect(differences(contract, without401, additions)).toEqual([
-      '/paths/*/*/responses/401: the addition "response 401" matches nothing',
-    ]);
+    expect(withoutAdditions(without401)).toEqual({ ...EXPECTED, unused: ['response 401'] });
   });
 
   it.each<[string, JsonObject]>([
-    ['members in another order', reversed(published)],
+    ['members in another order', reversed(published) as JsonObject],
     ['a schema in place', inlined(`${POST}/requestBody/content/application~1json/schema`)],
     ['an added schema in place', inlined(`${POST}/responses/401/content/application~1json/schema`)],
-    ['no empty list of parameters', changed(`${POST}/parameters`, undefined)],
-    ['an explicit default', changed(`${POST}/deprecated`, false)],
-    ['an open schema', changed(`${PLANT}/additionalProperties`, true)],
     [
       'the security of the operation on the whole document',
       changed('/security', [{ bearerAuth: [] }], changed(`${POST}/security`, undefined)),
     ],
   ])('accepts %s as equal', (_what, document) => {
-    expect(document).not.toStrictEqual(published);
-    expect(differences(contract, document, additions)).toEqual([]);
+    expect(JSON.stringify(document)).not.toBe(JSON.stringify(published));
+    expect(withoutAdditions(document)).toEqual(EXPECTED);
   });
 });
 
@@ -168,9 +136,8 @@ function inlined(pointer: string): JsonObject {
 }
 
 /** The document with the members of every object, and every list, in reverse. */
-function reversed<T extends Json>(value: T): T;
 function reversed(value: Json): Json {
-  if (Array.isArray(value)) return value.map((item) => reversed(item)).reverse();
+  if (Array.isArray(value)) return value.map(reversed).reverse();
   if (!isObject(value)) return value;
   const entries = Object.entries(value).reverse();
   return Object.fromEntries(entries.map(([name, item]) => [name, reversed(item)]));
