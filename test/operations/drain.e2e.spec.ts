@@ -178,7 +178,7 @@ describe('SIGTERM with unsent spans', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
     expect((await service.store.plants()).map(({ id }) => id)).toEqual([1n, 2n, 3n]);
     const ids = requests().map(({ spanId }) => spanId);
-    const parents = commits().map(({ parent }) => parent);
+    const parents = commits().map(({ parentSpanId }) => parentSpanId);
     expect(parents.sort()).toEqual(ids.sort());
     expect(ids).toHaveLength(3);
   });

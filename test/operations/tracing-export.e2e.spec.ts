@@ -3,9 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Collector } from '../support/collector.js';
+import { Collector, type ReceivedSpan } from '../support/collector.js';
 import { createStore } from '../support/engine.js';
-import type { ReceivedSpan } from '../support/otlp.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let collector: Collector;
@@ -122,7 +121,7 @@ describe("OpenTelemetry's own variables", () => {
     const [request] = await collector.received(1, isRequest);
     const [commit] = await collector.received(1, ({ name }) => name === 'commit plants');
     expect(request?.traceId).toBe('ab'.repeat(16));
-    expect(commit).toMatchObject({ traceId: request?.traceId, parent: request?.spanId });
+    expect(commit).toMatchObject({ traceId: request?.traceId, parentSpanId: request?.spanId });
     expect(collector.spans).toHaveLength(2);
   });
 });

@@ -2,13 +2,50 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { readSpans, type ReceivedSpan } from './otlp.js';
 
 /** A request that a collector received. */
 export interface Export {
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+}
+
+/** A span of OTLP in JSON (opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding"), with its attributes by name. */
+export interface ReceivedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceState?: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  /** In nanoseconds. */
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: Attributes;
+  readonly events: readonly unknown[];
+  readonly links: readonly unknown[];
+  /** 0: unset, 2: error. */
+  readonly status: { readonly code: number; readonly message?: string };
+  /** The attributes of the sender. */
+  readonly resource: Attributes;
+}
+
+type Attributes = Readonly<Record<string, string | number>>;
+
+/** What an ExportTraceServiceRequest has in JSON. */
+interface ExportRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Pair[] };
+    readonly scopeSpans: readonly {
+      readonly spans: readonly (ReceivedSpan & { readonly attributes: readonly Pair[] })[];
+    }[];
+  }[];
+}
+
+interface Pair {
+  readonly key: string;
+  /** Its only member is `stringValue` or `intValue`. */
+  readonly value: Attributes;
 }
 
 /** A collector of OTLP over HTTP that keeps everything it receives. */
@@ -69,4 +106,22 @@ export class Collector {
     this.server.closeAllConnections();
     await once(this.server, 'close');
   }
+}
+
+function readSpans(body: Buffer): ReceivedSpan[] {
+  const { resourceSpans } = JSON.parse(body.toString()) as ExportRequest;
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans
+      .flatMap(({ spans }) => spans)
+      .map((span) => ({
+        ...span,
+        attributes: toAttributes(span.attributes),
+        resource: toAttributes(resource.attributes),
+      })),
+  );
+}
+
+function toAttributes(pairs: readonly Pair[]): Attributes {
+  const entries = pairs.map(({ key, value }) => [key, Object.values(value)[0]]);
+  return Object.fromEntries(entries) as Attributes;
 }
