@@ -4,10 +4,8 @@ import fc from 'fast-check';
 import { ATTACKS, type NamedToken } from './jwt-attacks.js';
 import { BearerStrategy } from '../../src/auth/bearer.strategy.js';
 import { Forger, seconds } from '../support/forger.js';
-import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
-import { KeyServer } from '../support/key-server.js';
+import { AUDIENCE, IdentityProvider, SigningKey } from '../support/identity-provider.js';
 import { Service } from '../support/service.js';
-import { SigningKey } from '../support/signing-key.js';
 
 const INVALID_TOKEN = {
   status: 401,
@@ -18,14 +16,14 @@ const INVALID_TOKEN = {
 let provider: IdentityProvider;
 let service: Service;
 /** The attacker's server. It publishes the attacker's key. */
-let trap: KeyServer;
+let trap: IdentityProvider;
 let forger: Forger;
 beforeAll(async () => {
   provider = await IdentityProvider.start();
   service = await Service.start(provider.env);
   const stranger = await SigningKey.create('ES256');
-  trap = await KeyServer.start();
-  trap.answers = { '/jwks': { body: { keys: [stranger.publicJwk] } } };
+  trap = await IdentityProvider.start([]);
+  trap.responses = { '/jwks': { body: { keys: [stranger.publicJwk] } } };
   forger = new Forger(provider, stranger, `${trap.url}/jwks`);
 });
 afterAll(async () => {

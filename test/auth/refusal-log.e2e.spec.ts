@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { Forger, seconds } from '../support/forger.js';
-import { IdentityProvider } from '../support/identity-provider.js';
+import { IdentityProvider, SigningKey } from '../support/identity-provider.js';
 import { Service } from '../support/service.js';
-import { SigningKey } from '../support/signing-key.js';
 
 let provider: IdentityProvider;
 let service: Service;

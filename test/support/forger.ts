@@ -1,6 +1,5 @@
 import { createHmac, createPrivateKey, createPublicKey, sign, type BinaryLike } from 'node:crypto';
-import { AUDIENCE, type IdentityProvider } from './identity-provider.js';
-import type { SigningKey } from './signing-key.js';
+import { AUDIENCE, type IdentityProvider, type SigningKey } from './identity-provider.js';
 
 /** The header of a valid token. */
 export const HEADER = { alg: 'ES256', kid: 'ES256', typ: 'at+jwt' };
@@ -21,7 +20,7 @@ export class Forger {
   ) {}
 
   get issuer(): string {
-    return this.provider.issuer;
+    return this.provider.url;
   }
 
   get publicJwk(): object {

@@ -1,70 +1,130 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import Provider, { type Adapter, type AsymmetricSigningAlgorithm } from 'oidc-provider';
-import { KeyServer } from './key-server.js';
-import { SigningKey } from './signing-key.js';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  exportJWK,
+  generateKeyPair,
+  SignJWT,
+  type CryptoKey,
+  type JWK,
+  type JWTHeaderParameters,
+  type JWTPayload,
+} from 'jose';
+import type { Adapter, AsymmetricSigningAlgorithm } from 'oidc-provider';
 
 /** The audience of the service. */
 export const AUDIENCE = 'https://plants.example';
 
 const CLIENT = { client_id: 'nursery', client_secret: 'of-the-nursery' };
 
-const nothing = (): Promise<undefined> => Promise.resolve(undefined);
-/** A provider of JSON Web Tokens by client credentials needs no store. */
-const NO_STORE: Adapter = {
-  upsert: nothing,
-  find: nothing,
-  findByUserCode: nothing,
-  findByUid: nothing,
-  consume: nothing,
-  destroy: nothing,
-  revokeByGrantId: nothing,
-};
+/** A provider of JSON Web Tokens by client credentials uses no store. */
+const NO_STORE = {} as Adapter;
 
-/** A real OpenID provider on this machine. It issues JSON Web Tokens to the client `nursery`. */
-export class IdentityProvider extends KeyServer {
-  private callback: ReturnType<Provider['callback']> | undefined;
+/** A response that a test sets. A body that is not text is sent as JSON. */
+export interface KeyResponse {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
 
-  /** @param keys signs with the first, and publishes all */
-  private constructor(private keys: readonly SigningKey[]) {
-    super();
+/** The key pair of an identity provider. */
+export class SigningKey {
+  private constructor(
+    readonly kid: string,
+    readonly alg: string,
+    readonly privateKey: CryptoKey,
+    /** Both as JSON Web Keys. */
+    readonly privateJwk: JWK,
+    readonly publicJwk: JWK,
+  ) {}
+
+  /** @param kid its id in the key set */
+  static async create(kid: string, alg = 'ES256'): Promise<SigningKey> {
+    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+    const of = async (key: CryptoKey) => ({ ...(await exportJWK(key)), kid, alg, use: 'sig' });
+    return new SigningKey(kid, alg, privateKey, await of(privateKey), await of(publicKey));
   }
 
+  /** Signs any claims under any header. */
+  sign(claims: JWTPayload, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
+    const { alg, kid } = this;
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg, kid, typ: 'at+jwt', ...header })
+      .sign(this.privateKey);
+  }
+}
+
+/**
+ * An identity provider on this machine: its responses are those that a test sets, or those of a real
+ * OpenID provider that issues JSON Web Tokens to the client `nursery`.
+ */
+export class IdentityProvider {
+  /** Requested paths with their queries. */
+  readonly asked: string[] = [];
+  /** Responses by path. Without keys other paths never get one. */
+  responses: Readonly<Record<string, KeyResponse>> = {};
+  private keys: readonly SigningKey[] = [];
+  private openId: (...args: Parameters<RequestListener>) => unknown = () => undefined;
+  private server: Server | undefined;
+  private port = 0;
+
   /** @param algorithms one for each key, which is also the key's id */
-  static override async start(...algorithms: string[]): Promise<IdentityProvider> {
-    const names = algorithms.length > 0 ? algorithms : ['ES256'];
-    const keys = await Promise.all(names.map((alg) => SigningKey.create(alg, alg)));
-    const provider = new IdentityProvider(keys);
+  static async start(algorithms: readonly string[] = ['ES256']): Promise<IdentityProvider> {
+    const provider = new IdentityProvider();
     await provider.listen();
+    const keys = await Promise.all(algorithms.map((alg) => SigningKey.create(alg, alg)));
+    if (keys.length > 0) await provider.use(keys);
     return provider;
   }
 
   /** The key of an id; without one the first. */
   key(kid?: string): SigningKey {
-    const [first] = this.keys;
-    const key = kid === undefined ? first : this.keys.find((one) => one.kid === kid);
+    const key = this.keys.find((one) => kid === undefined || one.kid === kid);
     if (!key) throw new Error(`no key ${kid}`);
     return key;
   }
 
-  get issuer(): string {
-    return this.url;
+  /** Its address, which is its issuer too. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
   }
 
   /** The variables of a service that accepts its tokens. */
   get env(): Readonly<Record<string, string>> {
-    return { AUTH_ISSUER: this.issuer, AUTH_AUDIENCE: AUDIENCE };
+    return { AUTH_ISSUER: this.url, AUTH_AUDIENCE: AUDIENCE };
+  }
+
+  /** Starts to listen, always at the same address. */
+  async listen(): Promise<void> {
+    this.server = createServer((request, response) => {
+      const { url = '' } = request;
+      this.asked.push(url);
+      const own = this.responses[url];
+      if (own) respond(response, own);
+      else this.openId(request, response);
+    }).listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  /** Stops listening. */
+  async stop(): Promise<void> {
+    const { server } = this;
+    if (!server?.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
   }
 
   /** Replaces the keys by a new one. */
   async rotate(kid: string): Promise<void> {
-    this.keys = [await SigningKey.create(kid)];
-    this.callback = undefined;
+    await this.use([await SigningKey.create(kid)]);
   }
 
   /** Requests an access token by client credentials, for a resource (RFC 8707). */
   async token(scope = 'plants:create'): Promise<string> {
     const { client_id: id, client_secret: secret } = CLIENT;
-    const response = await fetch(`${this.issuer}/token`, {
+    const response = await fetch(`${this.url}/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}`, connection: 'close' },
       body: new URLSearchParams({ grant_type: 'client_credentials', resource: AUDIENCE, scope }),
@@ -72,12 +132,9 @@ export class IdentityProvider extends KeyServer {
     return ((await response.json()) as { access_token: string }).access_token;
   }
 
-  protected override respond(request: IncomingMessage, response: ServerResponse): void {
-    this.callback ??= this.provider().callback();
-    void this.callback(request, response);
-  }
-
-  private provider(): Provider {
+  /** Signs with the first key from now on, and publishes all. */
+  private async use(keys: readonly SigningKey[]): Promise<void> {
+    this.keys = keys;
     const alg = this.key().alg as AsymmetricSigningAlgorithm;
     const server = {
       scope: 'plants:create plants:water',
@@ -85,18 +142,13 @@ export class IdentityProvider extends KeyServer {
       accessTokenFormat: 'jwt',
       jwt: { sign: { alg } },
     } as const;
-    return new Provider(this.issuer, {
+    const grants = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] };
+    // Imported here, as few tests need it.
+    const { default: Provider } = await import('oidc-provider');
+    const provider = new Provider(this.url, {
       adapter: () => NO_STORE,
-      jwks: { keys: this.keys.map(({ privateJwk }) => privateJwk) },
-      clients: [
-        {
-          ...CLIENT,
-          grant_types: ['client_credentials'],
-          redirect_uris: [],
-          response_types: [],
-          id_token_signed_response_alg: alg,
-        },
-      ],
+      jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
+      clients: [{ ...CLIENT, ...grants, id_token_signed_response_alg: alg }],
       scopes: server.scope.split(' '),
       ttl: { ClientCredentials: 600 },
       features: {
@@ -105,5 +157,11 @@ export class IdentityProvider extends KeyServer {
         resourceIndicators: { enabled: true, getResourceServerInfo: () => server },
       },
     });
+    this.openId = provider.callback();
   }
+}
+
+function respond(response: ServerResponse, { status = 200, headers, body }: KeyResponse): void {
+  const isText = typeof body === 'string' || Buffer.isBuffer(body);
+  response.writeHead(status, headers).end(isText ? body : JSON.stringify(body));
 }

@@ -1,23 +1,23 @@
 /** @engine sqlite */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KeyServer, type KeyAnswer } from '../../../test/support/key-server.js';
-import { SigningKey } from '../../../test/support/signing-key.js';
+import { IdentityProvider, type KeyResponse } from '../../../test/support/identity-provider.js';
+import { SigningKey } from '../../../test/support/identity-provider.js';
 import { fetchKeys } from './provider-keys.js';
 
 const NO_LIMIT = new AbortController().signal;
 const DISCOVERY = '/.well-known/openid-configuration';
 const { publicJwk } = await SigningKey.create('one');
-const KEYS: KeyAnswer = { body: { keys: [publicJwk] } };
+const KEYS: KeyResponse = { body: { keys: [publicJwk] } };
 
-let server: KeyServer;
+let server: IdentityProvider;
 beforeEach(async () => {
-  server = await KeyServer.start();
+  server = await IdentityProvider.start([]);
 });
 afterEach(() => server.stop());
 
 /** A discovery document that names the keys at `/jwks`, with some members replaced. */
-function discovery(over: object = {}): KeyAnswer {
+function discovery(over: object = {}): KeyResponse {
   return { body: { issuer: server.url, jwks_uri: `${server.url}/jwks`, ...over } };
 }
 
@@ -31,20 +31,20 @@ describe('fetchKeys() finds the keys', () => {
   ])('%s', async (_name, issuer, document, keys) => {
     const authIssuer = `${server.url}${issuer}`;
     const jwks_uri = `${server.url}${keys}`;
-    server.answers = { [document]: discovery({ issuer: authIssuer, jwks_uri }), [keys]: KEYS };
+    server.responses = { [document]: discovery({ issuer: authIssuer, jwks_uri }), [keys]: KEYS };
     expect(await fetchKeys({ authIssuer }, NO_LIMIT)).toEqual(KEYS.body);
     expect(server.asked).toEqual([document, keys]);
   });
 
   it('at the address that the operator has set, without discovery', async () => {
-    server.answers = { '/own': KEYS };
+    server.responses = { '/own': KEYS };
     const source = { authIssuer: 'https://id.example', authJwksUrl: `${server.url}/own` };
     expect(await fetchKeys(source, NO_LIMIT)).toEqual(KEYS.body);
     expect(server.asked).toEqual(['/own']);
   });
 
   it('even if the key set is empty', async () => {
-    server.answers = { [DISCOVERY]: discovery(), '/jwks': { body: { keys: [] } } };
+    server.responses = { [DISCOVERY]: discovery(), '/jwks': { body: { keys: [] } } };
     expect(await fetchKeys({ authIssuer: server.url }, NO_LIMIT)).toEqual({ keys: [] });
   });
 });
@@ -53,7 +53,7 @@ const BIG = 'x'.repeat(2 ** 20);
 const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
 
 describe('fetchKeys() rejects if the discovery document', () => {
-  it.each<[string, () => KeyAnswer, RegExp]>([
+  it.each<[string, () => KeyResponse, RegExp]>([
     ['is missing', () => ({ status: 404, body: {} }), /responded with 404$/],
     ['is elsewhere', () => REDIRECT, /responded with 302$/],
     ['is no JSON', () => ({ body: '<html>' }), /is not valid JSON$/],
@@ -67,14 +67,14 @@ describe('fetchKeys() rejects if the discovery document', () => {
     ['names keys in a file', () => discovery({ jwks_uri: 'file:///jwks' }), /no https URL/],
     ['names keys in itself', () => discovery({ jwks_uri: 'data:,{"keys":[]}' }), /no https URL/],
   ])('%s', async (_name, response, problem) => {
-    server.answers = { [DISCOVERY]: response(), '/jwks': KEYS, '/elsewhere': discovery() };
+    server.responses = { [DISCOVERY]: response(), '/jwks': KEYS, '/elsewhere': discovery() };
     await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
     expect(server.asked).toEqual([DISCOVERY]);
   });
 });
 
 describe('fetchKeys() rejects if the key set', () => {
-  it.each<[string, KeyAnswer, RegExp]>([
+  it.each<[string, KeyResponse, RegExp]>([
     ['is missing', { status: 500, body: {} }, /responded with 500$/],
     ['is elsewhere', REDIRECT, /responded with 302$/],
     ['is no JSON', { body: '' }, /end of JSON input$/],
@@ -88,7 +88,7 @@ describe('fetchKeys() rejects if the key set', () => {
       /responded with more than/,
     ],
   ])('%s', async (_name, response, problem) => {
-    server.answers = { [DISCOVERY]: discovery(), '/jwks': response, '/elsewhere': KEYS };
+    server.responses = { [DISCOVERY]: discovery(), '/jwks': response, '/elsewhere': KEYS };
     await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
     expect(server.asked).toEqual([DISCOVERY, '/jwks']);
   });

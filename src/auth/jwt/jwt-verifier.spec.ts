@@ -3,8 +3,8 @@ import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KeyServer } from '../../../test/support/key-server.js';
-import { SigningKey } from '../../../test/support/signing-key.js';
+import { IdentityProvider } from '../../../test/support/identity-provider.js';
+import { SigningKey } from '../../../test/support/identity-provider.js';
 import { readConfig } from '../../config/environment.js';
 import { ApiException } from '../../errors/error-codes.js';
 import { InvalidTokenException } from '../principal.js';
@@ -17,12 +17,12 @@ const stranger = await SigningKey.create('one');
 const OVERLOADED = 5002;
 const pbkdf2Async = promisify(pbkdf2);
 
-let server: KeyServer;
+let server: IdentityProvider;
 let verifier: JwtVerifier;
 beforeEach(async () => {
   Logger.overrideLogger(false);
-  server = await KeyServer.start();
-  server.answers = { '/jwks': { body: { keys: [key.publicJwk] } } };
+  server = await IdentityProvider.start([]);
+  server.responses = { '/jwks': { body: { keys: [key.publicJwk] } } };
   verifier = new JwtVerifier(
     readConfig({
       AUTH_ISSUER: server.url,
@@ -121,7 +121,7 @@ it('a token whose key is withdrawn during its check is checked again', async () 
   const old = await sign(key, 'old');
   const next = await SigningKey.create('two');
   const successor = await sign(next, 'next', 'two');
-  server.answers = { '/jwks': { body: { keys: [next.publicJwk] } } };
+  server.responses = { '/jwks': { body: { keys: [next.publicJwk] } } };
   // They keep the threads busy that check signatures, for longer than the provider needs.
   const busy = Array.from({ length: 4 }, () => pbkdf2Async('', '', 1_000_000, 32, 'sha256'));
   const checked = verify(old);

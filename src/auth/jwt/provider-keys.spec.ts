@@ -2,8 +2,7 @@
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { errors } from 'jose';
-import { KeyServer } from '../../../test/support/key-server.js';
-import { SigningKey } from '../../../test/support/signing-key.js';
+import { IdentityProvider, SigningKey } from '../../../test/support/identity-provider.js';
 import { ApiException } from '../../errors/error-codes.js';
 import { ProviderKeys } from './provider-keys.js';
 
@@ -11,7 +10,7 @@ const NEVER = 3_600_000;
 const one = await SigningKey.create('one');
 const two = await SigningKey.create('two');
 
-let server: KeyServer;
+let server: IdentityProvider;
 let keys: ProviderKeys | undefined;
 let stopping: AbortController;
 let changes: number;
@@ -22,7 +21,7 @@ beforeEach(async () => {
   stopping = new AbortController();
   const add = (line: string): void => void lines.push(line);
   Logger.overrideLogger({ log: add, warn: add, error: add });
-  server = await KeyServer.start();
+  server = await IdentityProvider.start([]);
 });
 afterEach(async () => {
   stopping.abort();
@@ -31,7 +30,7 @@ afterEach(async () => {
 
 /** Sets the keys that the provider publishes. */
 function show(...shown: SigningKey[]): void {
-  server.answers = { '/jwks': { body: { keys: shown.map(({ publicJwk }) => publicJwk) } } };
+  server.responses = { '/jwks': { body: { keys: shown.map(({ publicJwk }) => publicJwk) } } };
 }
 
 const NEVER_ALL = { refresh: NEVER, cooldown: NEVER, timeout: NEVER };
@@ -84,7 +83,7 @@ describe('the provider is asked', () => {
 
   it('once, whatever tokens come while it fails', async () => {
     start();
-    server.answers = { '/jwks': { status: 500 } };
+    server.responses = { '/jwks': { status: 500 } };
     for (let time = 0; time < 3; time++) {
       expect(await findUnknown(100)).toEqual(new Set([UNAVAILABLE]));
     }
@@ -93,7 +92,7 @@ describe('the provider is asked', () => {
 
   it('again once the cooldown is over, while no key is known', async () => {
     start({ cooldown: 1 });
-    server.answers = { '/jwks': { status: 500 } };
+    server.responses = { '/jwks': { status: 500 } };
     expect(await find('one')).toBe(UNAVAILABLE);
     show(one);
     await until(async () => (await find('one')) === 'one');
@@ -127,7 +126,7 @@ describe('during an outage of the provider many tokens share a request, while', 
     start({ cooldown: 100, timeout: 200 });
     if (isKnown) expect(await find('one')).toBe('one');
     // The provider hangs.
-    server.answers = {};
+    server.responses = {};
     const { length } = server.asked;
     await until(async () => {
       expect(await findUnknown(100)).toEqual(new Set([outcome]));
@@ -140,7 +139,7 @@ describe('during an outage of the provider many tokens share a request, while', 
 
 it('a request for the keys times out', async () => {
   start({ timeout: 50, refresh: 1 }).start();
-  server.answers = {};
+  server.responses = {};
   expect(await find('one')).toBe(UNAVAILABLE);
   await until(() => server.asked.length > 2);
   expect(lines).toEqual([expect.stringMatching(/ is unavailable: request timed out$/)]);
@@ -151,7 +150,7 @@ it.each<[string, unknown]>([
   ['a key set with a member that is no key', { keys: [1] }],
 ])('a response that is %s is not used', async (_what, body) => {
   start();
-  server.answers = { '/jwks': { body } };
+  server.responses = { '/jwks': { body } };
   expect(await find('one')).toBe(UNAVAILABLE);
   expect(lines).toEqual(['the identity provider is unavailable: JSON Web Key Set malformed']);
 });
@@ -161,7 +160,7 @@ describe('known keys', () => {
     start({ refresh: 1, cooldown: 1 });
     keys?.start();
     expect(await find('one')).toBe('one');
-    server.answers = { '/jwks': { status: 500 } };
+    server.responses = { '/jwks': { status: 500 } };
     const { length } = server.asked;
     await until(() => server.asked.length > length + 5);
     expect(await find('one')).toBe('one');
@@ -172,14 +171,14 @@ describe('known keys', () => {
   it('do not wait for unknown keys while the provider hangs', async () => {
     start({ cooldown: 0 });
     expect(await find('one')).toBe('one');
-    server.answers = {};
+    server.responses = {};
     const unknown = find('two');
     await until(() => server.asked.length > 1);
     expect(await find('one')).toBe('one');
     await server.stop();
     expect(await unknown).toBe(UNKNOWN);
     expect(lines).toEqual([expect.stringMatching(/ is unavailable: fetch failed/)]);
-    server = await KeyServer.start();
+    server = await IdentityProvider.start([]);
   });
 
   it('stop working once the provider has removed them, without a token that asks', async () => {
@@ -201,7 +200,7 @@ describe('known keys', () => {
 
 it('an outage is logged once, and its end once', async () => {
   const own = start({ refresh: 1, cooldown: 1 });
-  server.answers = { '/jwks': { status: 500 } };
+  server.responses = { '/jwks': { status: 500 } };
   own.start();
   await until(() => server.asked.length > 3);
   show(one);
