@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from '
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { runCli } from '../support/cli.js';
+import { runHere } from '../support/cli.js';
 import { runMain } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => store.remove());
 
 const run = (...args: string[]) =>
-  runCli(args, { cwd: store.folder, env: { DATABASE_URL: store.url } });
+  runHere(args, { cwd: store.folder, env: { DATABASE_URL: store.url } });
 
 /** The digest of each file in the store's folder, but the index of a log: that is memory, which readers change. */
 function digestFiles(): Record<string, string> {
@@ -68,8 +68,8 @@ describe.each(foreign)("another program's database that %s", (_what, create) => 
   it('is refused and stays as it is', async () => {
     const backup = join(store.folder, 'backup.sqlite');
     const own = { cwd: store.folder, env: { DATABASE_URL: `sqlite:${store.folder}/own.sqlite` } };
-    await runCli(['migrate'], own);
-    expect(await runCli(['backup', backup], own)).toMatchObject({ code: 0 });
+    await runHere(['migrate'], own);
+    expect(await runHere(['backup', backup], own)).toMatchObject({ code: 0 });
     await create();
     const before = digestFiles();
 
