@@ -39,8 +39,8 @@ export default {
   ],
   // A failing test ends soon; the long ones take their time.
   testTimeout: env.TEST_LONG ? 240_000 : 60_000,
-  // Tests mostly wait for processes, each for its own.
-  maxWorkers: 2,
+  // More than many machines have cores: tests mostly wait, for processes and timeouts.
+  maxWorkers: 4,
   // Modules are loaded anew for each file, and some outlive it.
   workerIdleMemoryLimit: '1GB',
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Service } from '../support/service.js';
 

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { createCipheriv, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';

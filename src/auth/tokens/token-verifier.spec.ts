@@ -1,3 +1,4 @@
+/** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
