@@ -37,8 +37,7 @@ async function cli(line: string): Promise<void> {
 
 /** In how many days what a metric tells of expires, to a tenth; undefined if it tells of nothing. */
 async function daysLeft(name: string): Promise<number | undefined> {
-  const { samples } = (await Monitor.of(service).metrics()).get(name) ?? {};
-  const seconds = samples?.get(name);
+  const seconds = (await Monitor.of(service).metrics()).get(name);
   return seconds && Number(((seconds * 1_000 - Date.now()) / DAY_MS).toFixed(1));
 }
 

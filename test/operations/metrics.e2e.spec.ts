@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
-import { Monitor, parseMetrics, valueOf, type Metrics } from '../support/monitor.js';
+import { Monitor, parseMetrics, samplesOf, valueOf, type Metrics } from '../support/monitor.js';
 import { ENGINE } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -26,8 +26,8 @@ afterAll(() => service.remove());
 async function metricsAfter(requests: number): Promise<Metrics> {
   for (;;) {
     const metrics = await monitor.metrics();
-    const ended = metrics.get('plant_store_requests_total')?.samples.values() ?? [];
-    if ([...ended].reduce((sum, count) => sum + count, 0) >= requests) return metrics;
+    const ended = samplesOf(metrics, 'plant_store_requests_total');
+    if (ended.reduce((sum, [, count]) => sum + count, 0) >= requests) return metrics;
     await sleep(10);
   }
 }
@@ -39,12 +39,12 @@ it('all metrics are zero before the first request', async () => {
   const metrics = await monitor.metrics();
   const rows = Object.values(ERRORS).map(({ status, error }) => outcome(status, error));
   const outcomes = [outcome(200, 'none'), ...rows, outcome('none', 'none')];
-  expect([...(metrics.get('plant_store_requests_total')?.samples ?? [])]).toEqual(
+  expect(samplesOf(metrics, 'plant_store_requests_total')).toEqual(
     outcomes.map((sample) => [sample, 0]),
   );
   for (const status of new Set(['none', 200, ...Object.values(ERRORS).map((row) => row.status)])) {
     const buckets = `plant_store_request_duration_seconds_bucket{le="+Inf",status="${status}"}`;
-    expect(metrics.get('plant_store_request_duration_seconds')?.samples.get(buckets)).toBe(0);
+    expect(metrics.get(buckets)).toBe(0);
   }
   expect(valueOf(metrics, 'plant_store_commit_group_plants_count')).toBe(0);
   expect(valueOf(metrics, 'plant_store_plants_stored_total')).toBe(0);
@@ -86,7 +86,7 @@ it('counts every request once, by status and error number', async () => {
   const metrics = await metricsAfter(14);
   await unlock();
 
-  const samples = [...(metrics.get('plant_store_requests_total')?.samples ?? [])];
+  const samples = samplesOf(metrics, 'plant_store_requests_total');
   const counts = Object.fromEntries(samples.filter(([, count]) => count > 0));
   expect(counts).toEqual({
     [outcome(200, 'none')]: 5,
@@ -130,7 +130,7 @@ it('counts plants, groups, commits and token lookups', async () => {
 it("the text is in Prometheus's format", async () => {
   const { headers, text } = await monitor.send('GET', '/metrics');
   expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-  expect([...parseMetrics(text).keys()]).toContain('nodejs_eventloop_lag_seconds');
+  expect(parseMetrics(text).has('nodejs_eventloop_lag_seconds')).toBe(true);
 });
 
 it('a commit has few plants if their texts are long', async () => {

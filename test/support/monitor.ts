@@ -50,8 +50,8 @@ export class Monitor {
 
   /** Number of token lookups so far: one for each request with a token. */
   async lookups(): Promise<number> {
-    const counts = (await this.metrics()).get('plant_store_token_cache_lookups_total')?.samples;
-    return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+    const counts = samplesOf(await this.metrics(), 'plant_store_token_cache_lookups_total');
+    return counts.reduce((sum, [, count]) => sum + count, 0);
   }
 
   async metrics(): Promise<Metrics> {
@@ -61,60 +61,31 @@ export class Monitor {
   }
 }
 
-/** An exposed metric: its samples by name and labels, such as `requests_total{status="200"}`. */
-export interface Exposed {
-  readonly help: string;
-  readonly type: string;
-  readonly samples: Map<string, number>;
-}
-
-/** Every exposed metric, by its name. */
-export type Metrics = Map<string, Exposed>;
-
-const HELP = /^# HELP ([a-zA-Z_:][\w:]*) (.+)$/;
-const TYPE = /^# TYPE ([a-zA-Z_:][\w:]*) (counter|gauge|histogram|summary)$/;
-const LABELS =
-  /\{[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*"(?:,[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*")*\}/;
-const SAMPLE = new RegExp(`^([a-zA-Z_:][\\w:]*)((?:${LABELS.source})?) (\\S+)$`);
-const PARTS: Readonly<Record<string, RegExp>> = { histogram: /^_(bucket|sum|count)$/ };
+/** Exposed samples by name and labels, such as `requests_total{status="200"}`. */
+export type Metrics = ReadonlyMap<string, number>;
 
 /**
- * Reads Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats), strictly.
+ * Reads Prometheus's text format, as prom-client writes it. Another test has promtool check it.
  *
- * @throws Error with the wrong line
+ * @throws Error if a sample comes twice or has no number
  */
 export function parseMetrics(text: string): Metrics {
-  if (!text.endsWith('\n')) throw new Error('the last line does not end');
-  const metrics: Metrics = new Map();
-  let help: RegExpExecArray | null = null;
-  let name = '';
-  for (const line of text.split('\n').filter((one) => one !== '')) {
-    const type = TYPE.exec(line);
-    if (line.startsWith('# HELP')) help = HELP.exec(line);
-    else if (type) {
-      name = type[1] ?? '';
-      if (help?.[1] !== name || metrics.has(name)) throw new Error(`out of place: ${line}`);
-      metrics.set(name, { help: help[2] ?? '', type: type[2] ?? '', samples: new Map() });
-    } else addSample(line, name, metrics.get(name));
+  const metrics = new Map<string, number>();
+  for (const [, sample = '', value = ''] of text.matchAll(/^([^#\n].*) (\S+)$/gm)) {
+    const number = value === 'Nan' ? NaN : Number(value);
+    if (metrics.has(sample) || (value !== 'Nan' && Number.isNaN(number)))
+      throw new Error(`wrong: ${sample} ${value}`);
+    metrics.set(sample, number);
   }
   return metrics;
 }
 
-function addSample(line: string, name: string, metric?: Exposed): void {
-  const [, sample = '', labels = '', value = ''] = SAMPLE.exec(line) ?? [];
-  const part = sample.slice(name.length);
-  const isPart = PARTS[metric?.type ?? '']?.test(part) ?? part === '';
-  const number = value === 'Nan' ? NaN : Number(value.replace('Inf', 'Infinity'));
-  const isNumber = value !== '' && (value === 'Nan' || !Number.isNaN(number));
-  if (!metric || !sample.startsWith(name) || !isPart || !isNumber)
-    throw new Error(`wrong: ${line}`);
-  if (metric.samples.has(sample + labels)) throw new Error(`twice: ${line}`);
-  metric.samples.set(sample + labels, number);
+/** The samples of a metric with their labels. */
+export function samplesOf(metrics: Metrics, name: string): [sample: string, value: number][] {
+  return [...metrics].filter(([sample]) => sample.replace(/\{.*/, '') === name);
 }
 
 /** The value of a sample; 0 if missing. */
 export function valueOf(metrics: Metrics, sample: string): number {
-  const name = sample.replace(/\{.*/, '');
-  const metric = metrics.get(name) ?? metrics.get(name.replace(/_(bucket|sum|count)$/, ''));
-  return metric?.samples.get(sample) ?? 0;
+  return metrics.get(sample) ?? 0;
 }
