@@ -54,7 +54,7 @@ function reachable(bin) {
 export async function initialize(data) {
   mkdirSync(data, { mode: 0o700 });
   if (USER.uid !== undefined) chownSync(data, USER.uid, USER.gid);
-  const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+  const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
   const initdb = join(await programs(), 'initdb');
   execFileSync(initdb, ['-D', data, ...options], { ...USER, cwd: data, stdio: 'pipe' });
 }
