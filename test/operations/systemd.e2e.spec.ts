@@ -25,7 +25,8 @@ function underSystemd(folder: string) {
     /** The notifications, once there are `count`. */
     told: async (count: number) => {
       for (;;) {
-        const lines = existsSync(noted) ? readFileSync(noted, 'utf8').trim().split('\n') : [];
+        // Its last line may be in the making.
+        const lines = existsSync(noted) ? readFileSync(noted, 'utf8').split('\n').slice(0, -1) : [];
         if (lines.length >= count) return lines;
         await sleep(10);
       }
