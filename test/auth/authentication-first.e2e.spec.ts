@@ -42,14 +42,14 @@ describe('401 comes before the body has arrived', () => {
     ['chunks without an end', { ...json, 'transfer-encoding': 'chunked' }, '6\r\n{"id":\r\n'],
   ];
   it.each(requests)('%s', async (_name, headers, start) => {
-    for (const [authorization, answer] of [
+    for (const [authorization, response] of [
       [undefined, NO_TOKEN],
       ['Bearer x', INVALID_TOKEN],
     ] as const) {
       const connection = await service.connect();
       const all = authorization === undefined ? headers : { ...headers, authorization };
       connection.write(head(all)).write(start);
-      expect(await connection.read()).toMatchObject(answer);
+      expect(await connection.read()).toMatchObject(response);
       connection.close();
     }
   });
@@ -57,12 +57,15 @@ describe('401 comes before the body has arrived', () => {
   it.each([
     ['no token', json, NO_TOKEN],
     ['a wrong token', wrong, INVALID_TOKEN],
-  ])('responds to Expect: 100-continue with %s by 401, not 100', async (_name, headers, answer) => {
-    const connection = await service.connect();
-    connection.write(head({ ...headers, 'content-length': '20', expect: '100-continue' }));
-    expect(await connection.read()).toMatchObject(answer);
-    connection.close();
-  });
+  ])(
+    'responds to Expect: 100-continue with %s by 401, not 100',
+    async (_name, headers, response) => {
+      const connection = await service.connect();
+      connection.write(head({ ...headers, 'content-length': '20', expect: '100-continue' }));
+      expect(await connection.read()).toMatchObject(response);
+      connection.close();
+    },
+  );
 });
 
 it('keeps the connection open after a 401 once the body is complete', async () => {

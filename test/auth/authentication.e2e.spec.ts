@@ -25,11 +25,11 @@ afterAll(() => service.stop());
 /** Sends a request with these `Authorization` headers. Returns status, challenge and body of the response. */
 async function ask(authorization: string | string[] | undefined, path = '/plants', body = PLANT) {
   const headers = authorization === undefined ? JSON_TYPE : { authorization, ...JSON_TYPE };
-  const answer = await service.client.send({ path, headers, body });
+  const response = await service.client.send({ path, headers, body });
   return {
-    status: answer.status,
-    challenge: answer.headers['www-authenticate'],
-    body: answer.body,
+    status: response.status,
+    challenge: response.headers['www-authenticate'],
+    body: response.body,
   };
 }
 

@@ -34,11 +34,11 @@ afterAll(async () => {
 
 async function ask(token: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const answer = await service.client.post('{"id":7,"name":"oak"}', headers);
+  const response = await service.client.post('{"id":7,"name":"oak"}', headers);
   return {
-    status: answer.status,
-    challenge: answer.headers['www-authenticate'],
-    body: answer.body,
+    status: response.status,
+    challenge: response.headers['www-authenticate'],
+    body: response.body,
   };
 }
 

@@ -34,8 +34,8 @@ function post(token: string, to = service): Promise<Received> {
 /** Sends a plant with a token until the response has this status. */
 async function postUntil(status: number, token: string, to = service): Promise<Received> {
   for (;;) {
-    const answer = await post(token, to);
-    if (answer.status === status) return answer;
+    const response = await post(token, to);
+    if (response.status === status) return response;
     await sleep(100);
   }
 }

@@ -46,10 +46,10 @@ it('a lookup that fails for many requests is in the log once', async () => {
   const adapter = service.app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
   await store.execute('BEGIN; ALTER TABLE tokens RENAME hash TO digest');
   const plants = Array.from({ length: 10 }, (_, id) => ({ id: BigInt(id), name: 'oak' }));
-  const answers = Promise.all(plants.map((plant) => client.create(plant)));
+  const responses = Promise.all(plants.map((plant) => client.create(plant)));
   while (adapter.inFlight < plants.length) await sleep(5);
   await store.execute('COMMIT');
-  expect((await answers).map(({ status }) => status)).toEqual(plants.map(() => 500));
+  expect((await responses).map(({ status }) => status)).toEqual(plants.map(() => 500));
   await store.execute('ALTER TABLE tokens RENAME digest TO hash');
   expect(log.text.split('column Token.hash does not exist')).toHaveLength(2);
 });

@@ -24,10 +24,10 @@ describe('RATE_LIMIT=5/h', () => {
     service = await Service.start({ RATE_LIMIT: '5/h' });
     const other = new Client(service.port, await service.tokens.create('other'));
     const bodies = [body, '', body, '{', body, body, ''];
-    const answers = [];
-    for (const text of bodies) answers.push(await service.client.post(text));
-    expect(answers.map(({ status }) => status)).toEqual([200, 400, 200, 400, 200, 429, 429]);
-    for (const [i, { headers }] of answers.entries()) {
+    const responses = [];
+    for (const text of bodies) responses.push(await service.client.post(text));
+    expect(responses.map(({ status }) => status)).toEqual([200, 400, 200, 400, 200, 429, 429]);
+    for (const [i, { headers }] of responses.entries()) {
       expect(headers['ratelimit-policy']).toBe('"token";q=5;w=3600');
       const [, left, seconds] = /^"token";r=(\d+);t=(\d+)$/.exec(headers.ratelimit ?? '') ?? [];
       expect(left).toBe(String(Math.max(0, 4 - i)));
@@ -35,7 +35,7 @@ describe('RATE_LIMIT=5/h', () => {
       expect(Number(seconds)).toBeLessThanOrEqual(3_600);
       expect(headers['retry-after']).toBe(i < 5 ? undefined : seconds);
     }
-    expect(tally(answers.slice(5))).toEqual({ [REFUSED]: 2 });
+    expect(tally(responses.slice(5))).toEqual({ [REFUSED]: 2 });
     // Requests without a valid token are not counted, and each token has its own limit.
     const stranger = await service.client.post(body, {});
     expect(stranger.headers).not.toHaveProperty('ratelimit');
@@ -48,16 +48,16 @@ describe('RATE_LIMIT=5/h', () => {
     await service.client.post(body);
     const connection = await RawConnection.open(service.port);
     const headers = { ...service.client.headers, 'content-length': '20', expect: '100-continue' };
-    const answer = await connection.write(requestText(headers)).read();
-    expect(tally([answer])).toEqual({ [REFUSED]: 1 });
+    const response = await connection.write(requestText(headers)).read();
+    expect(tally([response])).toEqual({ [REFUSED]: 1 });
     connection.close();
   });
 });
 
 it('RATE_LIMIT=3/s: a refused request succeeds after the seconds in Retry-After', async () => {
   service = await Service.start({ RATE_LIMIT: '3/s' });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => service.client.post(body)));
-  const refused = answers.filter(({ status }) => status === 429);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => service.client.post(body)));
+  const refused = responses.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0);
   const seconds = Number(refused[0]?.headers['retry-after']);
   await sleep(seconds * 1_000);

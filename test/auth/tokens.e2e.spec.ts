@@ -64,8 +64,8 @@ describe('a plant', () => {
     const race = Array.from({ length: 100 }, (_, i) =>
       (i % 2 === 0 ? service.client : other).create({ id: 1n, name: 'oak', tag: 't' }),
     );
-    const answers = await Promise.all(race);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const responses = await Promise.all(race);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await trail()).toHaveLength(1);
   });
 

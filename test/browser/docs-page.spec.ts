@@ -46,12 +46,12 @@ async function tryOut(plant?: string): Promise<string> {
   await tryIt.or(execute).first().waitFor();
   if (await tryIt.isVisible()) await tryIt.click();
   if (plant !== undefined) await page.locator('.body-param__text').fill(plant);
-  const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+  const responded = page.waitForResponse((response) => response.request().method() === 'POST');
   await execute.click();
-  await answered;
-  const answer = page.locator('.live-responses-table .response').first();
-  await answer.waitFor();
-  return answer.innerText();
+  await responded;
+  const shown = page.locator('.live-responses-table .response').first();
+  await shown.waitFor();
+  return shown.innerText();
 }
 
 /** What the open operation shows last. */

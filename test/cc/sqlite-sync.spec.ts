@@ -33,8 +33,8 @@ async function start(env: Record<string, string> = {}) {
 
 /** Sends a plant. Returns whether it got a 200; a broken connection counts as no. */
 async function isStored(service: ServiceProcess, plant: { id: bigint; name: string }) {
-  const answer = service.client().create(plant);
-  return answer.then(({ status }) => status === 200).catch(() => false);
+  const response = service.client().create(plant);
+  return response.then(({ status }) => status === 200).catch(() => false);
 }
 
 describe('a failed sync ends the process without closing the store, and the next start recovers', () => {
@@ -44,8 +44,8 @@ describe('a failed sync ends the process without closing the store, and the next
     const file = readFileSync(store.path);
     const log = statSync(`${store.path}-wal`).size;
     disk.arm(syncOf('log'));
-    const answers = await Promise.all([2n, 3n].map((id) => isStored(service, { ...OAK, id })));
-    expect(answers).toEqual([false, false]);
+    const responses = await Promise.all([2n, 3n].map((id) => isStored(service, { ...OAK, id })));
+    expect(responses).toEqual([false, false]);
     expect(await service.exited).toEqual({ code: EX_IOERR, signal: null });
     expect(service.output).toContain(
       'the sync of a commit failed (SQLITE_IOERR_FSYNC): ' +
@@ -69,8 +69,8 @@ describe('a failed sync ends the process without closing the store, and the next
     disk.arm(syncOf('database'));
     while (!disk.hasFailed) {
       const id = BigInt(acknowledged.length);
-      const answer = await client.create({ id, name }).catch(() => undefined);
-      if (answer?.status !== 200) break;
+      const response = await client.create({ id, name }).catch(() => undefined);
+      if (response?.status !== 200) break;
       acknowledged.push(id);
     }
     expect(await service.exited).toEqual({ code: EX_IOERR, signal: null });

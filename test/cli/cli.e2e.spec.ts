@@ -146,8 +146,8 @@ describe('token', () => {
     try {
       const { stdout } = await start('token create other', service.store.url);
       const headers = { ...service.client.headers, authorization: `Bearer ${stdout.trim()}` };
-      const answer = await service.client.send({ headers, body: '{"id":1,"name":"Alder"}' });
-      expect(answer.status).toBe(200);
+      const response = await service.client.send({ headers, body: '{"id":1,"name":"Alder"}' });
+      expect(response.status).toBe(200);
     } finally {
       await service.stop();
     }

@@ -119,8 +119,8 @@ describe('the health check of the image', () => {
   it.each([
     [200, 0],
     [503, 1],
-  ])('takes status %i of /livez for exit code %i', async (answer, code) => {
-    status = answer;
+  ])('takes status %i of /livez for exit code %i', async (response, code) => {
+    status = response;
     expect(await check((server.address() as AddressInfo).port)).toBe(code);
   });
 

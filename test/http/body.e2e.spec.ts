@@ -28,8 +28,8 @@ function plantOf(bytes: number): string {
 /** Status and body of the response to a body with these headers besides the token. */
 async function post(body: string | Buffer, headers: Record<string, string | string[]>) {
   const { authorization = '' } = service.client.headers;
-  const answer = await service.client.send({ headers: { authorization, ...headers }, body });
-  return { status: answer.status, body: answer.body };
+  const response = await service.client.send({ headers: { authorization, ...headers }, body });
+  return { status: response.status, body: response.body };
 }
 
 describe('media types', () => {

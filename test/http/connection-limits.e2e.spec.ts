@@ -41,8 +41,8 @@ async function connectOne(): Promise<RawConnection> {
 
 /** Sends a plant, and returns the status of its response. */
 async function create(connection: RawConnection): Promise<number> {
-  const answer = await connection.write(requestText(service.client().headers, BODY)).read();
-  return answer.status;
+  const response = await connection.write(requestText(service.client().headers, BODY)).read();
+  return response.status;
 }
 
 /** Checks that a client with a token is served, on the known connection and on a new one. */

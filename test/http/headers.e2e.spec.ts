@@ -20,7 +20,7 @@ const EVERY = {
 
 describe('headers of a JSON response', () => {
   const plant = '{"id":1,"name":"öak"}';
-  const answers: [status: number, request: Sent, more: Record<string, string>][] = [
+  const responses: [status: number, request: Sent, more: Record<string, string>][] = [
     [200, { body: plant }, { 'content-length': '15' }],
     [400, { body: '' }, {}],
     [400, { path: '/%' }, {}],
@@ -28,18 +28,18 @@ describe('headers of a JSON response', () => {
     [404, { path: '/x' }, {}],
     [405, { method: 'PUT' }, { allow: 'POST' }],
   ];
-  it.each(answers)('of status %i', async (status, request, more) => {
-    const answer = await service.client.send(request);
-    expect(answer.status).toBe(status);
+  it.each(responses)('of status %i', async (status, request, more) => {
+    const response = await service.client.send(request);
+    expect(response.status).toBe(status);
     const {
       date,
       connection,
       'keep-alive': keepAlive,
       'x-request-id': id,
       ...headers
-    } = answer.headers;
+    } = response.headers;
     expect(id).toMatch(/^[\da-f-]{36}$/);
-    const length = `${Buffer.byteLength(answer.text)}`;
+    const length = `${Buffer.byteLength(response.text)}`;
     expect(headers).toEqual({ ...EVERY, 'content-length': length, ...more });
     expect(new Date(date ?? '').getTime()).not.toBeNaN();
     expect({ connection, keepAlive }).toEqual({
@@ -63,9 +63,9 @@ it('by default pages of other origins may not call the service', async () => {
   const preflight = await service.client.send({ method: 'OPTIONS', headers: PREFLIGHT });
   expect(preflight.status).toBe(405);
   expect(ofCors(preflight.headers)).toEqual([]);
-  const answer = await service.client.post(body, { ...service.client.headers, origin: ORIGIN });
-  expect(answer.status).toBe(200);
-  expect(ofCors(answer.headers)).toEqual([]);
+  const response = await service.client.post(body, { ...service.client.headers, origin: ORIGIN });
+  expect(response.status).toBe(200);
+  expect(ofCors(response.headers)).toEqual([]);
 });
 
 describe('with CORS_ORIGINS', () => {
@@ -90,12 +90,12 @@ describe('with CORS_ORIGINS', () => {
       'x-request-id': expect.any(String),
     });
     for (const headers of [client.headers, {}]) {
-      const answer = await client.post(body, { ...headers, origin: ORIGIN });
-      expect(answer.headers).toMatchObject({
+      const response = await client.post(body, { ...headers, origin: ORIGIN });
+      expect(response.headers).toMatchObject({
         'access-control-allow-origin': ORIGIN,
         vary: 'Origin',
       });
-      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+      expect(response.headers['access-control-allow-credentials']).toBeUndefined();
     }
   });
 
@@ -104,15 +104,15 @@ describe('with CORS_ORIGINS', () => {
     ['/plants', {}, 405, 3001],
     ['/plants', { origin: ORIGIN }, 405, 3001],
   ])('OPTIONS %s %j is not a preflight of the operation', async (path, headers, status, error) => {
-    const answer = await service.client.send({ method: 'OPTIONS', path, headers });
-    expect(answer).toMatchObject({ status, body: { error } });
+    const response = await service.client.send({ method: 'OPTIONS', path, headers });
+    expect(response).toMatchObject({ status, body: { error } });
   });
 
   it('a page can read an error from before routing', async () => {
     const headers = { ...service.client.headers, origin: ORIGIN };
-    const answer = await service.client.send({ path: '/%', headers });
-    expect(answer).toMatchObject({ status: 400, body: { error: 3002 } });
-    expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+    const response = await service.client.send({ path: '/%', headers });
+    expect(response).toMatchObject({ status: 400, body: { error: 3002 } });
+    expect(response.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
   });
 
   it.each(['https://elsewhere.example', 'https://garden.example.evil', 'null'])(
@@ -122,8 +122,8 @@ describe('with CORS_ORIGINS', () => {
       const url = `http://127.0.0.1:${service.port}/plants`;
       const preflight = await fetch(url, { method: 'OPTIONS', headers });
       expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
-      const answer = await service.client.post(body, { ...service.client.headers, origin });
-      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+      const response = await service.client.post(body, { ...service.client.headers, origin });
+      expect(response.headers['access-control-allow-origin']).toBeUndefined();
     },
   );
 });

@@ -42,9 +42,9 @@ async function flood(): Promise<Received[]> {
         .map((i) => post(c * EACH + i))
         .join(''),
     );
-    const answers: Received[] = [];
-    for (let i = 0; i < EACH; i++) answers.push(await connection.read());
-    return answers;
+    const responses: Received[] = [];
+    for (let i = 0; i < EACH; i++) responses.push(await connection.read());
+    return responses;
   });
   return (await Promise.all(all)).flat();
 }
@@ -67,20 +67,20 @@ it("beyond the queue's limit: 503 with 5002, and nothing is lost", async () => {
   const addSize = (commit: unknown) => sizes.push((commit as Commit).plants.length);
   commits.start.subscribe(addSize);
   const unlock = await service.store.lock();
-  const answering = flood();
+  const flooding = flood();
   let probes = 1;
   while (!(await isRefusedAtOnce())) probes += 1;
   await unlock();
-  const answers = await answering;
+  const responses = await flooding;
   commits.start.unsubscribe(addSize);
   expect(Math.max(...sizes)).toBe(MAX_GROUP_SIZE);
-  expect(Object.keys(tally(answers)).sort()).toEqual([
+  expect(Object.keys(tally(responses)).sort()).toEqual([
     '200 {"name":"n"}',
     '503 {"error":5002,"message":"overloaded"}',
   ]);
-  const stored = answers.flatMap(({ status }, id) => (status === 200 ? [BigInt(id)] : []));
+  const stored = responses.flatMap(({ status }, id) => (status === 200 ? [BigInt(id)] : []));
   expect((await service.store.plants()).map(({ id }) => id)).toEqual([-1n, ...stored]);
-  const refused = answers.filter(({ status }) => status === 503);
+  const refused = responses.filter(({ status }) => status === 503);
   for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
   // A few have their own line in the log; the others are summed up.
   const lines = () => service.log.text.split('POST /plants 503').length - 1;
@@ -98,8 +98,8 @@ it("beyond the queue's limit: 503 with 5002, and nothing is lost", async () => {
 it('refused requests succeed when sent again', async () => {
   const plants = range(ALL).map((id) => ({ id: BigInt(id), name: 'n' }));
   // The client has fewer connections than the queue has places.
-  const answers = await Promise.all(plants.map((plant) => service.client.create(plant)));
-  expect(tally(answers)).toEqual({ '200 {"name":"n"}': ALL });
+  const responses = await Promise.all(plants.map((plant) => service.client.create(plant)));
+  expect(tally(responses)).toEqual({ '200 {"name":"n"}': ALL });
   expect(await service.store.count()).toBe(ALL + 1);
 });
 
@@ -109,7 +109,7 @@ it('beyond the limit a request is refused before its body arrives; later ones ar
   const [begun, connection] = [await service.connect(), await service.connect()];
   begun.write(requestText({ ...service.client.headers, 'content-length': '20' }));
   while (httpAdapter.inFlight === 0) await sleep(5);
-  const answering = flood();
+  const flooding = flood();
   while (!(await isRefusedAtOnce()));
   // One that was begun before is refused once its plant has arrived.
   begun.write('{"id":-4,"name":"n"}');
@@ -118,7 +118,7 @@ it('beyond the limit a request is refused before its body arrives; later ones ar
   connection.write(requestText({ ...service.client.headers, 'content-length': '20' }));
   expect((await connection.read()).headers).toMatchObject({ 'retry-after': '1' });
   await unlock();
-  await answering;
+  await flooding;
   // The refused body arrives now and is dropped; the connection stays open.
   connection.write('{"id":-2,"name":"n"}');
   let status = 0;

@@ -108,8 +108,8 @@ describe('fields beyond the schema are dropped', () => {
     ['a null', '{"Tag":null,"id":10,"name":"oak"}', 10n],
     ['text that would be refused in a name', '{"note":"\\u0000\\ud800","id":11,"name":"oak"}', 11n],
   ])('%s', async (_name, text, id) => {
-    const { status, text: answer } = await service.client.post(text);
-    expect({ status, answer }).toEqual({ status: 200, answer: '{"name":"oak"}' });
+    const { status, text: sent } = await service.client.post(text);
+    expect({ status, sent }).toEqual({ status: 200, sent: '{"name":"oak"}' });
     expect(await service.store.plant(id)).toEqual({ id, name: 'oak', tag: null });
   });
 

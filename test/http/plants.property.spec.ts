@@ -58,8 +58,8 @@ const newPlant = fc
 /** Sends a body until the response is not the 503 of a busy machine, which stored nothing for good. */
 async function post(body: string | Buffer): Promise<Received> {
   for (;;) {
-    const answer = await service.client.post(body);
-    if (answer.status !== 503) return answer;
+    const response = await service.client.post(body);
+    if (response.status !== 503) return response;
   }
 }
 
@@ -70,10 +70,10 @@ describe('any NewPlant that the schema allows', () => {
       fc.asyncProperty(newPlant, async ({ written: { id }, name, tag, json }) => {
         fc.pre(!seen.has(id));
         seen.add(id);
-        const answer = tag === undefined ? { name } : { name, tag };
+        const plant = tag === undefined ? { name } : { name, tag };
         for (let time = 0; time < 2; time++) {
           const { status, body } = await post(json);
-          expect({ status, body }).toEqual({ status: 200, body: answer });
+          expect({ status, body }).toEqual({ status: 200, body: plant });
           expect(await service.store.plant(id)).toEqual({ id, name, tag: tag ?? null });
         }
       }),

@@ -77,8 +77,8 @@ describe('another path: 404', () => {
     for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
       const body = '{"id":1,"name":"oak"}';
       const headers = { ...service.client.headers, 'content-length': `${body.length}` };
-      const answer = await service.client.send({ method, path, headers, body });
-      expect({ status: answer.status, body: answer.body }).toEqual({
+      const response = await service.client.send({ method, path, headers, body });
+      expect({ status: response.status, body: response.body }).toEqual({
         status: 404,
         body: NO_SUCH_PATH,
       });
@@ -101,12 +101,12 @@ describe('another method on /plants: 405', () => {
   it.each(METHODS.filter((method) => !['POST', 'CONNECT'].includes(method)))(
     '%s',
     async (method) => {
-      const answer = await service.client.send({ method, headers: {} });
-      expect(answer.status).toBe(405);
-      expect(answer.headers).toMatchObject({ allow: 'POST', 'content-type': 'application/json' });
-      if (method === 'HEAD') expect(answer.text).toBe('');
+      const response = await service.client.send({ method, headers: {} });
+      expect(response.status).toBe(405);
+      expect(response.headers).toMatchObject({ allow: 'POST', 'content-type': 'application/json' });
+      if (method === 'HEAD') expect(response.text).toBe('');
       else
-        expect(answer.body).toEqual({
+        expect(response.body).toEqual({
           error: 3001,
           message: 'method not allowed: only POST /plants; see /docs',
         });

@@ -24,8 +24,8 @@ it('serves others beside a thousand slow headers and a thousand unfinished bodie
     connection.write(requestText(headers, '{"id":7,"name":"'));
   }
   const create = (id: number) => client.create({ id: BigInt(id), name: 'n' });
-  const answers = await Promise.all(range(THOUSAND).map(create));
-  expect(tally(answers)).toEqual({ '200 {"name":"n"}': THOUSAND });
+  const responses = await Promise.all(range(THOUSAND).map(create));
+  expect(tally(responses)).toEqual({ '200 {"name":"n"}': THOUSAND });
   // Headers may take 10 seconds, a body 30.
   await Promise.all(slow.map((connection) => connection.closed()));
   clearInterval(drip);
@@ -114,8 +114,8 @@ it('blank lines do not keep an idle connection', async () => {
 
 it('closes idle connections', async () => {
   const connection = await service.connect();
-  const answer = await connection.write(requestText(service.client.headers, '{}')).read();
-  expect(answer.headers['keep-alive']).toBe('timeout=1');
+  const response = await connection.write(requestText(service.client.headers, '{}')).read();
+  expect(response.headers['keep-alive']).toBe('timeout=1');
   await once(connection.socket, 'close');
 });
 

@@ -136,7 +136,7 @@ async function handshake(): Promise<[Socket, Buffer]> {
 }
 
 it.each([
-  [32, 'answered'],
+  [32, 'served'],
   [200, 'closed'],
 ])('after %i key updates a client is %s', async (updates, outcome) => {
   const [tcp, first] = await handshake();
@@ -155,10 +155,10 @@ it.each([
   // A connection without a request would be closed in the end, whatever it brings.
   if (outcome === 'closed') await Promise.race([closed, sleep(5_000, undefined, { ref: false })]);
   tcp.write(sealRecord(secret, 23, Buffer.from(request)));
-  const answered = new Promise((resolve) => {
+  const served = new Promise((resolve) => {
     // Longer than the handshake's tickets and the responses to all updates together.
-    tcp.on('data', () => received > 4_000 && resolve('answered'));
+    tcp.on('data', () => received > 4_000 && resolve('served'));
   });
-  expect(await Promise.race([closed, answered])).toBe(outcome);
+  expect(await Promise.race([closed, served])).toBe(outcome);
   tcp.destroy();
 });

@@ -48,7 +48,7 @@ async function certified(port: number): Promise<string> {
   return String(subject.CN);
 }
 
-interface Answer {
+interface TlsResponse {
   readonly status: number | undefined;
   readonly body: string;
 }
@@ -62,7 +62,7 @@ async function post(
 ) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const options: RequestOptions = { port, path, method, headers };
-  return new Promise<Answer>((resolve, reject) => {
+  return new Promise<TlsResponse>((resolve, reject) => {
     const sent = request({ ...options, rejectUnauthorized: false }, (response) => {
       expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
       void text(response).then((body) => resolve({ status: response.statusCode, body }));

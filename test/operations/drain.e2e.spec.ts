@@ -25,10 +25,10 @@ describe('SIGTERM', () => {
       for (;;) {
         const id = next++;
         connection.write(request(id));
-        const answer = await connection.read();
-        if (answer.status === 200) acknowledged.push(BigInt(id));
-        else expect(answer).toMatchObject(SHUTTING_DOWN);
-        if (answer.headers.connection === 'close') return connection.closed();
+        const response = await connection.read();
+        if (response.status === 200) acknowledged.push(BigInt(id));
+        else expect(response).toMatchObject(SHUTTING_DOWN);
+        if (response.headers.connection === 'close') return connection.closed();
       }
     }
     const loads = (await connect(16)).map((one) =>
@@ -55,9 +55,9 @@ describe('SIGTERM', () => {
     await sleep(100);
     service.signal('SIGTERM');
     await unlock();
-    const answers = await Promise.all(connections.map((connection) => connection.read()));
+    const responses = await Promise.all(connections.map((connection) => connection.read()));
     const stored = new Set((await service.store.plants()).map(({ id }) => id));
-    answers.forEach(({ status, body }, i) => {
+    responses.forEach(({ status, body }, i) => {
       if (status === 200) expect(stored).toContain(BigInt(i + 1));
       else expect({ status, body }).toEqual(SHUTTING_DOWN);
     });
@@ -85,13 +85,13 @@ describe('SIGTERM', () => {
     await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
     for (const connection of connections) connection.write(head);
     service.signal('SIGTERM');
-    let answer;
+    let response;
     for (const connection of connections) {
-      answer = await connection.write(end).read();
-      if (answer.status !== 401) break;
+      response = await connection.write(end).read();
+      if (response.status !== 401) break;
       await sleep(100);
     }
-    expect(answer).toMatchObject(SHUTTING_DOWN);
+    expect(response).toMatchObject(SHUTTING_DOWN);
     for (const connection of connections) connection.close();
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });

@@ -22,10 +22,10 @@ const TAKEN =
 describe('plants that share a commit', () => {
   it('are all stored once, duplicates too', async () => {
     const ids = range(600).map((i) => BigInt(i % 200));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ids.map((id) => service.client.create({ id, name: `n${id}` })),
     );
-    expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 200));
+    expect(responses.map(({ status }) => status)).toEqual(ids.map(() => 200));
     expect(await service.store.plants()).toEqual(
       range(200).map((i) => ({ id: BigInt(i), name: `n${i}`, tag: null })),
     );
@@ -40,9 +40,9 @@ describe('plants that share a commit', () => {
   it('have one winner when they race for one id with different contents', async () => {
     for (const id of [1n, 2n, 3n, 4n, 5n]) {
       const names = range(100).map((i) => `n${i % 20}`);
-      const answers = await Promise.all(names.map((name) => service.client.create({ id, name })));
+      const responses = await Promise.all(names.map((name) => service.client.create({ id, name })));
       const winner = (await service.store.plant(id))?.name;
-      expect(tally(answers)).toEqual({ [`200 {"name":"${winner}"}`]: 5, [TAKEN]: 95 });
+      expect(tally(responses)).toEqual({ [`200 {"name":"${winner}"}`]: 5, [TAKEN]: 95 });
     }
   });
 
@@ -52,8 +52,8 @@ describe('plants that share a commit', () => {
       if (i % 3 === 0) return '{"id":0,"name":"other"}';
       return i % 3 === 1 ? '{"id":1.5,"name":"x"}' : `{"id":${i},"name":"good"}`;
     });
-    const answers = await Promise.all(bodies.map((body) => service.client.post(body)));
-    expect(tally(answers)).toEqual({
+    const responses = await Promise.all(bodies.map((body) => service.client.post(body)));
+    expect(tally(responses)).toEqual({
       [TAKEN]: 100,
       '400 {"error":1003,"message":"id must be an integer from -2^63 to 2^63-1, not 1.5"}': 100,
       '200 {"name":"good"}': 100,
@@ -64,8 +64,8 @@ describe('plants that share a commit', () => {
   it('are stored beside one that the store itself refuses', async () => {
     await service.store.refuse('bad');
     const bodies = range(200).map((i) => ({ id: BigInt(i), name: i % 50 === 7 ? 'bad' : 'good' }));
-    const answers = await Promise.all(bodies.map((plant) => service.client.create(plant)));
-    expect(tally(answers)).toEqual({
+    const responses = await Promise.all(bodies.map((plant) => service.client.create(plant)));
+    expect(tally(responses)).toEqual({
       '200 {"name":"good"}': 196,
       '500 {"error":5000,"message":"internal error"}': 4,
     });

@@ -36,33 +36,33 @@ const shuffled = (numbers: number[], by: number) =>
 
 it('processes race for ids with different contents: one wins, and all learn which', async () => {
   const all = clients();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     all.map((client, i) => {
       const sent = shuffled(range(IDS), i).map(async (id) => {
         const name = `of ${i % (all.length / 2)}`;
-        return { id, name, answer: await client.create({ id: BigInt(id), name }) };
+        return { id, name, response: await client.create({ id: BigInt(id), name }) };
       });
       return Promise.all(sent);
     }),
   );
   const winners = new Map((await store.plants()).map(({ id, name }) => [Number(id), name]));
   expect(winners.size).toBe(IDS);
-  for (const { id, name, answer } of answers.flat()) {
+  for (const { id, name, response } of responses.flat()) {
     const won = winners.get(id) === name;
-    expect(answer).toMatchObject(won ? { status: 200, body: { name } } : { status: 400 });
+    expect(response).toMatchObject(won ? { status: 200, body: { name } } : { status: 400 });
   }
   // Two clients have each content, so two get 200 for each id.
-  const counts = tally(answers.flat().map(({ answer }) => answer));
+  const counts = tally(responses.flat().map(({ response }) => response));
   expect(counts[TAKEN]).toBe(IDS * (all.length - 2));
 });
 
 it('processes race for ids with the same content: all get 200', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     clients().flatMap((client, i) =>
       shuffled(range(IDS), i).map((id) => client.create({ id: BigInt(1_000 + id), name: 'oak' })),
     ),
   );
-  expect(tally(answers)).toEqual({ '200 {"name":"oak"}': IDS * PROCESSES * 2 });
+  expect(tally(responses)).toEqual({ '200 {"name":"oak"}': IDS * PROCESSES * 2 });
   expect(await store.count()).toBe(2 * IDS);
 });
 
@@ -72,7 +72,7 @@ it('groups with the same ids in opposite orders do not wait for each other in a 
     CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END $$;
     CREATE TRIGGER slow BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION slow()`);
   const ids = range(IDS);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     services.flatMap((service, i) => {
       const client = service.client(IDS);
       const sent = i % 2 === 0 ? ids : ids.toReversed();
@@ -84,5 +84,5 @@ it('groups with the same ids in opposite orders do not wait for each other in a 
   await sleep(1_500);
   const deadlocks = 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()';
   expect(await store.rows(deadlocks)).toEqual([{ deadlocks: 0n }]);
-  expect(tally(answers)).toEqual({ '200 {"name":"oak"}': IDS * PROCESSES });
+  expect(tally(responses)).toEqual({ '200 {"name":"oak"}': IDS * PROCESSES });
 });

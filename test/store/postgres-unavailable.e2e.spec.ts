@@ -54,10 +54,10 @@ async function untilStored(one = plant()): Promise<void> {
 /** Sends a plant. Checks that the response takes little longer than DATABASE_TIMEOUT. */
 async function expectAway(one = plant()): Promise<void> {
   const client = service.client();
-  const answer = client.create(one);
+  const response = client.create(one);
   const late = sleep(5_500, 'late', { ref: false });
-  expect(await Promise.race([answer, late])).toMatchObject(UNAVAILABLE);
-  expect((await answer).headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect(await Promise.race([response, late])).toMatchObject(UNAVAILABLE);
+  expect((await response).headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 
 describe('a server that', () => {
@@ -76,9 +76,9 @@ describe('a server that', () => {
     // The cached token has expired, so the service has to look it up.
     await sleep(4_000);
     const asked = Date.now();
-    const answer = await service.client().post('{"id":1,"name":"oak"}', headers);
+    const response = await service.client().post('{"id":1,"name":"oak"}', headers);
     server.resume();
-    expect(answer).toMatchObject(UNAVAILABLE);
+    expect(response).toMatchObject(UNAVAILABLE);
     expect(Date.now() - asked).toBeLessThan(5_500);
   });
 
@@ -99,9 +99,9 @@ describe('a server that', () => {
     const unknown = { ...headers, authorization: `Bearer ${createSecret()}` };
     const sent = table === 'tokens' ? unknown : headers;
     await operate(`ALTER TABLE ${table} RENAME TO elsewhere`);
-    const answer = await service.client().post('{"id":1,"name":"oak"}', sent);
+    const response = await service.client().post('{"id":1,"name":"oak"}', sent);
     await operate(`ALTER TABLE elsewhere RENAME TO ${table}`);
-    expect(answer).toMatchObject(UNAVAILABLE);
+    expect(response).toMatchObject(UNAVAILABLE);
   });
 
   it('has no connections left (53300): 503', async () => {
@@ -133,10 +133,10 @@ describe('a commit that is not on the synchronous standby', () => {
     await operate("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     await store.reload();
     const one = plant();
-    const answer = service.client().create(one);
+    const response = service.client().create(one);
     while ((await store.rows(WAITING)).length === 0) await sleep(20);
     await operate(`SELECT pg_cancel_backend(pid) FROM (${WAITING}) AS waiting`);
-    expect(await answer).toMatchObject(UNAVAILABLE);
+    expect(await response).toMatchObject(UNAVAILABLE);
     // The plant is stored here, but would be lost with this server.
     expect(await store.plant(one.id)).toBeDefined();
     await expectAway(one);

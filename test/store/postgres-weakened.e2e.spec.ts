@@ -202,12 +202,12 @@ describe('a server that is weakened while the service runs', () => {
     // An uncommitted plant with the same id, which the statement waits for.
     for (const sql of ['BEGIN', "INSERT INTO plants (id, name) VALUES (100, 'elm')"])
       await operator.query(sql);
-    const answer = service.client().create(plant);
+    const response = service.client().create(plant);
     while ((await store.rows(WAITING)).length === 0) await sleep(20);
     await store.execute('ALTER SYSTEM SET synchronous_commit = off');
     await store.reload();
     await operator.query('ROLLBACK');
-    const { status } = await answer;
+    const { status } = await response;
     await server.kill();
     await server.start();
     expect(status).toBe(200);

@@ -63,9 +63,9 @@ it('in a locked store a plant that is given up during its commit takes no other 
   /** Sends a plant that waits for the commit in progress. */
   const queue = async (id: bigint) => {
     while (groups.queued > 0) await sleep(5);
-    const answer = slow.client.create({ id, name: 'oak' });
+    const response = slow.client.create({ id, name: 'oak' });
     while (groups.queued === 0) await sleep(5);
-    return { answer };
+    return { response };
   };
   const first = slow.client.create({ id: 1n, name: 'oak' });
   while (groups.unsettled === 0 || groups.queued > 0) await sleep(5);
@@ -74,9 +74,9 @@ it('in a locked store a plant that is given up during its commit takes no other 
   const second = await queue(2n);
   expect(await first).toMatchObject(UNAVAILABLE);
   const third = await queue(3n);
-  expect(await second.answer).toMatchObject(UNAVAILABLE);
+  expect(await second.response).toMatchObject(UNAVAILABLE);
   await unlock();
-  expect((await third.answer).status).toBe(200);
+  expect((await third.response).status).toBe(200);
   await slow.stop();
 });
 

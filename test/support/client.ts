@@ -27,7 +27,7 @@ export class Client {
     this.agent = new this.transport.Agent(options);
   }
 
-  /** Sends a request. Rejects if the connection breaks before the end of the answer. */
+  /** Sends a request. Rejects if the connection breaks before the end of the response. */
   async send({ method = 'POST', path = '/plants', headers = this.headers, body }: Sent = {}) {
     const { agent, port, transport } = this;
     recordSecrets([path, ...Object.values(headers).flat()].join('\n'));
@@ -38,10 +38,10 @@ export class Client {
     const names = Object.entries(response.headersDistinct);
     const received = Object.fromEntries(names.map(([name, all = []]) => [name, all.join(', ')]));
     const { socket, statusCode = 0 } = response;
-    const answer = await text(response);
+    const content = await text(response);
     // Without an active token the service soon reads a connection only once a second.
     if (statusCode > 400 && statusCode < 406) socket.destroy();
-    return receive({ method, path }, statusCode, received, answer);
+    return receive({ method, path }, statusCode, received, content);
   }
 
   /** Sends a body to `POST /plants`. */

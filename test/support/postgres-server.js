@@ -88,7 +88,7 @@ export class PostgresServer {
     await ended;
   }
 
-  /** Freezes all its processes: connections stay open, and nothing answers. */
+  /** Freezes all its processes: connections stay open, and nothing responds. */
   pause() {
     this.paused = this.pids();
     for (const pid of this.paused) process.kill(pid, 'SIGSTOP');

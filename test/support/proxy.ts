@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 /** A TCP proxy like HAProxy or PgBouncer: its address stays the same. */
 export class Proxy {
-  /** Number of connections broken after their last answer. */
+  /** Number of connections broken after their last response. */
   broken = 0;
   /** The first bytes of each connection. */
   readonly openings: Buffer[] = [];
@@ -13,16 +13,16 @@ export class Proxy {
     private readonly server: Server,
     readonly port: number,
     private target: number,
-    private readonly answers: number,
+    private readonly responses: number,
   ) {
     server.on('connection', (client) => this.pass(client));
   }
 
-  /** @param answers pieces of data from the target after which a connection breaks */
-  static async start(target: number, answers = Infinity): Promise<Proxy> {
+  /** @param responses pieces of data from the target after which a connection breaks */
+  static async start(target: number, responses = Infinity): Promise<Proxy> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new Proxy(server, (server.address() as AddressInfo).port, target, answers);
+    return new Proxy(server, (server.address() as AddressInfo).port, target, responses);
   }
 
   /** Switches to another port, and cuts all connections. */
@@ -39,7 +39,7 @@ export class Proxy {
 
   private pass(client: Socket): void {
     const upstream = connect(this.target, '127.0.0.1');
-    let left = this.answers;
+    let left = this.responses;
     const cut = (): void => {
       for (const socket of [client, upstream]) {
         socket.destroy();
@@ -51,7 +51,7 @@ export class Proxy {
     upstream.on('data', (chunk) => {
       left -= 1;
       if (left >= 0) return void client.write(chunk);
-      // The plant is stored, but its client gets no answer.
+      // The plant is stored, but its client gets no response.
       this.broken += 1;
       cut();
     });

@@ -36,7 +36,7 @@ export class RawConnection {
   }
 
   /**
-   * Reads the next answer with its whole body. Rejects if the connection ends before.
+   * Reads the next response with its whole body. Rejects if the connection ends before.
    *
    * @param request the method and path of its request
    */
@@ -71,7 +71,7 @@ export class RawConnection {
   }
 }
 
-/** Status and headers of an answer, by name in lower case, from the lines before its body. */
+/** Status and headers of a response, by name in lower case, from the lines before its body. */
 export function parseHead(head: string): { status: number; headers: Record<string, string> } {
   const [statusLine = '', ...lines] = head.split('\r\n');
   const pairs = lines.map((line) => [

@@ -11,7 +11,7 @@ export interface Sent {
   readonly body?: string | Buffer;
 }
 
-/** An answer. `body` is the parsed JSON; undefined if the answer is not JSON. */
+/** A response. `body` is the parsed JSON; undefined if the response is not JSON. */
 export interface Received {
   readonly status: number;
   /** By name in lower case. Repeated ones are joined by commas. */
@@ -24,9 +24,9 @@ export interface Received {
 const DOCUMENT = /^\/(docs|openapi\.|$)/;
 
 /**
- * Makes an answer, after a check against the published document. Every answer in a test passes here.
+ * Makes a response, after a check against the published document. Every response in a test passes here.
  *
- * @throws Error if the answer does not conform
+ * @throws Error if the response does not conform
  */
 export function receive(
   { method, path }: { readonly method: string; readonly path: string },
@@ -40,18 +40,18 @@ export function receive(
   return { status, headers, text, body: isJson ? (JSON.parse(text) as unknown) : undefined };
 }
 
-/** Counts answers by status and text. */
-export function tally(answers: Received[]): Record<string, number> {
+/** Counts responses by status and text. */
+export function tally(responses: Received[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { status, text } of answers) {
+  for (const { status, text } of responses) {
     const key = `${status} ${text}`;
     counts[key] = (counts[key] ?? 0) + 1;
   }
   return counts;
 }
 
-/** An answer of the service, and the request's method and path. */
-export interface Answer {
+/** A response of the service, and the request's method and path. */
+export interface CheckedResponse {
   readonly method: string;
   readonly path: string;
   readonly status: number;
@@ -66,20 +66,20 @@ ajv.addSchema(published, 'openapi.json');
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * Checks an answer against the published document: a documented status, the required headers, the
+ * Checks a response against the published document: a documented status, the required headers, the
  * media type `application/json`, and a body with the members of the schema only. On an unknown path or
- * method the answer must be an Error, without a body for HEAD (RFC 9110, section 9.3.2).
+ * method the response must be an Error, without a body for HEAD (RFC 9110, section 9.3.2).
  *
- * @throws Error that names the answer and the problems
+ * @throws Error that names the response and the problems
  */
-export function conforms(answer: Answer): void {
-  const problems = problemsOf(answer);
+export function conforms(response: CheckedResponse): void {
+  const problems = problemsOf(response);
   if (problems.length === 0) return;
-  const { method, path, status, text } = answer;
-  throw new Error(`${method} ${path} answered ${status} ${text}: ${problems.join('; ')}`);
+  const { method, path, status, text } = response;
+  throw new Error(`${method} ${path} got ${status} ${text}: ${problems.join('; ')}`);
 }
 
-function problemsOf({ method, path, status, headers, text }: Answer): string[] {
+function problemsOf({ method, path, status, headers, text }: CheckedResponse): string[] {
   const operation = findOperation(method, path);
   // On any path (RFC 9112, section 6.1).
   const isNoSuchCoding = status === 501 && text.includes(`"error":${ERRORS.NO_SUCH_CODING.error},`);
@@ -127,7 +127,7 @@ function bodyProblems(schema: string, headers: Headers, text: string): string[] 
   return validate(body) ? [] : [ajv.errorsText(validate.errors, { dataVar: 'body' })];
 }
 
-/** Compiles a schema. Schemas allow unknown members; answers must not have any. */
+/** Compiles a schema. Schemas allow unknown members; responses must not have any. */
 function validatorOf(pointer: string): ValidateFunction {
   const known = validators.get(pointer);
   if (known) return known;
