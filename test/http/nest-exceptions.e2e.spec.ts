@@ -22,8 +22,8 @@ describe('what a handler throws', () => {
   );
 
   it('an HttpException of any status keeps it', async () => {
-    const answer = { status: 499, body: { error: 3005, message: 'mine' } };
-    expect(await notes.send('GET', '/notes/throws/other')).toMatchObject(answer);
+    const response = { status: 499, body: { error: 3005, message: 'mine' } };
+    expect(await notes.send('GET', '/notes/throws/other')).toMatchObject(response);
   });
 
   it.each(Object.entries(FORMS))('%s', async (name, [, status, body]) => {
@@ -31,23 +31,23 @@ describe('what a handler throws', () => {
   });
 
   it('an exception of asynchronous middleware keeps its status and message', async () => {
-    const answer = { status: 404, body: { error: 3005, message: 'by middleware' } };
-    expect(await notes.send('GET', '/notes?middleware=throws')).toMatchObject(answer);
-    expect(await notes.create('/plants?middleware=throws')).toMatchObject(answer);
+    const response = { status: 404, body: { error: 3005, message: 'by middleware' } };
+    expect(await notes.send('GET', '/notes?middleware=throws')).toMatchObject(response);
+    expect(await notes.create('/plants?middleware=throws')).toMatchObject(response);
   });
 
   it('behind a response it leaves the connection open, and is in the log', async () => {
     const connection = await notes.service.connect();
     for (const [path, text] of [
-      ['answered', '{"answered":true}'],
+      ['ended', '{"ended":true}'],
       ['all', '{"method":"GET"}'],
     ]) {
       connection.write(`GET /notes/${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
-      const answer = await connection.read({ method: 'GET', path: '/docs' });
-      expect(answer).toMatchObject({ status: 200, text });
+      const response = await connection.read({ method: 'GET', path: '/docs' });
+      expect(response).toMatchObject({ status: 200, text });
     }
     connection.close();
-    expect(notes.service.log.text).toContain('Error: behind the answer');
+    expect(notes.service.log.text).toContain('Error: after the response');
   });
 
   it.each(['partial', 'broken'])('in the middle of a body it breaks the body off: %s', (path) =>

@@ -89,13 +89,13 @@ describe('what a handler takes', () => {
   it('a repository of its own, whose integers are numbers if a double holds them', async () => {
     const headers = { 'content-type': 'application/json' };
     const post = (path: string) => notes.send('POST', path, { headers, body: '{"text":"a"}' });
-    const answer = {
+    const response = {
       saved: 1,
       found: { id: 1, text: 'a', stars: 7, big: null },
       most: 7,
       count: 1,
     };
-    expect(await post('/notes/stored')).toMatchObject({ status: 201, body: answer });
+    expect(await post('/notes/stored')).toMatchObject({ status: 201, body: response });
     expect(await post('/notes/stored?big=12')).toMatchObject({
       body: { saved: 2, found: { big: 12 }, count: 2 },
     });

@@ -21,9 +21,9 @@ describe('what a handler returns', () => {
     ],
     ['own', 202, expect.stringMatching('{"own":true}'), {}],
   ])('GET /notes/%s: %i', async (path, status, body, headers) => {
-    const answer = await notes.send('GET', `/notes/${path}`);
-    expect(answer).toMatchObject({ status, body });
-    expect(answer.headers).toMatchObject({
+    const response = await notes.send('GET', `/notes/${path}`);
+    expect(response).toMatchObject({ status, body });
+    expect(response.headers).toMatchObject({
       'x-request-id': expect.any(String),
       'x-content-type-options': 'nosniff',
       ...headers,

@@ -120,10 +120,10 @@ export class NotesController {
     throw FORMS[name]?.[0];
   }
 
-  @Get('answered')
-  answered(@Res() response: Response): never {
-    response.json({ answered: true });
-    throw new Error('behind the answer');
+  @Get('ended')
+  ended(@Res() response: Response): never {
+    response.json({ ended: true });
+    throw new Error('after the response');
   }
 
   @Get('partial')

@@ -31,18 +31,18 @@ describe('of a long pipeline 16 requests get responses in order, and the connect
     const connection = await service.connect();
     const all = range(3_000).map((id) => requestText(client.headers, body(id)));
     connection.write(all.join(''));
-    let answered = 0;
+    let served = 0;
     try {
-      for (; ; answered++) {
-        const answer = await connection.read();
-        expect(answer.status).toBe(status);
-        if (status === 200) expect(answer.body).toEqual({ name: `n${answered}` });
+      for (; ; served++) {
+        const response = await connection.read();
+        expect(response.status).toBe(status);
+        if (status === 200) expect(response.body).toEqual({ name: `n${served}` });
       }
     } catch (error) {
       expect(error).toMatchObject({ message: 'the connection ended after: ' });
     }
     // The first one may get its response before the next is read.
-    expect([MAX_REQUESTS, MAX_REQUESTS + 1]).toContain(answered);
+    expect([MAX_REQUESTS, MAX_REQUESTS + 1]).toContain(served);
   });
 });
 
@@ -51,12 +51,12 @@ it('a pipeline of refused plants is served a request at a time, others in betwee
   const [many, one] = [await own.connect(), await own.connect()];
   many.write(requestText(own.client.headers, '{').repeat(MAX_REQUESTS));
   one.write(requestText(own.client.headers, '{'));
-  let answered = 0;
+  let served = 0;
   const pipeline = (async () => {
-    for (; answered < MAX_REQUESTS; answered++) await many.read();
+    for (; served < MAX_REQUESTS; served++) await many.read();
   })();
   expect(await one.read()).toMatchObject({ status: 400 });
-  expect(answered).toBeLessThan(MAX_REQUESTS / 2);
+  expect(served).toBeLessThan(MAX_REQUESTS / 2);
   await pipeline;
   many.close();
   one.close();
