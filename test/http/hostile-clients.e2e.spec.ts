@@ -28,7 +28,8 @@ function head(headers: Readonly<Record<string, string>>): string {
 let service: ServiceProcess;
 let client: Client;
 beforeAll(async () => {
-  service = await ServiceProcess.start();
+  // Longer than a busy machine holds up a test that locks the store.
+  service = await ServiceProcess.start({ env: { DATABASE_TIMEOUT: '60s' } });
   client = service.client(1);
 });
 afterAll(() => service.remove());
