@@ -162,7 +162,7 @@ export function formatProgress(
   seconds: number,
 ): string {
   const { stored, refused, bytes } = tally;
-  if (lastError !== undefined) return `${stored} stored, retrying: ${lastError}`;
+  if (lastError !== undefined) return `${stored} stored, retrying: ${lastError}`.slice(0, 79);
   const done = size === 0 ? `${(bytes / 1e6).toFixed(1)} MB,` : drawBar(bytes, size);
   const rate = Math.round((stored + refused) / seconds);
   return `${done} ${stored} stored, ${refused} refused, ${rate}/s`;
