@@ -56,7 +56,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private isOverloaded: () => boolean = () => false;
   private connections!: Connections;
   private handleCors: RequestHandler | undefined;
-  /** Where the routes of controllers begin among those of Express; those before are pages. */
+  /** Where the routes of controllers begin among those of Express; those before are pages and middleware. */
   private firstRoute = 0;
 
   constructor(private readonly config: Config) {
@@ -82,6 +82,18 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override async init(): Promise<void> {
     await super.init();
     this.firstRoute = this.getInstance<Express>().router.stack.length;
+  }
+
+  /** Nest adds middleware by this before the routes of controllers. That of one method is a route of Express, too. */
+  override createMiddlewareFactory(
+    ...method: Parameters<ExpressAdapter['createMiddlewareFactory']>
+  ): ReturnType<ExpressAdapter['createMiddlewareFactory']> {
+    const add = super.createMiddlewareFactory(...method);
+    return (...middleware) => {
+      const added: unknown = add(...middleware);
+      this.firstRoute = this.getInstance<Express>().router.stack.length;
+      return added;
+    };
   }
 
   /** Lists the methods that controllers have on a path: for the `Allow` of a 405, and for CORS. */

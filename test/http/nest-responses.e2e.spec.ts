@@ -47,6 +47,13 @@ describe('the methods of a path', () => {
     });
   });
 
+  it('middleware of one method is none of them', async () => {
+    expect(await notes.send('POST', '/nowhere')).toMatchObject({
+      status: 404,
+      body: { error: 3000 },
+    });
+  });
+
   it.each([
     ['/notes/7', 'GET,HEAD,POST'],
     ['/plants', 'POST'],

@@ -1,4 +1,10 @@
-import { Module, ValidationPipe, type MiddlewareConsumer, type NestModule } from '@nestjs/common';
+import {
+  Module,
+  RequestMethod,
+  ValidationPipe,
+  type MiddlewareConsumer,
+  type NestModule,
+} from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { NextFunction, Request, Response } from 'express';
@@ -23,6 +29,8 @@ class NotesModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(NoteMiddleware).forRoutes(NotesController, PlantsController);
     consumer.apply(waitAndThrow).forRoutes('*path');
+    // Express has a route for middleware of one method.
+    consumer.apply(waitAndThrow).forRoutes({ path: '*path', method: RequestMethod.GET });
   }
 }
 
