@@ -50,7 +50,9 @@ function readText(literal: string | undefined): string | null | undefined {
 function describe(literal = ''): string {
   if (literal.startsWith('[')) return 'an array';
   if (literal.startsWith('{')) return 'an object';
-  const text = literal.length > MAX_LENGTH ? `${literal.slice(0, MAX_LENGTH)}...` : literal;
+  // Half a character would be no text that every client can read.
+  const start = literal.slice(0, MAX_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
+  const text = literal.length > MAX_LENGTH ? `${start}...` : literal;
   return literal.startsWith('"') ? `the string ${text}` : text;
 }
 
