@@ -101,7 +101,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const layers = this.getInstance<Express>().router.stack as RouteLayer[];
     const routes = layers
       .slice(this.firstRoute)
-      .filter((layer) => layer.route && layer.match(path));
+      .filter((layer) => layer.route && matches(layer, path));
     const methods = routes.flatMap(({ route }) => route?.stack.map(({ method }) => method) ?? []);
     const names = methods.flatMap((method) => (method === 'get' ? ['get', 'head'] : method));
     return [...new Set(names.map((name) => name.toUpperCase()))];
@@ -219,5 +219,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const fault = findRequestError(request);
     if (fault) return toErrorResponse(fault);
     return isTarget(request.url) ? undefined : NO_PATH;
+  }
+}
+
+function matches(layer: RouteLayer, path: string): boolean {
+  try {
+    return layer.match(path);
+  } catch {
+    // A parameter is malformed. Such a request is refused, and other origins must be able to read that, too.
+    return false;
   }
 }

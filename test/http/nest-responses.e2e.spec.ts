@@ -67,6 +67,14 @@ describe('the methods of a path', () => {
     });
   });
 
+  it.each(['/plants/%ff', '/notes/%ff'])('another origin reads the refusal of %s', async (path) => {
+    const { status, headers } = await notes.send('GET', path, { headers: { origin: ORIGIN } });
+    expect({ status, origin: headers['access-control-allow-origin'] }).toEqual({
+      status: 400,
+      origin: ORIGIN,
+    });
+  });
+
   it('HEAD of a GET', async () => {
     const { status, headers, body } = await notes.send('HEAD', '/notes/7');
     expect({ status, length: headers['content-length'], body }).toEqual({
