@@ -55,6 +55,7 @@ describe('NewPlantPipe', () => {
     ['"7"', 'the string "7"', ''],
     [`"${'7'.repeat(50)}"`, `the string "${'7'.repeat(39)}...`, ''],
     [`"${'7'.repeat(38)}🌵"`, `the string "${'7'.repeat(38)}...`, ''],
+    [`"plant_${'aB3'.repeat(13)}"`, 'the string "[redacted]...', ''],
     ['1.5', '1.5', '1.5'],
     ['9223372036854775808', '9223372036854775808', '9223372036854775808'],
     ['[7]', 'an array', 'an array'],

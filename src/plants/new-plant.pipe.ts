@@ -3,6 +3,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { parseMembers } from '../http/json-body.js';
+import { redact } from '../http/redact.js';
 import { isInt64, NewPlantDto } from './plant.dto.js';
 
 /** Characters of a wrong value that a message has at most. */
@@ -50,9 +51,9 @@ function readText(literal: string | undefined): string | null | undefined {
 function describe(literal = ''): string {
   if (literal.startsWith('[')) return 'an array';
   if (literal.startsWith('{')) return 'an object';
-  // Half a character would be no text that every client can read.
-  const start = literal.slice(0, MAX_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
-  const text = literal.length > MAX_LENGTH ? `${start}...` : literal;
+  // Clients log messages. Half a character would be no text that all of them can read.
+  const start = redact(literal.slice(0, MAX_LENGTH)).replace(/[\uD800-\uDBFF]$/, '');
+  const text = literal.length > MAX_LENGTH ? `${start}...` : start;
   return literal.startsWith('"') ? `the string ${text}` : text;
 }
 
