@@ -16,6 +16,12 @@ it.each([
     'PostgreSQL /var/run/postgresql, database plants',
     'postgresql:///plants?host=/var/run/postgresql&user=u&password=***',
   ],
+  [
+    // The driver decodes the name of a parameter too.
+    'postgres://u@h/plants?p%61ssword=SECRET',
+    'PostgreSQL h, database plants',
+    'postgres://u@h/plants?p%61ssword=***',
+  ],
   ['postgres:///plants', 'PostgreSQL localhost, database plants', 'postgres:///plants'],
   [
     'postgres://u:SECRET@/plants',

@@ -84,5 +84,12 @@ export function maskPassword(text: string): string {
   if (findSqliteFile(text) !== undefined) return text;
   return text
     .replace(/(?<=\/\/[^:/?#]*:)[^/?#]*(?=@)/, MASK)
-    .replace(/(?<=[?&][^=&]*password[^=&]*=)[^&]*/gi, MASK);
+    .replace(/(?<=[?&])([^=&]*)=[^&]*/g, (parameter, name: string) =>
+      isPassword(decodeURIComponent(name)) ? `${name}=${MASK}` : parameter,
+    );
+}
+
+/** Whether the name of a parameter says that its value is a password. */
+export function isPassword(name: string): boolean {
+  return /password/i.test(name);
 }

@@ -88,6 +88,14 @@ describe('readConfig', () => {
       { DATABASE_URL: 'postgres://h/plants?sslmode=require&channel_binding=require' },
       /^DATABASE_URL has an unknown parameter: channel_binding$/,
     ],
+    ...[
+      'u:SEC/RET?SECRET@h/plants',
+      'h/plants?password=SECRET&RET',
+      'u:S/R?SE=1&CRET@h/plants',
+    ].map((address): [NodeJS.ProcessEnv, RegExp] => [
+      { DATABASE_URL: `postgres://${address}` },
+      /^(DATABASE_URL has an unknown parameter; in a password, write %26 for &\n?)+$/,
+    ]),
     [{ TLS_CERT_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
     [{ TLS_KEY_FILE: 'x' }, /^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/],
     [ISSUER, /^AUTH_AUDIENCE must be set with AUTH_ISSUER: /],

@@ -6,6 +6,7 @@ import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
 import {
   describeDatabase,
   getDatabaseSystem,
+  isPassword,
   listParameters,
   POSTGRES_PARAMETERS,
 } from './database-url.js';
@@ -179,15 +180,24 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
   return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
+/** A line for each parameter that the driver ignores. A name that may be a part of a password is not shown. */
+function findUnknownParameters(url: string): string[] {
+  const names = listParameters(url);
+  // A password has an unencoded & or ? itself.
+  const isShown = !names.some(isPassword) && !url.includes('@', url.indexOf('?'));
+  return names
+    .filter((name) => !POSTGRES_PARAMETERS.includes(name))
+    .map((name) => {
+      const advice = suggest(name, POSTGRES_PARAMETERS);
+      const shown = isShown || advice ? `: ${name}${advice}` : '; in a password, write %26 for &';
+      return `DATABASE_URL has an unknown parameter${shown}`;
+    });
+}
+
 /** Finds problems of several variables together, in a line each. */
 function findConflicts(config: Config): string[] {
   const { port, reusePort, managementPort, authIssuer, authAudience, authJwksUrl } = config;
-  const found = listParameters(config.databaseUrl)
-    .filter((name) => !POSTGRES_PARAMETERS.includes(name))
-    .map(
-      (name) =>
-        `DATABASE_URL has an unknown parameter: ${name}${suggest(name, POSTGRES_PARAMETERS)}`,
-    );
+  const found = findUnknownParameters(config.databaseUrl);
   if (reusePort && getDatabaseSystem(config.databaseUrl) === 'sqlite')
     found.push(
       'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file',
