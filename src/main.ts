@@ -1,12 +1,16 @@
 // A start, step 1 of 6: prepares Node.js, before any other file is loaded. Then runs the command that is named.
+import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const MIN_NODE_MAJOR = 24;
+const { engines } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { engines: { node: string } };
+const oldest = engines.node.replace('>=', '');
 
-if (Number.parseInt(process.versions.node) < MIN_NODE_MAJOR) {
+if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
   process.stderr.write(
-    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${MIN_NODE_MAJOR} or newer. ` +
+    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${oldest} or newer. ` +
       'npm has installed one: use `npm start`, `bin/plant-store` or node_modules/.bin/node.\n',
   );
   process.exit(1);

@@ -33,13 +33,15 @@ describe('a failed start reports on stderr', () => {
     expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
   });
 
-  it('a Node.js that is too old, and how to get another', async () => {
-    const older = `Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`;
+  it.each(['20.20.2', '24.10.0'])('a Node.js %s, and how to get another', async (version) => {
+    const older = `Object.defineProperty(process,'versions',{value:{node:'${version}'}})`;
     const env = { NODE_OPTIONS: `--import data:text/javascript,${older}` };
     expect(await runMain(store, env)).toEqual({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^Node\.js 20\.20\.2 is too old: .*`npm start`.*\n$/),
+      stderr: expect.stringMatching(
+        new RegExp(`^Node\\.js ${version} is too old: .*\`npm start\`.*\\n$`),
+      ),
     });
   });
 
