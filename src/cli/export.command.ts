@@ -2,14 +2,9 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
-import { Snapshot } from '../database/snapshot.js';
-import { COLUMNS } from '../plants/plant.entity.js';
 import { makeFile } from './new-file.js';
 import { readJobConfig } from './store-config.js';
-import { countLines } from './backup-tables.js';
 import { printResult } from './terminal.js';
-
-const PLANT_COLUMNS = COLUMNS;
 
 /** `export`: writes the plants for any program that reads NDJSON. */
 export function addExportCommand(program: Command): void {
@@ -32,8 +27,12 @@ Examples:
     .action(async (to: string | undefined, { audit }: { audit?: true }) => {
       const file = to ?? '-';
       const config = readJobConfig(program);
+      // Not for a look at the help.
+      const { Snapshot } = await import('../database/snapshot.js');
+      const { COLUMNS } = await import('../plants/plant.entity.js');
+      const { countLines } = await import('./backup-tables.js');
       await using store = await Snapshot.open(config);
-      const columns = PLANT_COLUMNS.filter(({ isAudit }) => audit || !isAudit);
+      const columns = COLUMNS.filter(({ isAudit }) => audit || !isAudit);
       const names = columns.map(({ name }) => name);
       const plants = { count: 0 };
       const rows = store.readLines({ table: 'plants', columns: names, form: 'object' });

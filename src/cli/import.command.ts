@@ -7,7 +7,7 @@ import { COMMAND, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
 import { makeCountParser, toHttpUrl } from './arguments.js';
 import { isSameFile } from './new-file.js';
-import { PlantsImport, type ImportOptions, type Refused } from './plant-importer.js';
+import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
 import { toUrl } from './store-config.js';
 import {
   drawBar,
@@ -27,6 +27,7 @@ interface Options extends Omit<ImportOptions, 'url' | 'token'>, GlobalOptions {
 const STDIN_DESCRIPTOR = 0;
 /** What a header can carry as bearer token: no stricter than RFC 6750, section 2.1. */
 const TOKEN = /^[\x21-\x7e]+$/;
+
 export function addImportCommand(program: Command): void {
   program
     .command('import')
@@ -98,10 +99,12 @@ async function runImport(
   file: string,
   options: ImportOptions & Options,
 ): Promise<void> {
+  // Not for a look at the help.
+  const importer = await import('./plant-importer.js');
   const { source, size } = openSource(file);
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
   const stopping = new AbortController();
-  const plants = new PlantsImport(options, stopping, (refused) => {
+  const plants = new importer.PlantsImport(options, stopping, (refused) => {
     // Synchronous: the file is whole even if the process ends now.
     if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
     else progress.say(formatRefused(refused));

@@ -1,11 +1,7 @@
 import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
-import { migrateStore } from '../database/store.js';
-import { Snapshot } from '../database/snapshot.js';
-import { isDamage } from '../database/store-errors.js';
 import { describeError } from '../errors/operator-message.js';
 import { readJobConfig, readStoreConfig } from './store-config.js';
-import { digestTables, TABLE_NAMES } from './backup-tables.js';
 import { printResult } from './terminal.js';
 
 /** `migrate`: for a deployment that changes the schema before it starts the service. */
@@ -22,6 +18,8 @@ export function addMigrateCommand(program: Command): void {
       `\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite ${COMMAND} migrate`,
     )
     .action(async () => {
+      // Not for a look at the help.
+      const { migrateStore } = await import('../database/store.js');
       const ran = await migrateStore(readStoreConfig(program));
       const lines = ran.length > 0 ? ran.map((name) => `ran ${name}`) : ['up to date'];
       printResult(program, lines.join('\n'), { ran });
@@ -40,6 +38,9 @@ export function addCheckCommand(program: Command): void {
     )
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} check --json`)
     .action(async () => {
+      const { Snapshot } = await import('../database/snapshot.js');
+      const { isDamage } = await import('../database/store-errors.js');
+      const { digestTables, TABLE_NAMES } = await import('./backup-tables.js');
       try {
         await using store = await Snapshot.open(readJobConfig(program));
         const indexes = await store.check(TABLE_NAMES);

@@ -2,10 +2,8 @@ import type { Command } from 'commander';
 import { COMMAND, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
-import { Snapshot } from '../database/snapshot.js';
 import { describeError } from '../errors/operator-message.js';
 import { toUrl } from './store-config.js';
-import { formatMinute } from './token-table.js';
 import { alignColumns, printResult, toPrintable } from './terminal.js';
 
 /** Milliseconds that the service has to tell whether it is ready. */
@@ -56,7 +54,7 @@ export function addStatusCommand(program: Command): void {
       const rows = {
         version: `${VERSION}, Node.js ${process.versions.node}`,
         store: name,
-        ...formatStore(store),
+        ...(await formatStore(store)),
         service: toPrintable(formatService(service, differences)),
       };
       const problems = [
@@ -76,6 +74,8 @@ export function addStatusCommand(program: Command): void {
 
 async function inspectStore(config: Config): Promise<StoreStatus> {
   try {
+    // Not for a look at the help.
+    const { Snapshot } = await import('../database/snapshot.js');
     await using store = await Snapshot.open(config);
     const [plants] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
     const tokens = await store.query<{ id: unknown; name: string; expires: unknown }>(
@@ -96,8 +96,9 @@ async function inspectStore(config: Config): Promise<StoreStatus> {
   }
 }
 
-function formatStore({ error, plants, activeTokens, nextExpiry: next }: StoreStatus) {
+async function formatStore({ error, plants, activeTokens, nextExpiry: next }: StoreStatus) {
   if (error !== undefined) return { schema: error };
+  const { formatMinute } = await import('./token-table.js');
   const expiry = next
     ? `; ${next.name} (${next.id}) expires next, ${formatMinute(next.at)} UTC`
     : ', none expires';

@@ -1,9 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Option, type Command } from 'commander';
 import { COMMAND } from '../config/config.js';
-import { hasSecretForm, isActive, Token } from '../auth/tokens/token.entity.js';
-import { TokensService } from '../auth/tokens/tokens.service.js';
-import { openStore } from '../database/store.js';
+import type { TokensService } from '../auth/tokens/tokens.service.js';
 import {
   EXPIRES_OPTION,
   toDuration,
@@ -13,13 +11,9 @@ import {
 } from './arguments.js';
 import { readStoreConfig } from './store-config.js';
 import { printResult, type GlobalOptions } from './terminal.js';
-import {
-  describeExpiry,
-  formatToken,
-  formatTokens,
-  listExpiryWarnings,
-  toJsonToken,
-} from './token-table.js';
+
+/** Loaded by actions alone, not for a look at the help. */
+const loadTable = () => import('./token-table.js');
 
 const EXAMPLE = `\nExample:\n  $ ${COMMAND} token`;
 
@@ -59,6 +53,7 @@ function addList(token: Command): void {
     .addHelpText('after', `${EXAMPLE} list --json`)
     .action(async () => {
       const all = await withTokens(token, (tokens) => tokens.list());
+      const { formatTokens, listExpiryWarnings, toJsonToken } = await loadTable();
       const rows = all.map((each) => toJsonToken(each));
       printResult(token, formatTokens(all), rows);
       for (const warning of listExpiryWarnings(all)) process.stderr.write(`${warning}\n`);
@@ -85,6 +80,8 @@ function addVerify(token: Command): void {
       const secret = await readSecretLine();
       if (secret === '') verify.error('error: the standard input has no token');
       const found = await withTokens(token, (tokens) => tokens.find(secret));
+      const { hasSecretForm, isActive } = await import('../auth/tokens/token.entity.js');
+      const { formatToken, toJsonToken } = await loadTable();
       const why = hasSecretForm(secret) ? 'of another store' : 'cut, mistyped or a JSON Web Token';
       if (found) printResult(token, formatToken(found), toJsonToken(found));
       else printResult(token, `unknown: ${why}`, { state: 'unknown' });
@@ -143,6 +140,7 @@ function addRevoke(token: Command): void {
         const revoked = await withTokens(token, (tokens) =>
           before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
         );
+        const { toJsonToken } = await loadTable();
         const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
         const rows = revoked.map((each) => toJsonToken(each));
         printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
@@ -153,8 +151,14 @@ function addRevoke(token: Command): void {
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
 
 /** Prints the secret of a new token, or with `--json` the token too; what is to be known of it goes to stderr. */
-function printNewToken(command: Command, issue: Work<string>, overlap?: number): Promise<void> {
-  return withTokens(command, async (tokens) => {
+async function printNewToken(
+  command: Command,
+  issue: Work<string>,
+  overlap?: number,
+): Promise<void> {
+  // Before there is a secret that a failure would lose.
+  const { describeExpiry, toJsonToken } = await loadTable();
+  await withTokens(command, async (tokens) => {
     const secret = await issue(tokens);
     // The token exists: its secret is printed whatever fails now.
     const issued = await tokens.find(secret).catch(() => undefined);
@@ -166,6 +170,9 @@ function printNewToken(command: Command, issue: Work<string>, overlap?: number):
 
 /** Works on the tokens of an existing store. @throws StoreUnusableError, TokenError */
 async function withTokens<Result>(command: Command, work: Work<Result>): Promise<Result> {
+  const { Token } = await import('../auth/tokens/token.entity.js');
+  const { TokensService } = await import('../auth/tokens/tokens.service.js');
+  const { openStore } = await import('../database/store.js');
   await using store = await openStore(readStoreConfig(command), [Token], 'change');
   return await work(new TokensService(store.getRepository(Token)));
 }

@@ -45,6 +45,21 @@ describe('help', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
+  // It takes longer to load than all the rest.
+  it('loads no TypeORM', async () => {
+    const hook = `import { registerHooks } from 'node:module';
+      registerHooks({ load(url, context, next) {
+        if (url.includes('/node_modules/typeorm/')) throw new Error(url);
+        return next(url, context);
+      } });`;
+    const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(hook)}` };
+    const name = 'import export backup restore migrate check status token config'.split(' ');
+    const ran = await Promise.all(name.map((each) => runCli([each, '--help'], { cwd, env })));
+    expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      name.map(() => ({ code: 0, stderr: '' })),
+    );
+  });
+
   it('of help and a name is that of the name with --help', async () => {
     expect(await run('help token rotate')).toEqual(await run('token rotate --help'));
     expect(await run('help')).toEqual(await run('--help'));
