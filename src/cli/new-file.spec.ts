@@ -1,5 +1,13 @@
 /** @engine sqlite */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +33,21 @@ describe('a file that is made', () => {
       writeFileSync(file + end, 'old');
       await expect(makeFile(file, config, write)).rejects.toThrow(`there is ${file}${end}`);
       expect(existsSync(file)).toBe(false);
+    },
+  );
+
+  it.each(['-wal', '-journal'])(
+    'is never the %s of the store, by a link to its folder',
+    async (end) => {
+      writeFileSync(file, 'store');
+      symlinkSync(folder, join(folder, 'link'));
+      const made = makeFile(
+        join(folder, 'link', `backup.sqlite${end}`),
+        readConfig({ DATABASE_URL: `sqlite:${file}` }),
+        write,
+      );
+      await expect(made).rejects.toThrow('is a file of the store');
+      expect(existsSync(file + end)).toBe(false);
     },
   );
 

@@ -58,7 +58,9 @@ function findPlace(file: string, { databaseUrl }: Config): string {
   }
   const store = findSqliteFile(databaseUrl);
   const storePath = store !== undefined && existsSync(store) ? realpathSync(store) : undefined;
-  if (storePath !== undefined && STORE_SUFFIXES.some((suffix) => storePath + suffix === path)) {
+  // A link may lead to the folder, and SQLite's log may not be there yet.
+  const real = existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path;
+  if (storePath !== undefined && STORE_SUFFIXES.some((suffix) => storePath + suffix === real)) {
     throw new Error(`${file} is a file of the store`);
   }
   const log = LOG_SUFFIXES.map((suffix) => path + suffix).find(existsSync);
