@@ -128,6 +128,14 @@ describe('a token', () => {
     for (const client of [revoked, brief]) expect(await ask(client)).toMatchObject(REVOKED);
     for (const client of [revoked, brief]) client.close();
   });
+
+  it('lasts its time when it is created after the wall clock was set back', async () => {
+    const clock = Date.now.bind(Date);
+    jest.spyOn(Date, 'now').mockImplementation(() => clock() - 3_600_000);
+    const client = await clientOf('later', 60_000);
+    expect((await ask(client)).status).toBe(200);
+    client.close();
+  });
 });
 
 describe('the last use of a token', () => {

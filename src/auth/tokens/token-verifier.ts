@@ -14,8 +14,6 @@ import { hashToken, isActive, hasSecretForm, Token } from './token.entity.js';
 const CACHE_TTL_MS = 4_000;
 /** After how long a used token is looked up again, while it is still accepted. */
 const REFRESH_AFTER_MS = 2_000;
-/** When performance.now() was 0, in milliseconds since 1970. */
-const STARTED_AT = performance.timeOrigin;
 export const MAX_CACHED_TOKENS = 10_000;
 /** Tokens that may wait for the next query; beyond that the service is overloaded. */
 export const MAX_WAITING_TOKENS = 1_024;
@@ -32,6 +30,8 @@ interface Known {
   readonly principal: Principal;
   /** When its query was sent, by performance.now(). */
   readonly askedAt: number;
+  /** When it expires, by performance.now(). */
+  endsAt: number;
 }
 
 /** Finds the holders of the service's own tokens. */
@@ -52,6 +52,8 @@ export class TokenVerifier {
       const known = await (before ? this.refreshes : this.lookups).find(hash);
       // A slow response is as old as its query.
       if (known) options.ttl = Math.max(1, known.askedAt + CACHE_TTL_MS - performance.now());
+      // A clock that is set back does not make a token last longer.
+      if (known && before) known.endsAt = Math.min(known.endsAt, before.endsAt);
       return known;
     },
   });
@@ -89,10 +91,8 @@ export class TokenVerifier {
 
   private readonly use = (known: Known | undefined): Principal => {
     if (!known) throw new InvalidTokenException('unknown: not in the database');
-    const { token, principal } = known;
-    // A clock that is set back does not make a token last longer.
-    const now = Math.max(Date.now(), STARTED_AT + performance.now());
-    if (!isActive(token, now))
+    const { token, principal, endsAt } = known;
+    if (endsAt <= performance.now() || !isActive(token))
       throw new InvalidTokenException(describeEnd(token), describeHolder(principal));
     this.lastUsed.record(token.id);
     return principal;
@@ -138,6 +138,7 @@ class TokenLookup {
       token,
       principal: { id: `token:${token.id}`, name: token.name },
       askedAt,
+      endsAt: askedAt + (token.expiresAt ? token.expiresAt.getTime() - Date.now() : Infinity),
     });
     return new Map(tokens.map((token) => [token.hash, describe(token)]));
   }
