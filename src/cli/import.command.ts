@@ -147,7 +147,7 @@ function printReport(command: Command, plants: PlantsImport, complete: boolean):
   const lines = [
     `sent ${sent}, stored ${stored}, refused ${refused}`,
     ...(fields.length > 0 ? [`ignored fields: ${fields.join(', ')}`] : []),
-    ...(complete ? [] : [`interrupted after line ${answeredLines}; importing again is safe`]),
+    ...(complete ? [] : [`stopped after line ${answeredLines}; importing again is safe`]),
   ];
   const ignoredFields = Object.fromEntries(ignored);
   const report = { complete, answeredLines, stored, refused, ignoredFields };
@@ -165,7 +165,7 @@ export function formatProgress(
   seconds: number,
 ): string {
   const { stored, refused, bytes } = tally;
-  if (lastError !== undefined) return `${stored} stored, retrying: ${lastError}`.slice(0, 79);
+  if (lastError !== undefined) return `${stored} stored, retrying ${lastError}`.slice(0, 79);
   const done = size === 0 ? `${(bytes / 1e6).toFixed(1)} MB,` : drawBar(bytes, size);
   const rate = Math.round((stored + refused) / seconds);
   return `${done} ${stored} stored, ${refused} refused, ${rate}/s`;

@@ -105,7 +105,7 @@ describe('a plant without a final response', () => {
       responses = [{ ...UNAVAILABLE, headers: { 'retry-after': value } }];
       const ended = send();
       while (plants.lastError === undefined) await new Promise(setImmediate);
-      expect(plants.lastError).toBe('error 5001: unavailable');
+      expect(plants.lastError).toBe('after 601 s: error 5001: unavailable');
       stopping.abort(new Error('interrupted'));
       expect(await ended).toBe('interrupted');
       expect(sent).toHaveLength(1);

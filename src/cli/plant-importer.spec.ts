@@ -168,7 +168,11 @@ describe('formatProgress', () => {
     [0, undefined, '0.0 MB, 90 stored, 10 refused, 50/s'],
     [1_000, undefined, '[============            ]  50 % 90 stored, 10 refused, 50/s'],
     [400, undefined, '[========================] 100 % 90 stored, 10 refused, 50/s'],
-    [1_000, 'error 5002: overloaded', '90 stored, retrying: error 5002: overloaded'],
+    [
+      1_000,
+      'after 1 s: error 5002: overloaded',
+      '90 stored, retrying after 1 s: error 5002: overloaded',
+    ],
   ])('of %i bytes, behind the error %s', (size, lastError, line) => {
     expect(formatProgress({ tally, lastError }, size, 2)).toBe(line);
   });
@@ -176,7 +180,7 @@ describe('formatProgress', () => {
   const retried = Object.values(ERRORS).filter(({ status }) => status === 408 || status >= 429);
   it.each(retried)('has room for error $error in 80 columns', (kind) => {
     const tally = { sent: 199_999_998, stored: 99_999_999, refused: 99_999_999, bytes: 1 };
-    const lastError = `error ${kind.error}: ${kind.message}`;
+    const lastError = `after 600 s: error ${kind.error}: ${kind.message}`;
     expect(formatProgress({ tally, lastError }, 1, 1).length).toBeLessThan(80);
     expect(formatProgress({ tally, lastError: undefined }, 1, 1).length).toBeLessThan(80);
   });

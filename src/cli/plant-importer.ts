@@ -46,9 +46,9 @@ const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_
 export class PlantsImport {
   /** Plants sent, stored and refused so far, and the bytes of their lines. */
   readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };
-  /** How many stored plants had a field that the service ignores, by its name. */
+  /** How many plants, but those that the service refused, had a field that it ignores, by its name. */
   readonly ignored = new Map<string, number>();
-  /** Why the latest try failed; undefined after a final response. */
+  /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
   lastError: string | undefined;
   private readLine = 0;
   /** The numbers of lines in flight; at the end, of those that failed. */
@@ -123,7 +123,7 @@ export class PlantsImport {
     const isStrict = this.options.strict && ignored.length > 0;
     const refusal = isStrict ? { error: null, message } : await this.send(text);
     if (refusal) this.onRefused({ line, ...refusal, plant });
-    else ignored.forEach((field) => this.countIgnored(field));
+    if (!refusal || isStrict) ignored.forEach((field) => this.countIgnored(field));
     this.tally[refusal ? 'refused' : 'stored'] += 1;
     this.tally.bytes += text.length + 1;
     this.pending.delete(line);
@@ -145,10 +145,10 @@ export class PlantsImport {
       } catch (error) {
         const { code = '', isFinal = TLS_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.options.tries) throw error;
-        this.lastError = this.describe(error);
         const backoff = Math.min(MAX_DELAY_MS, 100 * 2 ** tries);
         // A random part spreads plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
+        this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
         const waited = sleep(delay, undefined, { signal: this.stopping.signal });
         await waited.catch(() => Promise.reject(error as Failure));
       }

@@ -5,7 +5,7 @@ const NUMBERS = Object.values<ErrorCode>(ERRORS)
   .map(({ error, status, message }) => `- ${error}, status ${status}: ${message}`)
   .join('\n');
 
-const ERROR_DESCRIPTION = `What is wrong with a request, or with the service. A number of \`error\` keeps its meaning
+const ERROR_DESCRIPTION = `What is wrong with a request, or with the service. A number of \`error\` keeps its meaning \
 forever. New numbers may be added.
 
 ${NUMBERS}
@@ -38,7 +38,7 @@ export function documentHeader(
 /** The header that every response carries. */
 export const REQUEST_ID: Headers = {
   'X-Request-Id': documentHeader(
-    "The request's id in the operator's log: what the request said in this header, or a new one",
+    "The request's id in the operator's log: the value from the request, or a new one",
     '0ddb3b98-b7f6-43ec-b1a9-cbd4fe6205eb',
   ),
 };

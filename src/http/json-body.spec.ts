@@ -31,4 +31,9 @@ describe.each(parsers)('%s throws INVALID_JSON', (_name, parse) => {
 
   it('of an empty text', () =>
     expect(() => parse('')).toThrow(new ApiException(ERRORS.INVALID_JSON, 'the body is empty')));
+
+  it('of a text with a byte order mark', () =>
+    expect(() => parse('\uFEFF{}')).toThrow(
+      new ApiException(ERRORS.INVALID_JSON, 'the body begins with a byte order mark: leave it out'),
+    ));
 });

@@ -10,6 +10,7 @@ import { getConnection } from './limits/connection.js';
 import { redactChosen } from './redact.js';
 
 const JSON_TYPE = 'application/json';
+const BYTE_ORDER_MARK = 'the body begins with a byte order mark: leave it out';
 
 /**
  * The request's body as text. It is read once the guards have let the request pass, unlike that of Nest's `@Body()`:
@@ -61,6 +62,7 @@ export function parseMembers<Name extends string>(
 /** @param offset in UTF-16 code units; the client counts bytes */
 function createInvalidJson(text: string, offset = text.length): ApiException {
   if (text === '') return new ApiException(ERRORS.INVALID_JSON, 'the body is empty');
+  if (text.startsWith('\uFEFF')) return new ApiException(ERRORS.INVALID_JSON, BYTE_ORDER_MARK);
   const place = `at byte ${Buffer.byteLength(text.slice(0, offset))} of ${Buffer.byteLength(text)}`;
   return new ApiException(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message} ${place}`);
 }

@@ -75,7 +75,7 @@ function removeSecondScheme(request: { readonly headers: { Authorization?: strin
   return request;
 }
 
-/** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`, where a browser that asks for `/` is sent. */
+/** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`, to which a browser is redirected from `/`. */
 export function serveDocument(app: NestExpressApplication, config: Config): void {
   app.use(['/docs', '/openapi.json', '/openapi.yaml'], preparePage, limitPages);
   SwaggerModule.setup('docs', app, () => buildPageDocument(app, config), PAGE);

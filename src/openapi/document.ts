@@ -4,15 +4,13 @@ import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
 import { speaksTls } from '../http/tls.js';
 
-const SERVICE_DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no
-other operation. Every response other than 200 has an Error body with a number that stays the same
+const SERVICE_DESCRIPTION = `Keeps a store of plants. A client creates a plant by sending it; there is no \
+other operation. Every response other than 200 has an Error body with a number that stays the same \
 forever.`;
 
-const TOKEN_DESCRIPTION = `A token, sent in the header \`Authorization: Bearer <ACCESS_TOKEN>\`. It is taken from that
-header alone, never from a query or a body. It is one of two kinds: a token that the operator of the
-service has issued, which stops working within 5 seconds when it is revoked; or, where the operator
-has set an identity provider, a JSON Web Token from there, which must have the scope that the operator
-demands. Without the scope the response is 403. The service's own tokens have no scopes.`;
+const TOKEN_DESCRIPTION = `Paste the token alone. A client sends it as \`Authorization: Bearer <ACCESS_TOKEN>\`, \
+never in a query or a body. It comes from the operator of the service, or is a JSON Web Token of the identity \
+provider that the operator has set, with the scope that the operator demands: without it, the response is 403.`;
 
 /** Builds the OpenAPI 3.1.0 document from the decorators. */
 export function buildDocument(app: INestApplication, config: Config): OpenAPIObject {
@@ -24,7 +22,7 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
       version: '1.0.0',
       description: SERVICE_DESCRIPTION,
       contact: { name: 'The operator of the service' },
-      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+      license: { name: 'MIT License', url: 'https://opensource.org/license/mit' },
     },
     servers: listServers(config),
     tags: [{ name: 'Plants', description: 'The plants in the store' }],

@@ -12,20 +12,19 @@ import { NewPlantDto, PlantDto, toEntity, toPlantDto } from './plant.dto.js';
 
 const CREATE_DESCRIPTION = `Stores a plant under its id and responds with the plant, without the id.
 
-A 200 means that the plant is on stable storage; it is never sent earlier. Sending the same plant
-again is safe: the response is 200 and nothing is written twice, so a client whose connection broke learns
-that its plant is stored. The same id with different content is a 400, and the stored plant stays as
-it is. A request that was refused has stored nothing.
+A 200 means that the plant is on stable storage; it is never sent earlier. If the connection broke, send the \
+same plant again: if it is stored, the response is 200 and nothing is written twice. The same id with different \
+content is a 400, and the stored plant stays as it is. A request that was refused has stored nothing.
 
-A 400 tells that the request must be corrected before it is sent again: \`error\` says what is wrong, \`message\`
-says where. Every number of \`error\` is in the schema Error.
+A 400 means that the request must be corrected before it is sent again: \`error\` says what is wrong, \
+\`message\` says where. Every number of \`error\` is in the schema Error.
 
-Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53
-loses digits before it is sent, and a generated TypeScript client has \`id: number\`. Write the digits of
-such an id into the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. \
-\`name\` and \`tag\` are kept exactly; text with U+0000
-or an unpaired surrogate is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for
-good, as a plant cannot be changed.`;
+Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53 loses digits \
+before it is sent, and a generated TypeScript client has \`id: number\` (docs/clients.md of the service has one \
+with \`bigint\`). Write the digits of such an id into the body: \
+\`{"id": 9007199254740993, "name": "Common alder"}\`. \`name\` and \`tag\` are kept exactly; text with U+0000 or \
+an unpaired surrogate is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for good, as \
+a plant cannot be changed.`;
 
 /** The examples of a body, or of its response. */
 const makeExamples = (tagged: object, untagged: object) => ({
@@ -59,7 +58,7 @@ export class PlantsController {
     headers: { ...REQUEST_ID, ...documentRateLimit(150, false) },
     examples: makeExamples(TAGGED, UNTAGGED),
   })
-  @ApiError(400, 'unexpected error', { hasBody: true })
+  @ApiError(400, 'unexpected error', { hasBody: true, headers: documentRateLimit(150, false) })
   @ApiError(408, 'the request did not arrive in time: send it again')
   @ApiError(500, 'a fault of the service')
   @ApiError(

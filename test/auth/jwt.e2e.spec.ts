@@ -57,7 +57,7 @@ it.each(['plants:water', ''])('refuses the scope "%s": 403', async (scope) => {
   for (let time = 0; time < 2; time++) {
     expect(await post(token)).toMatchObject({
       status: 403,
-      body: { error: 2002, message: 'the token lacks the scope' },
+      body: { error: 2002, message: 'the token lacks the scope plants:create' },
       headers: {
         'www-authenticate':
           'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',

@@ -28,7 +28,7 @@ describe('import', () => {
     const { code, stdout, stderr } = await importing(lines, ['--rejects', '/dev/full']);
     expect({ code, stdout }).toEqual({
       code: 1,
-      stdout: expect.stringMatching(/refused 0\ninterrupted after line 0; importing again/),
+      stdout: expect.stringMatching(/refused 0\nstopped after line 0; importing again/),
     });
     expect(stderr).toContain('error: stopped at line 1: ENOSPC');
   });

@@ -119,7 +119,7 @@ describe('fields that the service ignores', () => {
   it('--strict refuses plants with such fields, and does not send them', async () => {
     expect(await importing(MISSPELT, ['--strict', '--rejects', 'r.ndjson'])).toEqual({
       code: 1,
-      stdout: 'sent 1, stored 1, refused 1\n',
+      stdout: 'sent 1, stored 1, refused 1\nignored fields: tga (1)\n',
       stderr: '',
     });
     expect((await service.store.plants()).map(({ id }) => id)).toEqual([2n]);

@@ -6,7 +6,7 @@ import { Service } from '../support/service.js';
 
 /** The report of an import that stopped at its first line. */
 export const NOTHING =
-  'sent 0, stored 0, refused 0\ninterrupted after line 0; importing again is safe\n';
+  'sent 0, stored 0, refused 0\nstopped after line 0; importing again is safe\n';
 export const FIRST_ID = 2n ** 53n;
 
 /** NDJSON of `count` plants. Their ids are equal as doubles. */

@@ -78,11 +78,11 @@ export class JwtVerifier implements OnApplicationShutdown {
     const { principal, hasScope } = verified;
     if (hasScope) return principal;
     const kind = ERRORS.INSUFFICIENT_SCOPE;
-    const challenge = `${kind.headers['www-authenticate']}, scope="${this.config.authScope}"`;
+    const { authScope } = this.config;
+    const challenge = `${kind.headers['www-authenticate']}, scope="${authScope}"`;
+    const headers = { 'www-authenticate': challenge };
     const details = describeHolder(principal);
-    throw new ApiException({ ...kind, headers: { 'www-authenticate': challenge } }, undefined, {
-      details,
-    });
+    throw new ApiException({ ...kind, headers }, `${kind.message} ${authScope}`, { details });
   }
 
   /** Requests that bring one new token at once share one check of it. */
