@@ -46,10 +46,10 @@ async function run(name: string, variables: Partial<Variables> = {}): Promise<st
 
 const STORED = `Alder\n400 ${ID_TAKEN.error}: ${ID_TAKEN.message}\n`;
 const printed = (name: string) =>
-  name === 'curl' ? '{"name":"Alder","tag":"Alnus"} 200\n' : STORED;
+  name === 'curl' ? '200 {"name":"Alder","tag":"Alnus"}\n' : STORED;
 
 it.each(Object.entries(CLIENTS))(
-  '%s can be made',
+  '%s can be made, and made again in the same folder',
   async (name, { setup }) => {
     const folder = join(root, name);
     mkdirSync(folder);
@@ -57,7 +57,7 @@ it.each(Object.entries(CLIENTS))(
     for (const file of [join(SOURCES, 'http.ts'), resolve('openapi.json')]) {
       cpSync(file, join(folder, file.slice(dirname(file).length)));
     }
-    for (const line of setup) await shell(name, line);
+    for (const line of [...setup, ...setup]) await shell(name, line);
   },
   TIMEOUT_MS,
 );
@@ -68,7 +68,7 @@ it(
     for (const name of [...NAMES, ...NAMES.toReversed()]) {
       expect({ name, printed: await run(name) }).toEqual({ name, printed: printed(name) });
     }
-    const first = 2n ** 63n - BigInt(NAMES.length);
+    const first = 9_223_372_036_854_775_041n;
     expect(await service.store.plants()).toEqual(
       NAMES.map((_, i) => ({ id: first + BigInt(i), name: 'Alder', tag: 'Alnus' })),
     );
@@ -83,9 +83,9 @@ describe.each(NAMES)('%s', (name) => {
       const overloaded = await Overloaded.start(service.port);
       try {
         const BASE_URL = `http://127.0.0.1:${overloaded.port}`;
-        expect(await run(name, { BASE_URL })).toContain(printed(name));
+        expect(await run(name, { BASE_URL })).toBe(printed(name));
         const [first = 0, second = 0, ...more] = overloaded.times;
-        expect(second - first).toBeGreaterThan(990);
+        expect(second - first).toBeGreaterThan(1_990);
         expect(more.length).toBeGreaterThanOrEqual(2);
       } finally {
         await overloaded.stop();
@@ -100,6 +100,44 @@ describe.each(NAMES)('%s', (name) => {
       const text = await run(name, { TOKEN: 'plant_x' });
       expect(text).toContain('401');
       expect(text).toContain(INVALID_TOKEN.message);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'prints status and body of a proxy, and does not wait for an hour',
+    async () => {
+      const [body, TYPE] = ['<html>bad gateway</html>', 'text/html'];
+      const headers = { 'content-type': TYPE, 'retry-after': '3600' };
+      const proxy = await Overloaded.start(
+        service.port,
+        Array(2).fill({ status: 502, headers, body }),
+      );
+      try {
+        const BASE_URL = `http://127.0.0.1:${proxy.port}`;
+        const line = `{ ${CLIENTS[name]?.run}; } 2>&1 || true`;
+        const { stdout } = await shell(name, line, { BASE_URL, TOKEN: 'x' });
+        expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`502 ${body}`]));
+      } finally {
+        await proxy.stop();
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'waits some 15 s for a service that is down, then says so without a stack',
+    async () => {
+      const stopped = await Overloaded.start(service.port);
+      const BASE_URL = `http://127.0.0.1:${stopped.port}`;
+      await stopped.stop();
+      const start = performance.now();
+      const ran = run(name, { BASE_URL });
+      await expect(ran).rejects.toMatchObject({
+        stdout: expect.stringMatching(/^(000 )?$/),
+        stderr: expect.stringMatching(/^(\S.*conn.*\n|exit status 1\n)+$/i),
+      });
+      expect(performance.now() - start).toBeGreaterThan(14_000);
     },
     TIMEOUT_MS,
   );

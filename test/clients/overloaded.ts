@@ -2,29 +2,37 @@ import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What is sent to the first requests, in turn. */
-const RESPONSES = [
-  { status: 503, headers: { 'retry-after': '1' } },
-  { status: 429, headers: { 'retry-after': '1' } },
-  { status: 408, headers: { connection: 'close' } },
-] as const;
+/** A response that is not the service's. */
+interface OwnResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
 
-/** A proxy of the service that responds to the first requests itself: as the service does when it is overloaded. */
+const TYPE = { 'content-type': 'application/json' };
+const AGAIN = '{"error":1,"message":"again"}';
+const OVERLOAD: readonly OwnResponse[] = [
+  { status: 503, headers: { ...TYPE, 'retry-after': '2' }, body: AGAIN },
+  { status: 429, headers: { ...TYPE, 'retry-after': '1' }, body: AGAIN },
+  { status: 408, headers: { ...TYPE, connection: 'close' }, body: AGAIN },
+];
+
+/** A proxy of the service that responds to the first requests itself. */
 export class Overloaded {
   /** When each request arrived, in milliseconds. */
   readonly times: number[] = [];
 
   private constructor(private readonly server: Server) {}
 
-  static async start(target: number): Promise<Overloaded> {
+  /** @param responses to the first requests, in turn: by default, as the service does when it is overloaded */
+  static async start(target: number, responses = OVERLOAD): Promise<Overloaded> {
     const server = createServer();
     const overloaded = new Overloaded(server);
     server.on('request', (received, response) => {
-      const own = RESPONSES[overloaded.times.push(performance.now()) - 1];
+      const own = responses[overloaded.times.push(performance.now()) - 1];
       if (own) {
-        const headers = { ...own.headers, 'content-type': 'application/json' };
         received.resume().on('end', () => {
-          response.writeHead(own.status, headers).end('{"error":1,"message":"again"}');
+          response.writeHead(own.status, own.headers).end(own.body);
         });
         return;
       }

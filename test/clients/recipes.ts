@@ -8,35 +8,31 @@ export interface Recipe {
 
 const TYPESCRIPT = linesOf('TypeScript');
 
-/** The samples of docs/clients.md. All but the generators of its table are made as the page says. */
+const [HEY_API = '', ORVAL = ''] = linesOf('TypeScript', 1);
+
+/** The samples of docs/clients.md, made as the page says. */
 export const CLIENTS: Readonly<Record<string, Recipe>> = {
   curl: toRecipe(linesOf('curl')),
   'openapi-fetch': toRecipe(TYPESCRIPT),
-  'hey-api': toRecipe(
-    generateBy('@hey-api/openapi-ts@0.99.0', 'npx openapi-ts -f openapi-ts.config.mjs'),
-  ),
-  orval: toRecipe(generateBy('orval@8.0.0', 'npx orval --config orval.config.mjs')),
+  'hey-api': toRecipe(generateBy(HEY_API)),
+  orval: toRecipe(generateBy(ORVAL)),
   python: toRecipe(linesOf('Python')),
   go: toRecipe(linesOf('Go')),
   java: toRecipe(linesOf('Java')),
 };
 
 /** The page's lines for TypeScript with another generator. */
-function generateBy(generator: string, generate: string): string[] {
-  return TYPESCRIPT.map((line) =>
-    line
-      .replace(/openapi-fetch@\S+ openapi-typescript@\S+/, generator)
-      .replace('node generate.ts', generate),
-  );
+function generateBy(generate: string): string[] {
+  return TYPESCRIPT.map((line) => line.replace('node generate.ts', generate));
 }
 
 function toRecipe(lines: readonly string[]): Recipe {
   return { setup: lines.slice(0, -1), run: lines.at(-1) ?? '' };
 }
 
-/** The lines of the block of shell commands below a heading of the page. */
-function linesOf(heading: string): string[] {
+/** The lines of a block of shell commands below a heading of the page. */
+function linesOf(heading: string, index = 0): string[] {
   const [, section = ''] = read('docs/clients.md').split(`\n## ${heading}\n`);
-  const [, block = ''] = /```sh\n([^]*?)\n```/.exec(section) ?? [];
+  const [, block = ''] = Array.from(section.matchAll(/```sh\n([^]*?)\n```/g))[index] ?? [];
   return block.split(/(?<!\\)\n/);
 }

@@ -11,24 +11,25 @@ import (
 	"time"
 )
 
-// Sends a plant up to five times.
+// Sends a plant up to five times, unless Retry-After is beyond a minute.
 func send(client *ClientWithResponses, plant NewPlant) (*CreatePlantResponse, error) {
-	for delay := 200 * time.Millisecond; ; delay *= 2 {
+	for delay := time.Second; ; delay *= 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		response, err := client.CreatePlantWithResponse(ctx, plant)
 		cancel()
-		retryAfter := 0
+		retryAfter := time.Duration(0)
 		if err == nil {
 			status := response.StatusCode()
 			if status != 408 && status != 429 && status < 500 {
 				return response, nil
 			}
-			retryAfter, _ = strconv.Atoi(response.HTTPResponse.Header.Get("Retry-After"))
+			seconds, _ := strconv.Atoi(response.HTTPResponse.Header.Get("Retry-After"))
+			retryAfter = time.Duration(seconds) * time.Second
 		}
-		if delay > 3*time.Second {
+		if delay > 8*time.Second || retryAfter > time.Minute {
 			return response, err
 		}
-		time.Sleep(delay + time.Duration(retryAfter)*time.Second)
+		time.Sleep(max(delay, retryAfter))
 	}
 }
 
@@ -43,7 +44,9 @@ func create(client *ClientWithResponses, plant NewPlant) {
 	}
 	var refused Error
 	if err := json.Unmarshal(response.Body, &refused); err != nil {
-		log.Fatal(response.Status(), ": ", string(response.Body))
+		// A proxy sent it.
+		fmt.Println(response.StatusCode(), string(response.Body))
+		return
 	}
 	fmt.Printf("%d %d: %s\n", response.StatusCode(), refused.Error, refused.Message)
 }
@@ -61,7 +64,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	id, tag := int64(9223372036854775806), "Alnus"
+	id, tag := int64(9223372036854775046), "Alnus"
 	create(client, NewPlant{Id: id, Name: "Alder", Tag: &tag})
 	create(client, NewPlant{Id: id, Name: "Oak"})
 }

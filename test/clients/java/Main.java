@@ -1,3 +1,4 @@
+import com.fasterxml.jackson.core.JsonProcessingException;
 import java.time.Duration;
 import plants.ApiClient;
 import plants.ApiException;
@@ -7,21 +8,21 @@ import plants.model.NewPlant;
 import plants.model.Plant;
 
 public class Main {
-  /** Sends a plant up to five times. */
+  /** Sends a plant up to five times, unless Retry-After is beyond a minute. */
   static Plant send(PlantsApi api, NewPlant plant) throws ApiException, InterruptedException {
-    for (long delay = 200; ; delay *= 2) {
+    for (long delay = 1; ; delay *= 2) {
       try {
         return api.createPlant(plant);
       } catch (ApiException failure) {
         int status = failure.getCode(); // 0 of a broken connection
         boolean isFinal = status != 0 && status != 408 && status != 429 && status < 500;
-        if (isFinal || delay > 3_000) throw failure;
         long retryAfter =
             status == 0
                 ? 0
                 : failure.getResponseHeaders().firstValue("retry-after")
                     .filter(value -> value.matches("\\d{1,5}")).map(Long::parseLong).orElse(0L);
-        Thread.sleep(delay + 1_000 * retryAfter);
+        if (isFinal || delay > 8 || retryAfter > 60) throw failure;
+        Thread.sleep(1_000 * Math.max(delay, retryAfter));
       }
     }
   }
@@ -31,9 +32,18 @@ public class Main {
       System.out.println(send(api, plant).getName());
     } catch (ApiException failure) {
       if (failure.getCode() == 0) throw failure;
+      System.out.println(failure.getCode() + " " + describe(failure.getResponseBody()));
+    }
+  }
+
+  /** Number and message of a response; its body if a proxy sent it. */
+  static String describe(String body) {
+    try {
       plants.model.Error error =
-          JSON.getDefault().getMapper().readValue(failure.getResponseBody(), plants.model.Error.class);
-      System.out.printf("%d %d: %s%n", failure.getCode(), error.getError(), error.getMessage());
+          JSON.getDefault().getMapper().readValue(body, plants.model.Error.class);
+      return error.getError() + ": " + error.getMessage();
+    } catch (JsonProcessingException noError) {
+      return body;
     }
   }
 
@@ -50,7 +60,12 @@ public class Main {
     client.setRequestInterceptor(
         request -> request.header("Authorization", "Bearer " + token));
     PlantsApi api = new PlantsApi(client);
-    create(api, new NewPlant().id(9223372036854775807L).name("Alder").tag("Alnus"));
-    create(api, new NewPlant().id(9223372036854775807L).name("Oak"));
+    try {
+      create(api, new NewPlant().id(9223372036854775047L).name("Alder").tag("Alnus"));
+      create(api, new NewPlant().id(9223372036854775047L).name("Oak"));
+    } catch (ApiException failure) {
+      System.err.println(baseUrl + ": " + failure.getCause());
+      System.exit(1);
+    }
   }
 }

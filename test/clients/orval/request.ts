@@ -1,12 +1,11 @@
-import type { Error as ErrorBody } from './generated.ts';
 import { BASE_URL, fetchAgain, TOKEN, toJson } from './http.ts';
 
 export class RequestError extends Error {
   status: number;
-  body: ErrorBody;
+  body: unknown;
 
-  constructor(status: number, body: ErrorBody) {
-    super(body.message);
+  constructor(status: number, body: unknown) {
+    super(`status ${status}`);
     this.status = status;
     this.body = body;
   }
@@ -20,7 +19,8 @@ export async function request<T>({ url, method, headers, data }: Request): Promi
     headers: { ...headers, authorization: `Bearer ${TOKEN}` },
     body: toJson(data),
   });
-  const body = await response.json();
-  if (!response.ok) throw new RequestError(response.status, body as ErrorBody);
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  const body: unknown = isJson ? await response.json() : await response.text();
+  if (!response.ok) throw new RequestError(response.status, body);
   return body as T;
 }
