@@ -22,22 +22,25 @@ export class NewPlantPipe implements PipeTransform<string, NewPlantDto> {
   transform(text: string): NewPlantDto {
     const literals = parseMembers(text, FIELDS);
     if (!literals) throw new ApiException(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
-    const { id, name, tag } = literals;
-    const fields = { id: readId(id), name: readText(name), tag: readText(tag) };
+    const fields = {
+      id: readInteger(literals.id),
+      name: readText(literals.name),
+      tag: readText(literals.tag),
+    } satisfies Record<keyof NewPlantDto, unknown>;
     const plant = Object.assign(new NewPlantDto(), fields);
     const errors = validateSync(plant);
     if (errors.length === 0) return plant;
     const messages = errors.flatMap(({ property, value, constraints = {} }) => {
-      const sent =
-        value === null ? `, not ${describe(literals[property as keyof typeof literals])}` : '';
-      return Object.values(constraints).map((message) => message + sent);
+      if (value === undefined || typeof value === 'string') return Object.values(constraints);
+      const sent = describe(literals[property as keyof NewPlantDto]);
+      return Object.values(constraints).map((message) => `${message}, not ${sent}`);
     });
     throw new ApiException(ERRORS.INVALID_PLANT, messages.join('; '));
   }
 }
 
-/** @returns null if the value is no int64, so that the message is not that the id is missing */
-function readId(literal: string | undefined): bigint | null | undefined {
+/** @returns null if the value is no int64: undefined would say that it is missing */
+function readInteger(literal: string | undefined): bigint | null | undefined {
   return literal === undefined ? undefined : (parseInt64(literal) ?? null);
 }
 

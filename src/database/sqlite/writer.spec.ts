@@ -22,9 +22,10 @@ import { toStoreError } from '../store-errors.js';
 import { dropLog } from './engine.js';
 import { SqliteThread } from './writer-thread.js';
 
+const EMPTY = Object.fromEntries(COLUMNS.map(({ field }) => [field, null]));
 const oak = (fields: Partial<Plant> = {}): Plant => {
   const audit = { createdBy: 'token:1', createdAt: '1763700000000' };
-  return Object.assign(new Plant(), { id: '1', name: 'oak', tag: null, ...audit }, fields);
+  return Object.assign(new Plant(), EMPTY, { id: '1', name: 'oak', ...audit }, fields);
 };
 
 /** Inserts those whose id is free, and returns how many. */
