@@ -9,8 +9,8 @@ const REPEAT_INTERVAL_MS = 60_000;
  * failures go on, and a line when it ends.
  */
 export class AvailabilityLog {
-  /** When the outage began, by performance.now(), and whether a line about it is due. */
-  private outage: { readonly since: number; readonly isLineDue: () => boolean } | undefined;
+  /** When the outage began, by performance.now(), and whether a line about it may be logged now. */
+  private outage: { readonly since: number; readonly mayLog: () => boolean } | undefined;
 
   /**
    * @param what the part: `the store`
@@ -29,8 +29,8 @@ export class AvailabilityLog {
   /** To be called at each failure. */
   markUnavailable(error: unknown): void {
     const state = this.outage ? `still unavailable after ${this.measure()}` : 'unavailable';
-    this.outage ??= { since: performance.now(), isLineDue: createThrottle(REPEAT_INTERVAL_MS) };
-    if (!this.outage.isLineDue()) return;
+    this.outage ??= { since: performance.now(), mayLog: createThrottle(REPEAT_INTERVAL_MS) };
+    if (!this.outage.mayLog()) return;
     this.logger[this.level](`${this.what} is ${state}: ${describeError(error)}`);
   }
 
@@ -52,7 +52,7 @@ export class AvailabilityLog {
  * Limits how often a line is logged that clients or an outage could cause without end.
  *
  * @param intervalMs least time between two lines, in milliseconds
- * @returns a function that tells whether a line is due
+ * @returns a function that tells whether a line may be logged now
  */
 export function createThrottle(intervalMs = 10_000): () => boolean {
   let lastAt = -Infinity;

@@ -89,9 +89,9 @@ export function createServer(
  * handles the error of a server that does not listen yet.
  */
 export function surviveAcceptErrors(server: http.Server): void {
-  const isLineDue = createThrottle();
+  const mayLog = createThrottle();
   server.on('error', (error) => {
-    if (!server.listening || !isLineDue()) return;
+    if (!server.listening || !mayLog()) return;
     new Logger('Http').error(`a connection was not accepted: ${error.message}`);
   });
 }

@@ -48,7 +48,8 @@ export class Connection implements Reader {
   readonly responses: Response[] = [];
   /** How many of these, the first ones, belong to requests that were handled; the others wait. */
   private handled = 0;
-  private hadTurn = false;
+  /** For its next turn. */
+  private isWaiting = false;
   /** No further request is read, and the connection ends after the responses in progress. */
   private isEnding = false;
   /** A further request has come: nothing more is read. */
@@ -91,14 +92,14 @@ export class Connection implements Reader {
       response.shouldKeepAlive = false;
     }
     this.responses.push(response);
-    if (this.limits.turns.isOver) this.endTurn();
-    else if (!this.hadTurn) this.handleNext();
+    if (this.limits.turns.isOver) this.awaitNextTurn();
+    else if (!this.isWaiting) this.handleNext();
     if (!this.mayRead) stopReading(this.socket);
   }
 
   /** Reads on, and handles the request that waits longest: called once in a turn of the event loop. */
   takeTurn(): void {
-    this.hadTurn = false;
+    this.isWaiting = false;
     this.reading.beginTurn();
     if (this.mayRead && this.socket.isPaused()) this.socket.resume();
     this.handleNext();
@@ -123,7 +124,7 @@ export class Connection implements Reader {
     this.idleSince = performance.now();
     if (this.isEnding && this.isIdle) this.end();
     else if (this.mayRead && this.socket.isPaused()) this.socket.resume();
-    if (!this.hadTurn) this.handleNext();
+    if (!this.isWaiting) this.handleNext();
   }
 
   /** The next response on the connection, if its request is whole. */
@@ -154,11 +155,10 @@ export class Connection implements Reader {
     return false;
   }
 
-  /** Waits for the next turn, once. */
-  endTurn(): void {
+  awaitNextTurn(): void {
     if (!this.mayRead) stopReading(this.socket);
-    if (!this.hadTurn) this.limits.turns.await(this);
-    this.hadTurn = true;
+    if (!this.isWaiting) this.limits.turns.await(this);
+    this.isWaiting = true;
   }
 
   get isIdle(): boolean {
@@ -184,7 +184,7 @@ export class Connection implements Reader {
     const next = this.responses[this.handled];
     if (!next) return;
     this.handled += 1;
-    this.endTurn();
+    this.awaitNextTurn();
     this.handle(next.req, next);
   }
 

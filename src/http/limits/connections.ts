@@ -45,12 +45,9 @@ export class Connections implements SharedLimits {
   readonly turns = new Turns();
   isDraining = false;
   private readonly budget = HEAP_SHARE * getHeapStatistics().heap_size_limit;
-  private readonly isLineDue = createThrottle();
+  private readonly mayLog = createThrottle();
 
-  /**
-   * @param bodyLimit of a request, in bytes
-   * @param handle is called with each request, when it is its connection's turn
-   */
+  /** @param bodyLimit of a request, in bytes */
   constructor(
     private readonly server: Server,
     readonly bodyLimit: number,
@@ -152,7 +149,7 @@ export class Connections implements SharedLimits {
       connection.destroy();
       this.open.delete(connection);
     }
-    if (!this.isLineDue()) return;
+    if (!this.mayLog()) return;
     new Logger('Http').warn(
       `too many connections, or too much memory: closed ${before - this.open.size} of ${before}`,
     );

@@ -17,7 +17,7 @@ export interface Reader {
   /** Called before each request. @returns false if neither it nor the rest of what was read is to be parsed */
   admits(): boolean;
   /** Called when enough was read for this turn. */
-  endTurn(): void;
+  awaitNextTurn(): void;
   /** Whether it has no request in progress. */
   readonly isIdle: boolean;
 }
@@ -113,6 +113,6 @@ export class Reading {
     this.read.latest = bytesRead;
     const idleBytes = this.reader.isIdle && !this.isInBody ? bytesRead - this.read.request : 0;
     if (idleBytes > MAX_IDLE_BYTES) this.socket.destroy();
-    else if (this.isFull) this.reader.endTurn();
+    else if (this.isFull) this.reader.awaitNextTurn();
   }
 }
