@@ -23,5 +23,6 @@ module.enableCompileCache(
   fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url)),
 );
 
+// Handed over, as no file of cli/ may import what is above it; loaded only if it is named.
 const { main } = await import('./cli/program.js');
 await main({ serve: async () => (await import('./start.js')).addServeCommand });

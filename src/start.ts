@@ -48,7 +48,7 @@ async function start(): Promise<void> {
   // Step 2: the configuration and the log.
   const { config, problems, warnings } = inspectConfig();
   const listening = Promise.withResolvers<Server>();
-  // Unhandled, the signal would end the process.
+  // Unhandled, SIGHUP would end the process.
   if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise as Promise<TlsServer>, config);
   const logger = new ServiceLogger(config);
   Logger.overrideLogger(logger);
@@ -58,7 +58,7 @@ async function start(): Promise<void> {
   const lifecycle: Lifecycle = { phase: 'starting' };
   stopOnSignals(lifecycle, config);
   say(describeProcess(config), config);
-  // What is wrong shows before health is announced, and before a store is made.
+  // What is wrong shows before health is announced, and before a store is made. createApp() reads the pair again.
   readKeyPair(config);
   await tryToListen(config);
 
@@ -70,7 +70,7 @@ async function start(): Promise<void> {
   lifecycle.app = app;
 
   // Step 5: the service listens.
-  // Gives back the memory that the start has used, before the first request, which would wait.
+  // Frees the start's memory before the first request, which would wait; bin/plant-store passes --expose-gc.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   await awaitListening(app.listen(config.port, config.host));
   lifecycle.phase = 'serving';
@@ -84,11 +84,7 @@ async function start(): Promise<void> {
   await warnOfTokens(tokens, config).catch(() => undefined);
 }
 
-/**
- * Listens for a moment where the service will.
- *
- * @throws Error if it cannot
- */
+/** Listens for a moment where the service will. @throws Error if it cannot */
 async function tryToListen({ port, host, reusePort }: Config): Promise<void> {
   await using server = createServer((socket) => socket.destroy());
   // On a shared port the kernel would give this one connections that other processes would serve.

@@ -20,10 +20,10 @@ type Attempt = Pick<Request, 'headers' | 'user' | 'authInfo'>;
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
   /**
-   * Shows Passport the header, not the request. V8 keeps functions that are assigned to properties, as Passport assigns
-   * five to each attempt, until the next full collection, and with them all that they can reach: what getRequest() would
-   * return, and the context that AuthGuard's callback has. Nest's class of contexts is not documented, and there is no
-   * other; without it every request with a token fails, as in test/auth/authentication.e2e.spec.ts.
+   * Shows Passport the header, not the request: else every request stays in memory until a full collection. V8 keeps
+   * functions that are assigned to properties until then, as Passport assigns five to each attempt, and all that they
+   * reach: what getRequest() would return, and the context of AuthGuard's callback. Nest documents no class of contexts;
+   * without this one every request with a token fails, as in test/auth/authentication.e2e.spec.ts.
    */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();

@@ -1,11 +1,12 @@
-// A start, step 2 of 6: loads start.ts for `plant-store serve`, and the variables of .env.
+// A start, step 2 of 6: loads start.ts for `plant-store serve`, and only then the variables of .env: constants of
+// modules do not have them. Then start.ts goes on.
 import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import type { GlobalOptions } from './terminal.js';
 
-/** Loads what adds a command to a program, by the command's name. */
+/** By a command's name: loads its file, and resolves to the function that adds the command to a program. */
 export type Commands = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
 
 /** Each command is loaded only if it is named: import does not need the store's code. */
@@ -57,9 +58,8 @@ export async function run(line: readonly string[], others: Commands = {}): Promi
   // commander's help takes one name: `help token rotate` would be `help token`.
   const args = line[0] === 'help' ? [...line.slice(1), '--help'] : line;
   try {
-    await (
-      await createProgram(args, { ...others, ...COMMANDS })
-    ).parseAsync(args, { from: 'user' });
+    const program = await createProgram(args, { ...others, ...COMMANDS });
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(error);
     else if (error.exitCode !== 0) process.exitCode = USAGE_EXIT_CODE;
@@ -84,6 +84,7 @@ async function createProgram(args: readonly string[], commands: Commands): Promi
       },
     });
   const all = Object.entries(commands);
+  // Options, and their values, may stand before the name.
   const named = all.filter(([name]) => args.includes(name));
   if (!args.includes('--version'))
     for (const [, load] of named.length > 0 ? named : all) (await load())(program);

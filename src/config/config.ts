@@ -163,6 +163,7 @@ export class Config {
     return 0.8 * this.waitTimeoutMs;
   }
 
+  /** Sets the defaults; inspectConfig() sets the rest. */
   constructor() {
     for (const { field, parser, defaultText } of VARIABLES)
       if (defaultText) Object.assign(this, { [field]: parser.parse(defaultText) });

@@ -23,7 +23,7 @@ export interface Setting {
   readonly from: string;
 }
 
-/** What loadEnvironment() did: the variables that it set, the file that it read, and what is odd in that. */
+/** What loadEnvironment() did, for findSource() and inspectConfig(): the variables that it set, its file, its warnings. */
 let loaded:
   | { readonly names: ReadonlySet<string>; readonly path: string; readonly warnings: string[] }
   | undefined;
@@ -81,11 +81,7 @@ function leaveOneOut(text: string): string[] {
   return [text, ...Array.from(text, (_, i) => text.slice(0, i) + text.slice(i + 1))];
 }
 
-/**
- * Reads the configuration from the environment. An empty variable counts as one that is not set.
- *
- * @throws ConfigError
- */
+/** Reads the configuration; an empty variable counts as one that is not set. @throws ConfigError */
 export function readConfig(env = process.env): Config {
   const { config, problems } = inspectConfig(env);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));

@@ -1,3 +1,4 @@
+// What each engine provides: its Engine, to open and read a store, and its WritePath, to write while the service runs.
 import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';

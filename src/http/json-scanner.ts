@@ -1,4 +1,5 @@
 // A create, step 7 of 13: finds the members of the plant in the text, or the place of an error.
+
 /** Kinds of tokens, as bits: what may come next is a set of them. */
 const END = 1;
 const STRING = 2;

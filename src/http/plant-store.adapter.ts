@@ -107,7 +107,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     return [...new Set(names.map((name) => name.toUpperCase()))];
   }
 
-  /** Requests without a complete response. */
   get inFlight(): number {
     return this.connections.inFlight;
   }
@@ -151,7 +150,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super.setNotFoundHandler(...handler);
   }
 
-  /** Nest calls this with what the controller has returned: step 12. */
+  /** Nest calls this with what the controller has returned (step 12); sendJson() is of response.ts. */
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
     const isJson =
       typeof body === 'object' &&
@@ -180,9 +179,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
     clearInterval(cutOff);
   }
 
-  /** Called with each request, when it is its connection's turn. */
   private readonly handle = (request: Request, response: Response): void => {
     const context = new RequestContext(request, response);
+    // telemetry/tracing.ts subscribes.
     if (!requestStart.hasSubscribers) this.route(request, response);
     else requestStart.runStores(context, () => this.route(request, response));
   };

@@ -63,7 +63,7 @@ export class GroupCommit implements OnApplicationShutdown {
   private inFlight = 0;
   /** How many take group after group from the queue. */
   private committers = 0;
-  /** Open while requests may still join the next group. */
+  /** Set while requests may still join the next group; cleared by the first committer that goes on. */
   private batchWindow: PromiseWithResolvers<void> | undefined;
 
   constructor(
@@ -95,17 +95,19 @@ export class GroupCommit implements OnApplicationShutdown {
    */
   commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
-    const stored: PromiseWithResolvers<void> = Promise.withResolvers();
-    // A service that stood still has not read yet what the database has told it.
-    const giveUp = () => setImmediate(() => this.giveUp(queued));
-    const timer = setTimeout(giveUp, this.config.waitTimeoutMs);
-    const queued: QueuedPlant = { plant, length: countCharacters(plant), stored, timer };
+    const queued: QueuedPlant = {
+      plant,
+      length: countCharacters(plant),
+      stored: Promise.withResolvers(),
+      // In an immediate: a service that stood still has yet to read what the database has told it.
+      timer: setTimeout(() => setImmediate(() => this.giveUp(queued)), this.config.waitTimeoutMs),
+    };
     this.queue.push(queued);
     this.queuedLength += queued.length;
     if (plantQueued.hasSubscribers) plantQueued.publish(plant);
     if (this.queue.length >= MAX_GROUP_SIZE) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writePath.concurrency) void this.commitGroups();
-    return stored.promise;
+    return queued.stored.promise;
   }
 
   /** The HTTP server is closed, but a client that has left may have left a plant in the queue. */

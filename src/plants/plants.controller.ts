@@ -67,7 +67,7 @@ export class PlantsController {
     { headers: RETRY_AFTER },
   )
   async create(
-    // Of a type that Nest does not see: a global ValidationPipe, if one is ever added, leaves the body to NewPlantPipe.
+    // `Readonly<…>` is `Object` at run time: a global ValidationPipe, if ever added, leaves the body to NewPlantPipe.
     @JsonText(NewPlantPipe) plant: Readonly<NewPlantDto>,
     @Sender() sender: Principal,
   ): Promise<PlantDto> {

@@ -1,4 +1,4 @@
-// GroupCommit is the service of this module. PlantsRepository writes on the WritePath, not on TypeORM's own repository.
+// GroupCommit is the service. PlantsRepository writes on the WritePath: forFeature() is for autoLoadEntities alone.
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module.js';

@@ -32,6 +32,7 @@ interface Statements {
 
 /** @param commitColumn of the {@link WritePath} */
 const MAKE_STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
+  /** The write path makes the row with `count`: SQLite returns none (sqlite/writer.ts). */
   sqlite: () => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
@@ -69,13 +70,14 @@ export class PlantsRepository extends Repository<Plant> {
   private readonly statements: Statements;
 
   constructor({ manager, commitColumn }: WritePath) {
+    // With its runner, this.query() runs on the write path: on SQLite's thread.
     super(Plant, manager, manager.queryRunner);
     this.statements = MAKE_STATEMENTS[getSystem(manager)](commitColumn);
   }
 
   /**
    * Inserts the plants whose id is free, one of those that share an id, in one statement and one commit. Resolves to
-   * how many it inserted, and to what is stored under the id of each plant then, once all of it is durable.
+   * how many it inserted, and to what is stored under each plant's id then, once durable: if all are new, these plants.
    *
    * @throws the store's error; if toStoreError() finds it StoreUnavailableException, it is not known what was inserted
    */
