@@ -6,11 +6,12 @@ import { DataSource } from 'typeorm';
 import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
 import { requestEnd, type RequestContext } from './http/request-context.js';
+import { speaksTls } from './http/tls.js';
 import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import type { Lifecycle } from './management/management.js';
 import { GroupCommit } from './plants/group-commit.js';
 
-/** Has SIGTERM and SIGINT end the process: at once while it starts, else in order. */
+/** Has SIGTERM, SIGINT, and without TLS SIGHUP, end the process: at once while it starts, else in order. */
 export function stopOnSignals(lifecycle: Lifecycle, config: Config): void {
   const stop = (signal: NodeJS.Signals): void => {
     const { phase, app } = lifecycle;
@@ -26,6 +27,8 @@ export function stopOnSignals(lifecycle: Lifecycle, config: Config): void {
   };
   // Opening the store can take a while, and the first process of a container ignores unhandled signals.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  // With TLS it reloads the certificate. Unhandled, it would cut requests off, and say nothing.
+  if (!speaksTls(config)) process.on('SIGHUP', stop);
 }
 
 /**

@@ -57,12 +57,15 @@ function parsePem<Value>(parse: () => Value, message: string): Value {
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.http.certificate');
 
-/** To be called when a certificate is in use; warns if it expires soon. */
+/** To be called when a certificate is in use; warns if it has expired, or expires soon. */
 export function announceCertificate({ cert }: KeyPair): void {
   const { validToDate: expiresAt } = new X509Certificate(cert);
   certificateUsed.publish(expiresAt);
-  if (expiresAt.getTime() - Date.now() > EXPIRES_SOON_MS) return;
-  logger.warn(`the certificate of TLS_CERT_FILE expires ${expiresAt.toISOString()}: renew it`);
+  const left = expiresAt.getTime() - Date.now();
+  const expires = left > 0 ? 'expires' : 'has expired:';
+  const message = `the certificate of TLS_CERT_FILE ${expires} ${expiresAt.toISOString()}; renew it`;
+  if (left <= 0) logger.error(message);
+  else if (left <= EXPIRES_SOON_MS) logger.warn(message);
 }
 
 /**
@@ -77,7 +80,8 @@ export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config
       const keyPair = readKeyPair(config);
       if (!keyPair) return;
       server.setSecureContext(keyPair);
-      logger.log('certificate reloaded');
+      const { validToDate } = new X509Certificate(keyPair.cert);
+      logger.log(`certificate reloaded, valid until ${validToDate.toISOString()}`);
       announceCertificate(keyPair);
     } catch (error) {
       logger.error(

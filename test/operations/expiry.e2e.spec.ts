@@ -79,8 +79,12 @@ it('the certificate in use is in the metrics, and the start and a reload warn if
   service.signal('SIGHUP');
   while ((await daysLeft(CERTIFICATE)) !== 40) await sleep(20);
   expect(warnings()).toBe(1);
+  expect(service.output).toMatch(/"certificate reloaded, valid until 20[-\d]+T[\d:.]+Z"/);
   await issue(-1);
   service.signal('SIGHUP');
   while ((await daysLeft(CERTIFICATE)) !== -1) await sleep(20);
-  expect(warnings()).toBe(2);
+  expect(warnings()).toBe(1);
+  expect(service.output).toMatch(
+    /"level":"error".*"the certificate of TLS_CERT_FILE has expired: 20[-\d]+T[\d:.]+Z; renew it"/,
+  );
 });

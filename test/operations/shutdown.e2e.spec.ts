@@ -26,7 +26,7 @@ const plant = (content: object = { id: 1, name: 'oak' }) =>
   requestText(service.client().headers, JSON.stringify(content));
 
 describe('a signal to end', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     '%s: accepts no new connections and finishes the last request',
     async (signal) => {
       await start();
