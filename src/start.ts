@@ -10,9 +10,10 @@ import type { Repository } from 'typeorm';
 import { createApp } from './app.module.js';
 import { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
+import { listExpiryWarnings } from './cli/token-table.js';
 import { COMMAND, type Config } from './config/config.js';
 import { ConfigError, describeProcess, findUser, inspectConfig } from './config/environment.js';
-import { EXPIRES_SOON_MS, toExitCode, toOperatorMessage } from './errors/operator-message.js';
+import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { readKeyPair, reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
 import { notifySystemd, stopOnSignals } from './shutdown.js';
@@ -156,16 +157,18 @@ async function announce(
   );
 }
 
-/** Warns of a store without tokens, unless an identity provider has them, and of a token that expires soon. */
+const MAX_EXPIRY_WARNINGS = 5;
+
+/** Warns of a store without tokens, unless an identity provider has them, and of tokens that expire soon. */
 async function warnOfTokens(tokens: Repository<Token>, { authIssuer }: Config): Promise<void> {
   const logger = new Logger('Tokens');
-  if (authIssuer === undefined && (await tokens.count()) === 0)
+  const all = await new TokensService(tokens).list();
+  if (authIssuer === undefined && all.length === 0)
     logger.warn(`the store has no token yet: run ${COMMAND} token create NAME`);
-  const { name, expiresAt } = (await new TokensService(tokens).findNextExpiry()) ?? {};
-  if (!expiresAt || expiresAt.getTime() - Date.now() > EXPIRES_SOON_MS) return;
-  logger.warn(
-    `the token ${name} expires ${expiresAt.toISOString()}: run ${COMMAND} token rotate ${name}`,
-  );
+  const warnings = listExpiryWarnings(all);
+  for (const warning of warnings.slice(0, MAX_EXPIRY_WARNINGS)) logger.warn(`token ${warning}`);
+  const more = warnings.length - MAX_EXPIRY_WARNINGS;
+  if (more > 0) logger.warn(`${more} more tokens expire soon: run ${COMMAND} token list`);
 }
 
 /** Writes a line for the operator: to the log in production, else to stdout as it is. */

@@ -90,7 +90,7 @@ describe('listExpiryWarnings', () => {
   const at = (days: number) => new Date(end + days * DAYS);
   const but = (changes: Partial<Token>) => Object.assign(new Token(), ending, changes);
   const OF_2 =
-    'warning: a-nursery (2) expires 2026-04-02 03:04 UTC: run bin/plant-store token rotate a-nursery';
+    'a-nursery (2) expires 2026-04-02 03:04 UTC: run bin/plant-store token rotate a-nursery';
 
   it.each<[string, Token[], string[]]>([
     ['a token that expires soon', [ending], [OF_2]],

@@ -53,7 +53,7 @@ export function listExpiryWarnings(tokens: readonly Token[], now = Date.now()): 
     active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
   return active
     .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
-    .map((token) => `warning: ${describeExpiry(token)}: run ${COMMAND} token rotate ${token.name}`);
+    .map((token) => `${describeExpiry(token)}: run ${COMMAND} token rotate ${token.name}`);
 }
 
 /** A token that expires soon is active. */

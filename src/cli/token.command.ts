@@ -56,7 +56,7 @@ function addList(token: Command): void {
       const { formatTokens, listExpiryWarnings, toJsonToken } = await loadTable();
       const rows = all.map((each) => toJsonToken(each));
       printResult(token, formatTokens(all), rows);
-      for (const warning of listExpiryWarnings(all)) process.stderr.write(`${warning}\n`);
+      for (const warning of listExpiryWarnings(all)) process.stderr.write(`warning: ${warning}\n`);
     });
 }
 
@@ -82,9 +82,11 @@ function addVerify(token: Command): void {
       const found = await withTokens(token, (tokens) => tokens.find(secret));
       const { hasSecretForm, isActive } = await import('../auth/tokens/token.entity.js');
       const { formatToken, toJsonToken } = await loadTable();
-      const why = hasSecretForm(secret) ? 'of another store' : 'cut, mistyped or a JSON Web Token';
+      const [state, why] = hasSecretForm(secret)
+        ? ['unknown', 'of another store']
+        : ['malformed', 'cut, mistyped or a JSON Web Token'];
       if (found) printResult(token, formatToken(found), toJsonToken(found));
-      else printResult(token, `unknown: ${why}`, { state: 'unknown' });
+      else printResult(token, `${state}: ${why}`, { state });
       if (!found || !isActive(found)) process.exitCode = 1;
     });
 }

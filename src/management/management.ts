@@ -124,7 +124,7 @@ export class Management {
     if (!app || (await this.checkStore()).status === 'down') return undefined;
     const tokens = new TokensService(app.get(getRepositoryToken(Token)));
     try {
-      return (await app.get(StoreHealth).awaitLookup(tokens.findNextExpiry()))?.expiresAt;
+      return await app.get(StoreHealth).awaitLookup(tokens.findNextExpiry());
     } catch {
       // The next check says why.
       return undefined;

@@ -96,9 +96,13 @@ describe('token', () => {
     const revoked = await run('token verify --json', secret);
     expect(revoked.code).toBe(1);
     expect(JSON.parse(revoked.stdout)).toMatchObject({ id: 1, name: 'nursery', state: 'revoked' });
-    for (const unknown of [createSecret(), `${secret}x`, 'a.b.c']) {
-      const { code, stdout } = await run('token verify --json', unknown);
-      expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state: 'unknown' });
+    for (const [text, state] of [
+      [createSecret(), 'unknown'],
+      [`${secret}x`, 'malformed'],
+      ['a.b.c', 'malformed'],
+    ]) {
+      const { code, stdout } = await run('token verify --json', text);
+      expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state });
     }
     const none = await run('token verify --quiet', '\n');
     expect(none).toMatchObject({

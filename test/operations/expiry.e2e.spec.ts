@@ -41,7 +41,7 @@ async function daysLeft(name: string): Promise<number | undefined> {
   return seconds && Number(((seconds * 1_000 - Date.now()) / DAY_MS).toFixed(1));
 }
 
-it('the first token without a successor that expires is in the metrics, and the start warns of it', async () => {
+it('the first token without a successor that expires is in the metrics, and the start warns of all', async () => {
   await start();
   expect(await daysLeft(TOKEN)).toBeUndefined();
   expect(await daysLeft(CERTIFICATE)).toBeUndefined();
@@ -52,11 +52,16 @@ it('the first token without a successor that expires is in the metrics, and the 
   expect(service.output).not.toContain('expires');
   await service.kill();
 
+  const others = ['a', 'b', 'c', 'd', 'e', 'f'];
+  for (const name of others) await cli(`token create ${name} --expires 11d`);
   await start();
-  while (!service.output.includes('expires')) await sleep(20);
+  while (!service.output.includes('more tokens')) await sleep(20);
   expect(service.output).toMatch(
-    /"context":"Tokens","msg":"the token nursery expires [-\d]+T[\d:.]+Z: run \S+ token rotate nursery"/,
+    /"context":"Tokens","msg":"token nursery \(1\) expires [-\d]{10} [:\d]{5} UTC: run \S+ token rotate nursery"/,
   );
+  expect(service.output.match(/"token \w+ \(\d+\) expires/g)).toHaveLength(5);
+  expect(service.output).toMatch(/"2 more tokens expire soon: run \S+ token list"/);
+  for (const name of others) await cli(`token revoke ${name}`);
   await cli('token rotate nursery --expires 90d --overlap 1d');
   expect(await daysLeft(TOKEN)).toBe(60);
   await cli('token revoke orchard');

@@ -42,6 +42,13 @@ it('unknown tokens beyond the limit are refused, and a known one does not wait b
   expect(found).toEqual(new Set(['unknown: not in the database']));
 });
 
+it('a JSON Web Token that nobody expects is told from a token that is cut', async () => {
+  expect(await verifyAll(['eyJhbGciOiJFUzI1NiJ9.e30.AA', 'plant_x'])).toEqual([
+    'malformed: a JSON Web Token, but AUTH_ISSUER is not set',
+    expect.stringMatching(/^malformed: not plant_ and 38 letters/),
+  ]);
+});
+
 it('a known token is looked up again though another one takes its place in a full cache', async () => {
   const secrets = Array.from({ length: MAX_CACHED_TOKENS + 2 * MAX_WAITING_TOKENS }, createSecret);
   const tokens = service.app.get<Repository<Token>>(getRepositoryToken(Token));

@@ -20,6 +20,8 @@ export const MAX_WAITING_TOKENS = 1_024;
 
 const MALFORMED =
   'malformed: not plant_ and 38 letters and digits, of which the last 6 are a checksum';
+/** With an identity provider, JwtVerifier has those of JSON, whose first characters are `{"`. */
+const UNEXPECTED_JWT = 'malformed: a JSON Web Token, but AUTH_ISSUER is not set';
 
 /** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
 export const tokenLookups = channel('plant-store.auth.lookup');
@@ -79,7 +81,8 @@ export class TokenVerifier {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);
     // The store has no token of another form, so it is not asked.
-    if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
+    if (!known && !hasSecretForm(secret))
+      throw new InvalidTokenException(secret.startsWith('eyJ') ? UNEXPECTED_JWT : MALFORMED);
     tokenLookups.publish(known ? 'hit' : 'miss');
     if (!known) return this.health.awaitLookup(this.cache.fetch(hash)).then(this.use);
     if (performance.now() - known.askedAt >= REFRESH_AFTER_MS) {

@@ -63,17 +63,16 @@ export class TokensService {
   }
 
   /**
-   * The name of the first token that expires, and when. Leaves out tokens with a successor: an active token of the same
-   * name that lasts longer. Undefined if no other active token expires.
+   * When the first token expires. Leaves out tokens with a successor: an active token of the same name that lasts longer. Undefined if no other active token expires.
    */
-  async findNextExpiry(): Promise<{ name: string; expiresAt: Date } | undefined> {
-    const [first] = await this.tokens.query<{ name: string; last_end: number | string }[]>(
-      `SELECT name, MAX(COALESCE(expires_at, ${NEVER_MS})) AS last_end FROM tokens
+  async findNextExpiry(): Promise<Date | undefined> {
+    const [first] = await this.tokens.query<{ last_end: number | string }[]>(
+      `SELECT MAX(COALESCE(expires_at, ${NEVER_MS})) AS last_end FROM tokens
       WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
       GROUP BY name ORDER BY last_end LIMIT 1`,
     );
     const end = Number(first?.last_end ?? NEVER_MS);
-    return first && end < NEVER_MS ? { name: first.name, expiresAt: new Date(end) } : undefined;
+    return end < NEVER_MS ? new Date(end) : undefined;
   }
 
   /** The token of a secret, active or not; undefined if the secret is malformed or not of this store. */
