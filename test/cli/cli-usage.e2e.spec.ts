@@ -91,6 +91,17 @@ describe('help', () => {
     expect(await run).toEqual({ stdout: `${VERSION}\n`, stderr: '' });
   });
 
+  it.each(['--env-file /dev/null', '--env-file=/dev/null'])(
+    'repeats %s in the commands that it tells',
+    async (option) => {
+      const program = resolve('bin/plant-store');
+      const args = [...option.split(' '), 'token', 'verify', 'x'];
+      await expect(promisify(execFile)(program, args, { cwd })).rejects.toMatchObject({
+        stderr: expect.stringContaining(`| ${program} ${option} token verify\n`),
+      });
+    },
+  );
+
   it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(
     '%s ends the same in its own process as in this one',
     async (line) => {
