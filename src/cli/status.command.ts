@@ -11,6 +11,8 @@ const READY_TIMEOUT_MS = 3_000;
 
 /** The store of the configuration, or why it cannot be read. */
 interface StoreStatus {
+  /** null if the store cannot be read. */
+  readonly schema: 'up to date' | null;
   readonly plants?: number;
   readonly activeTokens?: number;
   /** The active token that expires first; null if none does. */
@@ -53,8 +55,7 @@ export function addStatusCommand(program: Command): void {
       const differences = service ? listDifferences(service, name) : [];
       const rows = {
         version: `${VERSION}, Node.js ${process.versions.node}`,
-        store: name,
-        ...(await formatStore(store)),
+        ...(await formatStore(name, store)),
         service: toPrintable(formatService(service, differences)),
       };
       const problems = [
@@ -85,6 +86,7 @@ async function inspectStore(config: Config): Promise<StoreStatus> {
     );
     const next = tokens.find(({ expires }) => expires !== null);
     return {
+      schema: 'up to date',
       plants: Number(plants?.count),
       activeTokens: tokens.length,
       nextExpiry: next
@@ -92,17 +94,19 @@ async function inspectStore(config: Config): Promise<StoreStatus> {
         : null,
     };
   } catch (error) {
-    return { error: describeError(error) };
+    return { schema: null, error: describeError(error) };
   }
 }
 
-async function formatStore({ error, plants, activeTokens, nextExpiry: next }: StoreStatus) {
-  if (error !== undefined) return { schema: error };
+async function formatStore(name: string, store: StoreStatus) {
+  const { error, plants, activeTokens, nextExpiry: next } = store;
+  if (error !== undefined) return { store: `${name}; ${error}` };
   const { formatMinute } = await import('./token-table.js');
   const expiry = next
     ? `; ${next.name} (${next.id}) expires next, ${formatMinute(next.at)} UTC`
     : ', none expires';
   return {
+    store: name,
     schema: 'up to date',
     plants: String(plants),
     tokens: `${activeTokens} active${expiry}`,

@@ -57,6 +57,7 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
     node: process.versions.node,
     store: {
       name: describeDatabase(store.url),
+      schema: 'up to date',
       plants: 1,
       activeTokens: 2,
       nextExpiry: {
@@ -122,6 +123,7 @@ it.each([
 it('status without a store: 1, and what to do', async () => {
   const { code, stdout } = await run('status', 'off');
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^schema +.*`bin\/plant-store migrate`/m);
+  expect(stdout).toMatch(/^store +\w.*; .* cannot be opened: .*`bin\/plant-store migrate`/m);
+  expect(stdout).not.toMatch(/^schema/m);
   expect(stdout).toMatch(/^service +not asked, as MANAGEMENT_PORT is off$/m);
 });
