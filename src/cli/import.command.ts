@@ -45,7 +45,10 @@ export function addImportCommand(program: Command): void {
         .env('PLANT_STORE_URL')
         .argParser(toHttpUrl),
     )
-    .option('--token <token>', 'bearer token, which ps shows (env: PLANT_STORE_TOKEN)')
+    .option(
+      '--token <token>',
+      'bearer token, which ps shows (env: PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE)',
+    )
     .option('--rejects <file>', 'where refused plants go; overwritten')
     .option('--strict', 'refuse plants with fields that the service would ignore')
     .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', makeCountParser(1_024), 64)

@@ -75,7 +75,7 @@ export class Tracing implements OnApplicationShutdown {
     // The exporter has logged its own failure.
     const sent = this.processor.shutdown().catch(() => undefined);
     const isLate = await Promise.race([sent, sleep(LAST_EXPORT_TIMEOUT_MS, true, { ref: false })]);
-    if (isLate) logger.warn('The last traces are lost: the collector is too slow.');
+    if (isLate) logger.warn('the last traces are lost: the collector is too slow');
   }
 
   /** Begins the span of a request, in the client's trace if it has sent one. */

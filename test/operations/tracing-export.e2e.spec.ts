@@ -43,7 +43,7 @@ describe('SIGTERM', () => {
     await service.client().create({ id: 1n, name: 'oak' });
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 0, signal: null });
-    expect(count('The last traces are lost')).toBe(1);
+    expect(count('the last traces are lost')).toBe(1);
   });
 });
 
