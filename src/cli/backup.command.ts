@@ -30,8 +30,8 @@ Examples:
       if (file === '-') command.error('error: a backup is a file, not the standard output');
       // Not for a look at the help.
       const { makeBackup, verifyBackup } = await import('./backup.js');
-      const make = () => makeBackup(readJobConfig(program), file);
-      await printDigests(program, await (verify ? verifyBackup(file) : make()));
+      if (verify) await printDigests(program, await verifyBackup(file), 'no damage found');
+      else await printDigests(program, await makeBackup(readJobConfig(program), file));
     });
 }
 
@@ -49,7 +49,7 @@ export function addRestoreCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-A file that is no backup, or is damaged, or of a newer version is refused, and so
+A file that is not a backup, is damaged or of a newer version is refused, and so
 is a store with other plants or tokens; nothing is written then.
 
 Example, with the new store in DATABASE_URL:
@@ -62,8 +62,12 @@ Example, with the new store in DATABASE_URL:
     });
 }
 
-async function printDigests(program: Command, digests: Digests): Promise<void> {
+async function printDigests(
+  program: Command,
+  digests: Digests,
+  ...verdict: readonly string[]
+): Promise<void> {
   const { formatDigests } = await import('./backup-tables.js');
   const lines = Array.from(formatDigests(digests), ([name, text]) => `${name}: ${text}`);
-  printResult(program, lines.join('\n'), digests);
+  printResult(program, [...lines, ...verdict].join('\n'), digests);
 }

@@ -65,6 +65,9 @@ describe('backup and restore', () => {
       stderr: '',
     });
     expect(await cli(target, `restore ${file}`)).toEqual(made);
+    const verified = { ...(await cli(source, `backup ${file}`)) };
+    verified.stdout += 'no damage found\n';
+    expect(await cli(source, `backup --verify ${file}`)).toEqual(verified);
     expect(await contentOf(target)).toEqual(await contentOf(source));
     const counted = expect.objectContaining({
       plants: { count: 5_000 + PLANTS.length, sha256: expect.any(String) },
