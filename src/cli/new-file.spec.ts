@@ -12,6 +12,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
 import { readConfig } from '../config/environment.js';
 import { makeFile } from './new-file.js';
 
@@ -24,6 +25,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const config = readConfig({});
+/** Makes a store of the least size, and writes to it. */
+function fillStore(path: string): void {
+  const database = new Database(path);
+  database.pragma('max_page_count = 1');
+  database.exec('CREATE TABLE plants (id)');
+}
 const write = (path: string): Promise<void> => writeFile(path, 'new');
 
 describe('a file that is made', () => {
@@ -74,9 +81,20 @@ describe('a file that is made', () => {
   it('leaves nothing after a failure', async () => {
     const made = makeFile(file, config, async (path) => {
       await write(path);
-      throw new Error('the disk is full');
+      throw new Error('not today');
     });
-    await expect(made).rejects.toThrow('the disk is full');
+    await expect(made).rejects.toThrow(/^not today$/);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it.each<[string, (path: string) => unknown]>([
+    ['SQLite', fillStore],
+    ['Node.js', () => writeFileSync('/dev/full', 'new')],
+  ])('is named where %s finds no space for it', async (_who, fill) => {
+    const made = makeFile(file, config, async (path) => {
+      await write(path);
+      fill(join(folder, 'full.sqlite'));
+    });
+    await expect(made).rejects.toThrow(`${file}: `);
   });
 });

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/config.js';
 import { findSqliteFile } from '../config/database-url.js';
 import { LOG_SUFFIXES, STORE_SUFFIXES } from '../database/sqlite/files.js';
+import { describeError } from '../errors/operator-message.js';
 import { onEndingSignal } from './terminal.js';
 
 /**
@@ -35,7 +36,9 @@ export async function makeFile<Result>(
   // Made once signals are handled: an earlier one would leave it.
   const folder = cleanup.use(mkdtempDisposableSync(`${path}.partial-`));
   const unfinished = join(folder.path, `${basename(path)}.partial`);
-  const result = await write(unfinished);
+  const result = await write(unfinished).catch((error: unknown) => {
+    throw nameFullDisk(error, path);
+  });
   await sync(unfinished);
   // A service may have been started on the file that is replaced.
   findPlace(file, config);
@@ -43,6 +46,12 @@ export async function makeFile<Result>(
   // Makes the new name durable.
   await sync(dirname(path));
   return result;
+}
+
+/** Names the file that found no space, which SQLite and Node.js leave out; other errors stay as they are. */
+function nameFullDisk(cause: unknown, file: string): unknown {
+  const text = describeError(cause);
+  return /\bENOSPC\b|disk is full/.test(text) ? new Error(`${file}: ${text}`, { cause }) : cause;
 }
 
 async function sync(path: string): Promise<void> {
