@@ -35,7 +35,6 @@ export function addConfigCommand(program: Command): void {
       const text = alignColumns([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
       printResult(program, text, { variables, problems, warnings });
       if (!program.opts<GlobalOptions>().quiet) say(describeProcess(config));
-      for (const warning of warnings) say(`warning: ${warning}`);
       for (const problem of problems) say(`error: ${problem}`);
       if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
     });

@@ -89,8 +89,11 @@ async function createProgram(args: readonly string[], commands: Commands): Promi
   if (!args.includes('--version'))
     for (const [, load] of named.length > 0 ? named : all) (await load())(program);
   showUsageAfterErrors(program);
-  return program.hook('preSubcommand', () => {
-    loadEnvironment(program.opts<GlobalOptions>().envFile);
+  return program.hook('preSubcommand', (_program, command) => {
+    const warnings = loadEnvironment(program.opts<GlobalOptions>().envFile);
+    // The service writes them to its log.
+    if (command.name() !== 'serve')
+      for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   });
 }
 

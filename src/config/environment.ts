@@ -32,17 +32,20 @@ let loaded:
  * Adds the variables of a file to those of this process, which win.
  *
  * @param file path of the file; `.env` in the working directory, if there is one, if left out
+ * @returns a line for each line of the file that is ignored
  * @throws ConfigError if the file cannot be read
  */
-export function loadEnvironment(file?: string): void {
+export function loadEnvironment(file?: string): readonly string[] {
   const path = file ?? (existsSync('.env') ? '.env' : undefined);
   loaded = undefined;
-  if (path === undefined) return;
+  if (path === undefined) return [];
   const text = readText(path, `${path} cannot be read`);
   const found = parseEnv(text);
   const names = new Set(Object.keys(found).filter((name) => !(name in process.env)));
-  loaded = { names, path, warnings: findIgnoredLines(text).map((line) => `${path}:${line}`) };
+  const warnings = findIgnoredLines(text).map((line) => `${path}:${line}`);
+  loaded = { names, path, warnings };
   for (const name of names) process.env[name] = found[name];
+  return warnings;
 }
 
 /** Variables that others read: the driver, OpenTelemetry, Node.js, a shell, and `import`. */

@@ -1,7 +1,7 @@
 // A start, step 4 of 6: loads the engine, locks the store, opens it and recovers it.
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { COMMAND, type Config } from '../config/config.js';
-import { getDatabaseSystem } from '../config/database-url.js';
+import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
 import { Logger, SchemaError, type Access, type Engine, type WritePath } from './engine.js';
 import { bringUpToDate, MIGRATIONS } from './schema.js';
@@ -93,8 +93,13 @@ export function openStore(
   access: Exclude<Access, 'read'> = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
-    await bringUpToDate(store, store.engine, access !== 'change' && config.migrate);
-    if (access === 'serve') await store.engine.recover?.(store);
+    const ran = await bringUpToDate(store, store.engine, access !== 'change' && config.migrate);
+    if (access === 'serve') {
+      // A start in another folder is not to go unnoticed.
+      if (ran.length === MIGRATIONS.length)
+        new Logger('Store').log(`new store: ${describeDatabase(config.databaseUrl)}`);
+      await store.engine.recover?.(store);
+    }
     return store;
   });
 }

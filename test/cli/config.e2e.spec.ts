@@ -99,13 +99,13 @@ describe('config', () => {
     ]);
   });
 
-  it('warns of lines of the file that are ignored, without their values', async () => {
+  it.each(['config', 'migrate'])('%s warns of ignored lines, without values', async (command) => {
     const lines = ['PORT=4000', '# no', 'foo', 'export DOC = on', "PGUSER='a\nb'", 'docs=x'];
     writeFileSync(
       join(cwd, '.env'),
       [...lines, 'c2VjcmV0==', 'SECRET=x', '; no', 'DATABASE_URL_FIL=x'].join('\n'),
     );
-    const { code, stderr } = await run('config --quiet');
+    const { code, stderr } = await run(`${command} --quiet`);
     expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 0,
       lines: [

@@ -1,10 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { Monitor, parseMetrics, samplesOf, valueOf, type Metrics } from '../support/monitor.js';
-import { ENGINE } from '../support/engine.js';
+import { createStore, ENGINE } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -15,9 +17,10 @@ let service: ServiceProcess;
 let monitor: Monitor;
 beforeAll(async () => {
   // A plant that waits for the locked store must not time out, even on a slow machine.
-  service = await ServiceProcess.start({
-    env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s', GIT_COMMIT: 'a1b2c3' },
-  });
+  const store = await createStore();
+  writeFileSync(join(store.folder, '.env'), 'GIT_COMMIT=a1b2c3\n');
+  const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
+  service = await ServiceProcess.start({ store, env });
   monitor = Monitor.of(service);
 });
 afterAll(() => service.remove());
