@@ -31,7 +31,8 @@ describe('the image', () => {
 
   it('starts the service as npm start does, under an init', () => {
     expect(argumentsOf(textsOf(FINAL, 'CMD')[0])).toEqual(['plant-store', 'serve']);
-    expect(MANIFEST.scripts.start).toMatch(/ exec bin\/plant-store serve$/);
+    expect(MANIFEST.scripts.start).toBe('exec bin/start');
+    expect(read('bin/start')).toMatch(/\nexec bin\/plant-store serve\n$/);
     expect(argumentsOf(textsOf(FINAL, 'ENTRYPOINT')[0])).toEqual(['tini', '--']);
   });
 
