@@ -28,6 +28,11 @@ export function addServeCommand(program: Command): void {
       'Start the service in the foreground. SIGTERM or SIGINT stops it, once every request in progress has its response.',
     )
     .addHelpText('after', `\nExample:\n  $ PORT=8080 ${COMMAND} serve`)
+    .configureHelp({
+      showGlobalOptions: true,
+      // The others are of no use here.
+      visibleGlobalOptions: () => program.options.filter(({ long }) => long === '--env-file'),
+    })
     .action(async () => {
       try {
         await start();
@@ -38,11 +43,11 @@ export function addServeCommand(program: Command): void {
     });
 }
 
-/** Writes why the start failed to stderr: as a line of the log in production, else as text. */
+/** Writes why the start failed to stderr: as a line of the log in production, else as other commands do. */
 function reportFailure(message: string): void {
   const { config } = inspectConfig();
   if (config.production) new ServiceLogger(config, process.stderr).fatal(message, 'PlantStore');
-  else process.stderr.write(`${message}\n`);
+  else process.stderr.write(`error: ${message}\n`);
 }
 
 async function start(): Promise<void> {
@@ -118,7 +123,7 @@ function explain(error: ListenError, prefix: string): string {
   const { code, message, port, address, hostname = address } = error;
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} is in use by another process: stop that one, or set ${prefix}PORT to another port.`;
+      return `Port ${port} is in use by another process, perhaps by this service (${COMMAND} status): stop that one, or set ${prefix}PORT to another port.`;
     case 'EACCES':
       return `${prefix}PORT: user ${findUser()} lacks CAP_NET_BIND_SERVICE for port ${port}: grant it, or set a port from 1024.`;
     case 'EADDRNOTAVAIL':

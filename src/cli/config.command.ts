@@ -32,7 +32,7 @@ export function addConfigCommand(program: Command): void {
         value || '-',
         from,
       ]);
-      const text = alignColumns([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
+      const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
       printResult(program, text, { variables, problems, warnings });
       if (!program.opts<GlobalOptions>().quiet) say(describeProcess(config));
       for (const problem of problems) say(`error: ${problem}`);

@@ -15,7 +15,7 @@ export function addExportCommand(program: Command): void {
       'Write every plant of the store as NDJSON in the form that import takes, ordered by id, as of one ' +
         'moment; the service may run. A file is written beside its place and renamed once it is whole.',
     )
-    .argument('[file]', 'the file; - or none is the standard output')
+    .argument('[file]', 'the file, which is replaced; - or none is the standard output')
     .option('--audit', 'add created_by, and created_at in milliseconds since 1970, if known')
     .addHelpText(
       'after',

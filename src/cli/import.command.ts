@@ -81,6 +81,8 @@ Examples:
         command.error('error: --rejects would overwrite the file to import');
       }
       const url = options.url ?? findService(readConfig());
+      // A missing file is told alone.
+      if (file !== '-') statSync(file);
       if (!quiet) process.stderr.write(`service: ${url.href}\n`);
       await runImport(command, file, { ...options, url, token });
     });

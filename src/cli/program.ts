@@ -79,7 +79,13 @@ async function createProgram(args: readonly string[], commands: Commands): Promi
     .configureOutput({
       // commander would repeat an unknown option with its value, `--form=postgres://…`, and an invalid URL.
       outputError: (text, write) => {
-        const line = text.trim().replaceAll('\n', ' ');
+        const line = text
+          .trim()
+          .replaceAll('\n', ' ')
+          .replace(
+            /command-argument value ('.*') is invalid for argument '(.*)'\./,
+            'invalid $2 $1:',
+          );
         write(`${line.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')}\n`);
       },
     });
@@ -114,7 +120,6 @@ function fail(error: unknown): void {
     process.exitCode = BROKEN_PIPE_EXIT_CODE;
     return;
   }
-  const message = toOperatorMessage(error).replace(':\n', ': ').replaceAll('\n', '; ');
-  process.stderr.write(`error: ${message}\n`);
+  process.stderr.write(`error: ${toOperatorMessage(error)}\n`);
   process.exitCode = toExitCode(error);
 }

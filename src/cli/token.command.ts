@@ -120,7 +120,6 @@ function addRevoke(token: Command): void {
     .description(
       'Revoke a token, or all of a name, or all that are old: they stop working within 5 seconds.',
     )
-    .usage('[options] (<name-or-id> | --all-created-before <date>)')
     .argument('[name-or-id]', 'its name or its number, as list shows them')
     .option(
       '--all-created-before <date>',
@@ -129,7 +128,9 @@ function addRevoke(token: Command): void {
     )
     .addHelpText(
       'after',
-      `${EXAMPLE} revoke nursery
+      `
+Examples:
+  $ ${COMMAND} token revoke nursery
   $ ${COMMAND} token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
     )
     .action(
@@ -138,7 +139,9 @@ function addRevoke(token: Command): void {
         { allCreatedBefore: before }: { allCreatedBefore?: Date },
       ) => {
         if ((which === undefined) === (before === undefined))
-          revoke.error('error: give either a name or id or --all-created-before');
+          revoke.error(
+            'error: give a name, an id or --all-created-before DATE, and one of them only',
+          );
         const revoked = await withTokens(token, (tokens) =>
           before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
         );

@@ -23,8 +23,9 @@ export function describeError(error: unknown): string {
   const { errno, path } = Object(error) as NodeJS.ErrnoException;
   if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
   const text = (Error.isError(error) ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
-  const isFetch = error instanceof TypeError && error.cause !== undefined;
-  return isFetch ? `${text}: ${describeError(error.cause)}` : text;
+  if (!(error instanceof TypeError) || error.cause === undefined) return text;
+  const cause = describeError(error.cause);
+  return text === 'fetch failed' ? cause : `${text}: ${cause}`;
 }
 
 /** The exit code of a failed start or command: EX_CONFIG of sysexits.h for an invalid configuration, else 1. */
@@ -40,11 +41,10 @@ export function formatStack(error: unknown): string {
   return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
 }
 
-/** Why a start or a command failed, in words for the operator. Never a stack, never a secret. */
+/** Why a start or a command failed, in one line for the operator. Never a stack, never a secret. */
 export function toOperatorMessage(error: unknown): string {
-  if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
-  if (!Error.isError(error)) return String(error);
-  return describeError(error);
+  if (!(error instanceof ConfigError)) return describeError(error);
+  return `Invalid configuration: ${error.message.replaceAll('\n', '; ')}`;
 }
 
 /** Control characters of terminals and of the direction of writing, among them line breaks. */

@@ -45,12 +45,17 @@ const STYLE = `
   .swagger-ui .responses-table .response-col_links { display: none; }
 `;
 
-/** SwaggerModule's page has none: without it, a phone shows the page as wide as a desktop does. */
-const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
+/**
+ * The page's icon, and behind it what SwaggerModule's page lacks: without it, a phone shows the page as wide as a desktop
+ * does. SwaggerModule writes the quotes around.
+ */
+const ICON_AND_VIEWPORT =
+  "<% baseUrl %>favicon-32x32.png'><meta name='viewport' content='width=device-width, initial-scale=1";
 
 const PAGE: SwaggerCustomOptions = {
   raw: false,
-  customSiteTitle: `Plant Store</title>${VIEWPORT}<title>`,
+  customSiteTitle: 'Plant Store',
+  customfavIcon: ICON_AND_VIEWPORT,
   customCss: STYLE,
   swaggerOptions: {
     deepLinking: true,

@@ -92,7 +92,7 @@ it('a process without REUSE_PORT does not share a port', async () => {
   const { code, stderr } = await runMain(store, { ...env, REUSE_PORT: 'off', LOG_LEVEL: 'fatal' });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: expect.stringMatching(`^Port ${env.PORT} is in use by another process: .*PORT`),
+    stderr: expect.stringMatching(`^error: Port ${env.PORT} is in use by another process, .*PORT`),
   });
   await first.kill();
 });

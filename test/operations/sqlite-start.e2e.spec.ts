@@ -22,7 +22,7 @@ describe('a failed start reports on stderr', () => {
     // Only the line that names the store.
     const line = expect.stringMatching(new RegExp(`^plant-store .*store: SQLite ${store.path}\n$`));
     expect({ code, stdout }).toEqual({ code: 1, stdout: line });
-    expect(stderr).toMatch(/^DATABASE_URL: the store cannot be opened: .+\n$/);
+    expect(stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened: .+\n$/);
   });
 
   it('a store in a folder that cannot be created', async () => {
@@ -30,7 +30,7 @@ describe('a failed start reports on stderr', () => {
     const url = `sqlite:${store.folder}/file/store.sqlite`;
     const { code, stderr } = await runMain(store, { DATABASE_URL: url });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^DATABASE_URL: .+\n$/);
+    expect(stderr).toMatch(/^error: DATABASE_URL: .+\n$/);
   });
 
   it.each(['20.20.2', '24.10.0'])('a Node.js %s, and how to get another', async (version) => {
@@ -57,13 +57,13 @@ describe('a failed start reports on stderr', () => {
     };
     const { code, stdout, stderr } = await runMain(store, bad);
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
-    const [head, ...lines] = stderr.trimEnd().split('\n');
-    expect(head).toBe('Invalid configuration:');
+    expect(stderr).toMatch(/^error: Invalid configuration: [^\n]*\n$/);
+    const lines = stderr.trimEnd().replace('error: Invalid configuration: ', '').split('; ');
     expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(bad).sort());
     const secret = lines.find((line) => line.startsWith('DATABASE_URL '));
     expect(secret).toMatch(/ \(from environment\)$/);
     expect(secret).not.toContain('SECRET');
-    expect(stderr).toContain(', not "65536" (from environment)\n');
+    expect(stderr).toContain(', not "65536" (from environment); ');
   });
 
   const takePort = async () => {
@@ -79,7 +79,9 @@ describe('a failed start reports on stderr', () => {
     expect(existsSync(dirname(store.path))).toBe(false);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `Port ${PORT} is in use by another process: stop that one, or set PORT to another port.\n`,
+      stderr: expect.stringMatching(
+        `^error: Port ${PORT} is in use by another process, perhaps .* status\\): stop that one, or set PORT `,
+      ),
     });
   });
 
@@ -90,7 +92,7 @@ describe('a failed start reports on stderr', () => {
     const env = { HOST, MANAGEMENT_HOST, MANAGEMENT_PORT: '0', LOG_LEVEL: 'info' };
     const { code, stdout, stderr } = await runMain(store, env);
     const advice = 'must be an address of this machine, or 0.0.0.0 or :: for all of them';
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `HOST ${advice}, not ${HOST}.\n` });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `error: HOST ${advice}, not ${HOST}.\n` });
     expect(stdout).toMatch(/^plant-store [^\n]+\n$/);
     expect(existsSync(dirname(store.path))).toBe(false);
   });
@@ -117,7 +119,7 @@ describe('a failed start reports on stderr', () => {
     expect([busy, invalid].map(({ stderr }) => JSON.parse(stderr) as object)).toEqual(
       [
         expect.stringMatching(/^Port \d+ is in use by another process/),
-        expect.stringMatching(/^Invalid configuration:\nPORT must .*\nLOG_LEVEL must /),
+        expect.stringMatching(/^Invalid configuration: PORT must .*; LOG_LEVEL must /),
       ].map((msg) => expect.objectContaining({ level: 'fatal', context: 'PlantStore', msg })),
     );
   });

@@ -26,7 +26,7 @@ describe('a SQLite file in use by a service', () => {
         code: 1,
         stdout: expect.any(String),
         stderr:
-          `DATABASE_URL: the store cannot be opened: another service, or a restore, is running on ${store.path}: ` +
+          `error: DATABASE_URL: the store cannot be opened: another service, or a restore, is running on ${store.path}: ` +
           'stop it first, or give this one a DATABASE_URL of its own\n',
       });
       expect(second.stdout).not.toContain('Plant store: ');
