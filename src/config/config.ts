@@ -8,6 +8,9 @@ export const { version: VERSION } = JSON.parse(
   readFileSync(findPackageJSON(import.meta.url) ?? '', 'utf8'),
 ) as { readonly version: string };
 
+/** The commit that the service was built from: the image's build argument REVISION. The environment file may set it. */
+export const readCommit = () => process.env.GIT_COMMIT || 'unknown';
+
 /** What the operator's command was called by: bin/plant-store sets the variable. */
 export const COMMAND = process.env.PLANT_STORE_COMMAND ?? 'bin/plant-store';
 

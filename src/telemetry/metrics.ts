@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { tokenLookups } from '../auth/tokens/token-verifier.js';
-import { VERSION, type Config } from '../config/config.js';
+import { readCommit, VERSION, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
@@ -138,15 +138,13 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
       this.set(Number(await gauges.isStoreUp()));
     },
   });
-  // The image's build argument REVISION.
-  const commit = process.env.GIT_COMMIT || 'unknown';
   const engine = getDatabaseSystem(config.databaseUrl);
   new Gauge({
     name: 'plant_store_build_info',
     labelNames: ['version', 'commit', 'node', 'engine'],
     help: 'Always 1; the labels tell the version, its commit, the version of Node.js, and the engine of the store.',
     registers,
-  }).set({ version: VERSION, commit, node: process.version, engine }, 1);
+  }).set({ version: VERSION, commit: readCommit(), node: process.version, engine }, 1);
 }
 
 /** A gauge of a time is absent while there is none: 0 would mean 1970. */
