@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -25,12 +25,29 @@ describe('a failed start reports on stderr', () => {
     expect(stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened: .+\n$/);
   });
 
-  it('a store in a folder that cannot be created', async () => {
+  it.each([
+    ['file/store.sqlite', 'file is not a folder'],
+    ['file/new/store.sqlite', 'file is not a folder'],
+    ['broken/store.sqlite', 'broken'],
+  ])('a store in a folder that cannot be created: %s', async (path, reason) => {
     writeFileSync(`${store.folder}/file`, '');
-    const url = `sqlite:${store.folder}/file/store.sqlite`;
-    const { code, stderr } = await runMain(store, { DATABASE_URL: url });
+    symlinkSync('none', `${store.folder}/broken`);
+    const { code, stderr } = await runMain(store, {
+      DATABASE_URL: `sqlite:${store.folder}/${path}`,
+    });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^error: DATABASE_URL: .+\n$/);
+    expect(stderr).toContain(`${store.folder}/${reason}`);
+  });
+
+  it('a store in a file system without new folders', async () => {
+    // Linux has one, in which the user may or may not write.
+    const path = existsSync('/proc/self') ? '/proc/x' : '/dev/null/x';
+    const { code, stderr } = await runMain(store, { DATABASE_URL: `sqlite:${path}/y/z.sqlite` });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^error: DATABASE_URL: .*(cannot create folder|cannot write to|is not a folder).*\n$/,
+    );
   });
 
   it.each(['20.20.2', '24.10.0'])('a Node.js %s, and how to get another', async (version) => {

@@ -1,12 +1,19 @@
 // A start, step 4 of 6, on SQLite: checks, locks, opens and recovers the file.
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
 import { Logger, SchemaError, type Access, type Engine } from '../engine.js';
 import { isOurMigration } from '../schema.js';
-import { assertWritable, hasLog, identifyFiles, lockFile, requireFile } from './files.js';
+import {
+  assertWritable,
+  hasLog,
+  identifyFiles,
+  lockFile,
+  makeFolder,
+  requireFile,
+} from './files.js';
 import { sqliteReader } from './reader.js';
 import { COMMIT_A_PAGE, narrowIntegers, SqliteWritePath } from './writer.js';
 
@@ -50,14 +57,14 @@ export const sqlite: Engine = {
   beginMigration: 'BEGIN IMMEDIATE',
   findTables: FIND_TABLES,
 
-  // Checks the file before it is opened: TypeORM would make its folder, and the pragmas would change another program's.
+  // Checks the file before it is opened: the pragmas would change another program's.
   connect(config, access) {
     const fileMustExist = access === 'read' || access === 'change';
     const file = fileMustExist ? requireFile(getFile(config)) : getFile(config);
     const timeout = config.statementTimeoutMs;
     if (access !== 'read') {
       if (existsSync(file)) assertOurs(requireFile(file), access, timeout);
-      else if (existsSync(dirname(file))) assertWritable(dirname(file));
+      else makeFolder(dirname(resolve(file)));
     }
     return {
       type: 'better-sqlite3',

@@ -69,14 +69,34 @@ export function assertWritable(path: string): void {
 }
 
 /**
- * Locks a database file for one service; makes the file and its folder if they are missing. The lock is SQLite's, on a
+ * Makes the folder of a new database file, and those above it, if they are missing. Each on its own: in /proc Node's
+ * recursive way, which TypeORM has too, never ends.
+ *
+ * @throws Error naming the path, if no file can be made in it
+ */
+export function makeFolder(folder: string): void {
+  if (!existsSync(folder)) {
+    makeFolder(dirname(folder));
+    try {
+      mkdirSync(folder);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      // Another process may have made it meanwhile.
+      if (code !== 'EEXIST') throw new Error(`cannot create folder ${folder} (${code})`, { cause });
+    }
+  }
+  if (!statSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`);
+  assertWritable(folder);
+}
+
+/**
+ * Locks a database file for one service; makes the file if it is missing. The lock is SQLite's, on a
  * small file beside it, so the operating system releases it when the process ends, however it ends. A lock on the
  * database file itself would shut out commands.
  *
  * @throws Error if another service has the lock, or could use the file by a second name
  */
 export function lockFile(file: string): Disposable {
-  mkdirSync(dirname(file), { recursive: true });
   // SQLite makes a store of an empty file. A file that is there is not opened here: SQLite may have it open, and
   // closing it would drop all locks of the process on it.
   if (!existsSync(file)) writeFileSync(file, '', { flag: 'a' });
