@@ -34,7 +34,10 @@ export function addConfigCommand(program: Command): void {
       ]);
       const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
       printResult(program, text, { variables, problems, warnings });
-      if (!program.opts<GlobalOptions>().quiet) say(describeProcess(config));
+      const isStoreValid = variables.some(
+        ({ name, value }) => name === 'DATABASE_URL' && value !== undefined,
+      );
+      if (isStoreValid && !program.opts<GlobalOptions>().quiet) say(describeProcess(config));
       for (const problem of problems) say(`error: ${problem}`);
       if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
     });

@@ -43,7 +43,7 @@ export class Config {
   readonly port!: number;
 
   /** Address that the service listens on. The default is reachable from this machine only. */
-  @Variable('HOST', parsers.anyText, '127.0.0.1')
+  @Variable('HOST', parsers.host, '127.0.0.1')
   readonly host!: string;
 
   /** Whether other processes may listen on the port too: the kernel shares connections out (Linux, SO_REUSEPORT). */
@@ -55,7 +55,7 @@ export class Config {
   readonly managementPort!: number | 'off';
 
   /** Address of health and metrics. */
-  @Variable('MANAGEMENT_HOST', parsers.anyText, '127.0.0.1')
+  @Variable('MANAGEMENT_HOST', parsers.host, '127.0.0.1')
   readonly managementHost!: string;
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { describeDatabase, maskPassword } from './database-url.js';
+import { describeDatabase, findAddressProblems, maskPassword } from './database-url.js';
 
 it.each([
   ['sqlite:./data/x', `SQLite ${resolve('data/x')}`, 'sqlite:./data/x'],
@@ -38,4 +38,32 @@ it.each([
     masked,
   });
   if (PGHOST !== undefined) process.env.PGHOST = PGHOST;
+});
+
+const INVALID_HOST = ['DATABASE_URL must have one host, and a port from 1 to 65535'];
+const INVALID_MODE = [
+  'DATABASE_URL must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
+];
+const unreadable = (what: string) => [`DATABASE_URL must name a file that can be read: ${what}`];
+
+it.each([
+  ['u:p@h/plants?sslmode=no-verify&application_name=x', []],
+  ['h/plants?sslmode=disable', []],
+  ['h/plants?sslmode=requier', INVALID_MODE],
+  ['h/plants?sslmode=', INVALID_MODE],
+  ['h/plants?sslmode=verify-full&sslmode=x', INVALID_MODE],
+  ['h/plants?ssl=0', ['DATABASE_URL has an unknown parameter: ssl; did you mean sslmode?']],
+  ['u:p@h:99999/plants', INVALID_HOST],
+  ['u:p@h:0/plants', INVALID_HOST],
+  ['a:1,b:2/plants', INVALID_HOST],
+  ['/plants?port=x', INVALID_HOST],
+  ['h/plants?sslrootcert=/nope', unreadable('sslrootcert (ENOENT)')],
+  ['h/plants?sslkey=/&sslmode=verify-full', unreadable('sslkey (EISDIR)')],
+  ['h/plants?sslmode=verify-ca&uselibpqcompat=true', [expect.stringMatching(/: .*sslrootcert/)]],
+  ...['h', 'h/', 'u:p@h:5432/', ''].map((address): [string, string[]] => [
+    address,
+    ['DATABASE_URL names no database after its host: postgres://host/database'],
+  ]),
+])('finds what is wrong with postgres://%s', (address, problems) => {
+  expect(findAddressProblems(`postgres://${address}`)).toEqual(problems);
 });

@@ -69,7 +69,7 @@ describe('readConfig', () => {
 
   it('refuses a DATABASE_URL without a path', () => {
     expect(problemsWith({ DATABASE_URL: 'sqlite:' })).toBe(
-      'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?) (from environment)',
+      'DATABASE_URL must be sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?, %23 for #) (from environment)',
     );
   });
 

@@ -3,13 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
-import {
-  describeDatabase,
-  getDatabaseSystem,
-  isPassword,
-  listParameters,
-  POSTGRES_PARAMETERS,
-} from './database-url.js';
+import { describeDatabase, findAddressProblems, getDatabaseSystem } from './database-url.js';
+import { suggest } from './suggest.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -70,18 +65,6 @@ function findIgnoredLines(text: string): string[] {
     const shown = /^[A-Z_]{1,40}$/.test(name) ? name : 'the name';
     return `${at}: ${shown} is unknown${advice}`;
   });
-}
-
-/** `; did you mean PORT?`, if a known name differs in one letter, or in the order of two; '' otherwise. */
-function suggest(name: string, known: readonly string[]): string {
-  const variants = new Set(leaveOneOut(name));
-  const similar = known.find((other) => leaveOneOut(other).some((one) => variants.has(one)));
-  return similar ? `; did you mean ${similar}?` : '';
-}
-
-/** A text, and what is left of it without any one letter: similar texts have one of these in common. */
-function leaveOneOut(text: string): string[] {
-  return [text, ...Array.from(text, (_, i) => text.slice(0, i) + text.slice(i + 1))];
 }
 
 /** Reads the configuration; an empty variable counts as one that is not set. @throws ConfigError */
@@ -179,24 +162,10 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
   return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
-/** A line for each parameter that the driver ignores. A name that may be a part of a password is not shown. */
-function findUnknownParameters(url: string): string[] {
-  const names = listParameters(url);
-  // A password has an unencoded & or ? itself.
-  const isShown = !names.some(isPassword) && !url.includes('@', url.indexOf('?'));
-  return names
-    .filter((name) => !POSTGRES_PARAMETERS.includes(name))
-    .map((name) => {
-      const advice = suggest(name, POSTGRES_PARAMETERS);
-      const shown = isShown || advice ? `: ${name}${advice}` : '; in a password, write %26 for &';
-      return `DATABASE_URL has an unknown parameter${shown}`;
-    });
-}
-
 /** Finds problems of several variables together, in a line each. */
 function findConflicts(config: Config): string[] {
   const { port, reusePort, managementPort, authIssuer, authAudience, authJwksUrl } = config;
-  const found = findUnknownParameters(config.databaseUrl);
+  const found = findAddressProblems(config.databaseUrl);
   if (reusePort && getDatabaseSystem(config.databaseUrl) === 'sqlite')
     found.push(
       'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file',

@@ -33,6 +33,11 @@ const DURATION_UNITS: Readonly<Record<string, number>> = {
 
 export const anyText = new EnvParser('a text', (text) => text);
 
+/** By its form alone: whether it is an address of this machine shows when the service listens. */
+export const host = new EnvParser('a host name or an IP address, without a port', (text) =>
+  isIP(text) || /^[\w.-]+$/.test(text) ? text : undefined,
+);
+
 export const onOff = makeChoiceParser('on or off', { on: true, off: false });
 
 export const port = new EnvParser('from 0 to 65535', (text) => parseWholeNumber(text, 0, 65_535));
@@ -42,7 +47,7 @@ export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
 );
 
 export const databaseUrl = new EnvParser(
-  'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?)',
+  'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?, %23 for #)',
   parseDatabaseUrl,
   maskPassword,
 );

@@ -87,6 +87,16 @@ describe('config', () => {
     });
   });
 
+  it.each(['mysql://h/plants', 'postgres://h:99999/plants', 'postgres://h/d?sslrootcert=/nope'])(
+    'names no store if the address is invalid: %s',
+    async (url) => {
+      const ran = await run('config', { DATABASE_URL: url });
+      expect(ran.code).toBe(78);
+      expect(ran.stderr).toMatch(/^error: DATABASE_URL must [^\n]+\n$/);
+      expect(rowsOf(ran)).toMatchObject({ DATABASE_URL: ['(invalid)', 'environment'] });
+    },
+  );
+
   it('marks each variable of a conflict', async () => {
     const ran = await run('config', { TLS_CERT_FILE: 'x', AUTH_AUDIENCE: 'x', PORT: '9464' });
     const invalid = Object.entries(rowsOf(ran)).filter(([, [value]]) => value === '(invalid)');
