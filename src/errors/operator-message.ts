@@ -5,6 +5,11 @@ import { StoreUnavailableException } from './error-codes.js';
 /** How long before its end the operator is warned of a token or a certificate, in milliseconds. */
 export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
+/** Node's advice about a certificate that is not trusted: the operator does not run Node.js. */
+const NODE_ADVICE = /(?<=; )if the root CA is installed locally, .*--use-system-ca/;
+const TRUST_ADVICE =
+  'to trust it, set NODE_EXTRA_CA_CERTS, or for PostgreSQL sslrootcert, to the file of its authority';
+
 /**
  * The message of an error, in one line. A host with several addresses has one for each; that of fetch() says nothing
  * without its cause.
@@ -22,7 +27,9 @@ export function describeError(error: unknown): string {
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
   const { errno, path } = Object(error) as NodeJS.ErrnoException;
   if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
-  const text = (Error.isError(error) ? error.message : String(error)).replace(/\s*\n\s*/g, ' ');
+  const text = (Error.isError(error) ? error.message : String(error))
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(NODE_ADVICE, TRUST_ADVICE);
   if (!(error instanceof TypeError) || error.cause === undefined) return text;
   const cause = describeError(error.cause);
   return text === 'fetch failed' ? cause : `${text}: ${cause}`;

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
+import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { Proxy } from '../support/proxy.js';
@@ -194,4 +195,13 @@ it('cancels a statement over TLS if the connection uses TLS', async () => {
   await encrypted.kill();
   await proxy.stop();
   expect([...new Set(proxy.openings.map((bytes) => bytes.toString('hex')))]).toEqual([SSL_REQUEST]);
+
+  const untrusted = `${store.url}?sslmode=verify-full`;
+  expect(
+    await runHere(['migrate'], { cwd: server.data, env: { DATABASE_URL: untrusted } }),
+  ).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/self-signed certificate; to trust it, set .*sslrootcert.*\n$/),
+  });
 });
