@@ -41,7 +41,7 @@ let service: Service;
 beforeAll(async () => {
   service = await Service.start();
   const server = service.app.getHttpServer();
-  server.requestTimeout = server.headersTimeout = server.keepAliveTimeout = 1_000;
+  server.requestTimeout = server.headersTimeout = server.keepAliveTimeout = 2_000;
 });
 afterAll(() => service.stop());
 
@@ -77,7 +77,7 @@ it('responds to a late body with 408 and stores nothing, even if the rest arrive
 
 /** Stops this process, and with it the service, for longer than a client may take. */
 function standStill(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_500);
 }
 
 const served = { status: 200, body: { name: 'n' } };
@@ -115,7 +115,7 @@ it('blank lines do not keep an idle connection', async () => {
 it('closes idle connections', async () => {
   const connection = await service.connect();
   const response = await connection.write(requestText(service.client.headers, '{}')).read();
-  expect(response.headers['keep-alive']).toBe('timeout=1');
+  expect(response.headers['keep-alive']).toBe('timeout=2');
   await once(connection.socket, 'close');
 });
 
