@@ -13,7 +13,7 @@ let sending = 0;
 
 /** Files of the page. Their folder has others, such as megabytes of source maps. */
 const PAGE_FILE =
-  /^\/(swagger-ui(\.css|-(bundle|standalone-preset|init)\.js)|favicon-(16x16|32x32)\.png)?$/;
+  /^\/(swagger-ui(\.css|-(bundle|standalone-preset|init)\.js)|favicon-32x32\.png)?$/;
 
 /** Swagger UI sets styles in its page and draws with data: images; its scripts are files. */
 const HEADERS = {
