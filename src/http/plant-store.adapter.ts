@@ -14,6 +14,7 @@ import express, {
 import type { Config } from '../config/config.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { sendError, toErrorResponse, type ErrorResponse } from './error.filter.js';
+import { countLayers, listMethods } from './express.js';
 import { RequestContext, requestStart } from './request-context.js';
 import { Connections } from './limits/connections.js';
 import { createMessageClasses } from './response.js';
@@ -33,9 +34,6 @@ const MAX_CUT_OFF_MS = 10_000;
 
 /** Connections that may wait to be accepted. Past them, Linux has a client try again after a second. */
 const BACKLOG = 4_096;
-
-/** What Express's router keeps of a route, or of middleware. */
-type RouteLayer = Express['router']['stack'][number] & { match(path: string): boolean };
 
 /** Statuses whose responses have no content (RFC 9110, section 15). */
 const WITHOUT_CONTENT = [204, 205, 304];
@@ -81,7 +79,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Nest calls this when it has created the application, and again before it adds the routes of controllers. */
   override async init(): Promise<void> {
     await super.init();
-    this.firstRoute = this.getInstance<Express>().router.stack.length;
+    this.firstRoute = countLayers(this.getInstance());
   }
 
   /** Nest adds middleware by this before the routes of controllers. That of one method is a route of Express, too. */
@@ -91,20 +89,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const add = super.createMiddlewareFactory(...method);
     return (...middleware) => {
       const added: unknown = add(...middleware);
-      this.firstRoute = this.getInstance<Express>().router.stack.length;
+      this.firstRoute = countLayers(this.getInstance());
       return added;
     };
   }
 
   /** Lists the methods that controllers have on a path: for the `Allow` of a 405, and for CORS. */
   listMethods(path: string): string[] {
-    const layers = this.getInstance<Express>().router.stack as RouteLayer[];
-    const routes = layers
-      .slice(this.firstRoute)
-      .filter((layer) => layer.route && matches(layer, path));
-    const methods = routes.flatMap(({ route }) => route?.stack.map(({ method }) => method) ?? []);
-    const names = methods.flatMap((method) => (method === 'get' ? ['get', 'head'] : method));
-    return [...new Set(names.map((name) => name.toUpperCase()))];
+    return listMethods(this.getInstance(), path, this.firstRoute);
   }
 
   get inFlight(): number {
@@ -218,14 +210,5 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const fault = findRequestError(request);
     if (fault) return toErrorResponse(fault);
     return isTarget(request.url) ? undefined : NO_PATH;
-  }
-}
-
-function matches(layer: RouteLayer, path: string): boolean {
-  try {
-    return layer.match(path);
-  } catch {
-    // A parameter is malformed. Such a request is refused, and other origins must be able to read that, too.
-    return false;
   }
 }

@@ -1,13 +1,9 @@
 /** @engine sqlite */
-import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli, runHere, type Ran } from '../support/cli.js';
-import { VERSION } from '../../src/config/config.js';
-import { read } from '../support/published.js';
+import { runHere, type Ran } from '../support/cli.js';
 
 let cwd: string;
 beforeEach(() => {
@@ -18,97 +14,6 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
   runHere(line.split(' '), { cwd, env });
 const ONE_LINE = /^error: [^\n]+\n(usage: bin\/plant-store [^\n]+\n)?$/;
-
-describe('help', () => {
-  it.each([
-    '--help',
-    'token create --help',
-    'token list --help',
-    'token rotate --help',
-    'token revoke --help',
-    'token verify --help',
-    'help token rotate',
-    'config --help',
-    'migrate --help',
-    'check --help',
-    'status --help',
-    'import --help',
-    'export --help',
-    'backup --help',
-    'restore --help',
-    'serve --help',
-  ])('%s has an example and needs no store', async (line) => {
-    const { code, stdout, stderr } = await run(line);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/--env-file <file> +read variables/);
-    expect(stdout).toMatch(/^Usage: bin\/plant-store [^]*Examples?\b.*:\n {2}\$ .*plant-store /);
-    expect(existsSync(join(cwd, 'data'))).toBe(false);
-  });
-
-  // It takes longer to load than all the rest.
-  it('loads no TypeORM', async () => {
-    const hook = `import { registerHooks } from 'node:module';
-      registerHooks({ load(url, context, next) {
-        if (url.includes('/node_modules/typeorm/')) throw new Error(url);
-        return next(url, context);
-      } });`;
-    const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(hook)}` };
-    const name = 'import export backup restore migrate check status token config'.split(' ');
-    const ran = await Promise.all(name.map((each) => runCli([each, '--help'], { cwd, env })));
-    expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
-      name.map(() => ({ code: 0, stderr: '' })),
-    );
-  });
-
-  it('of help and a name is that of the name with --help', async () => {
-    expect(await run('help token rotate')).toEqual(await run('token rotate --help'));
-    expect(await run('help')).toEqual(await run('--help'));
-  });
-
-  it('lists the exit codes of docs/operating.md', async () => {
-    const { stdout } = await run('--help');
-    const codes = /Exit codes:\n((?: {2}\d+ .*\n)+)/.exec(stdout)?.[1] ?? '';
-    const rows = read('docs/operating.md').matchAll(/^\| (\d+) +\|[^|]*\| +([^| ].*?) +\|$/gm);
-    const documented = Array.from(rows, ([, code, meaning]) => ({ code, meaning }));
-    const listed = Array.from(codes.matchAll(/^ {2}(\d+) +(.*)$/gm), ([, code, meaning]) => ({
-      code,
-      meaning,
-    }));
-    expect(listed.map(({ code }) => code)).toEqual(['0', '1', '2', '74', '78']);
-    expect(documented).toEqual(expect.arrayContaining(listed));
-  });
-
-  it('prints the version', async () => {
-    expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
-  });
-
-  it('runs as a program under any name, whichever Node.js is first in PATH', async () => {
-    const program = resolve('bin/plant-store');
-    symlinkSync(program, join(cwd, 'plants'));
-    writeFileSync(join(cwd, 'node'), '#!/bin/sh\nexit 9\n', { mode: 0o755 });
-    const env = { PATH: `${cwd}:/usr/bin:/bin` };
-    const run = promisify(execFile)(join(cwd, 'plants'), ['--version'], { cwd, env });
-    expect(await run).toEqual({ stdout: `${VERSION}\n`, stderr: '' });
-  });
-
-  it.each(['--env-file /dev/null', '--env-file=/dev/null'])(
-    'repeats %s in the commands that it tells',
-    async (option) => {
-      const program = resolve('bin/plant-store');
-      const args = [...option.split(' '), 'token', 'verify', 'x'];
-      await expect(promisify(execFile)(program, args, { cwd })).rejects.toMatchObject({
-        stderr: expect.stringContaining(`| ${program} ${option} token verify\n`),
-      });
-    },
-  );
-
-  it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(
-    '%s ends the same in its own process as in this one',
-    async (line) => {
-      expect(await runCli(line.split(' '), { cwd })).toEqual(await run(line));
-    },
-  );
-});
 
 describe('the token of an import', () => {
   const NO_FILE = { code: 1, stderr: 'error: x: no such file or directory\n' };
