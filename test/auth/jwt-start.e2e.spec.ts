@@ -24,7 +24,7 @@ it('loads jose only with an identity provider', async () => {
   await service.remove();
   const store = await createStore();
   const { code, stderr } = await runMain(store, { ...WITHOUT_JOSE, ...PROVIDER });
-  expect({ code, stderr }).toEqual({ code: 1, stderr: 'jose is loaded\n' });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: jose is loaded\n' });
   await store.remove();
 });
 

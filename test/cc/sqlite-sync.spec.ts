@@ -93,7 +93,7 @@ describe('a failed sync ends the process without closing the store, and the next
     const { code, stderr } = await runMain(store, { ...disk.env, MIGRATE: 'off' });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'DATABASE_URL: the store cannot be opened: disk I/O error\n',
+      stderr: 'error: DATABASE_URL: the store cannot be opened: disk I/O error\n',
     });
     const next = await ServiceProcess.start({ store, token: service.token });
     expect(await isStored(next, OAK)).toBe(true);

@@ -209,6 +209,8 @@ describe('a start', () => {
     const wrong = url.replace('plants@', 'nobody:SECRET@');
     const { code, stderr } = await runMain(store, { DATABASE_URL: wrong });
     expect(code).toBe(1);
-    expect(stderr).toBe('DATABASE_URL: the store cannot be opened: role "nobody" does not exist\n');
+    expect(stderr).toBe(
+      'error: DATABASE_URL: the store cannot be opened: role "nobody" does not exist\n',
+    );
   });
 });

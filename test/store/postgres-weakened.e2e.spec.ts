@@ -78,7 +78,7 @@ describe('a start', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        `DATABASE_URL: the store cannot be opened: ${name} is ${value}, ` +
+        `error: DATABASE_URL: the store cannot be opened: ${name} is ${value}, ` +
         `so that ${harm}: set it to ${instead}\n`,
     });
   });
@@ -92,7 +92,7 @@ describe('a start', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'DATABASE_URL: the store cannot be opened: its table is unlogged, so that a crash would empty it: ' +
+        'error: DATABASE_URL: the store cannot be opened: its table is unlogged, so that a crash would empty it: ' +
         'run `ALTER TABLE plants SET LOGGED`\n',
     });
   });
@@ -108,7 +108,7 @@ describe('a start', () => {
     expect({ code, stderr, tables }).toEqual({
       code: 1,
       stderr:
-        'DATABASE_URL: the store cannot be opened: its encoding is SQL_ASCII, not UTF8: ' +
+        'error: DATABASE_URL: the store cannot be opened: its encoding is SQL_ASCII, not UTF8: ' +
         'make one by `createdb --encoding UTF8 --template template0 plants`\n',
       tables: [],
     });

@@ -77,7 +77,7 @@ describe('a start without the right to write', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'DATABASE_URL: the store cannot be opened: ' +
+        'error: DATABASE_URL: the store cannot be opened: ' +
         `user ${userInfo().username} cannot write to ${getPath()} (EACCES)\n`,
     });
   });
