@@ -1,7 +1,7 @@
 // A start, steps 2 to 6 of 6: from the configuration to a service that listens and says where.
 import { once } from 'node:events';
 import type { Server as TlsServer } from 'node:https';
-import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getRepositoryToken } from '@nestjs/typeorm';
@@ -13,6 +13,7 @@ import { TokensService } from './auth/tokens/tokens.service.js';
 import { listExpiryWarnings } from './cli/token-table.js';
 import { COMMAND, type Config } from './config/config.js';
 import { ConfigError, describeProcess, findUser, inspectConfig } from './config/environment.js';
+import { formatAuthority } from './config/parsers.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { readKeyPair, reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
@@ -184,5 +185,5 @@ function say(line: string, { production }: Config): void {
 
 function formatAddress(server: Server): string {
   const { address, port } = server.address() as AddressInfo;
-  return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  return formatAuthority(address, port);
 }

@@ -1,9 +1,9 @@
-import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
+import { formatAuthority } from '../config/parsers.js';
 import { Logger } from '../database/engine.js';
 import type { GlobalOptions } from './terminal.js';
 
@@ -45,5 +45,5 @@ export function configureFile(path: string): Config {
 /** Makes the URL of a listener of this machine; of one on all addresses, that of the loopback. */
 export function toUrl(scheme: 'http' | 'https', host: string, port: number): URL {
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  return new URL(`${scheme}://${isIPv6(address) ? `[${address}]` : address}:${port}`);
+  return new URL(`${scheme}://${formatAuthority(address, port)}`);
 }

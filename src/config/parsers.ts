@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { MASK, maskPassword, parseDatabaseUrl } from './database-url.js';
 
 /** Reads the text of a variable, and says what the text must be. */
@@ -173,6 +173,11 @@ export function parseHttpUrl(value: string): URL | undefined {
   const url = URL.parse(value);
   const isPlain = url && !url.username && !url.password && !/[?#\s]/.test(value);
   return isPlain && /^https?:$/.test(url.protocol) ? url : undefined;
+}
+
+/** Formats the host and the port of a URL: an IPv6 address stands in brackets (RFC 3986, section 3.2.2). */
+export function formatAuthority(host: string, port: number): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 /** An address, a network such as `10.0.0.0/8`, or Express's name for networks that are not of the internet. */

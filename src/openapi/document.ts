@@ -1,7 +1,7 @@
-import { isIPv6 } from 'node:net';
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
+import { formatAuthority } from '../config/parsers.js';
 import { speaksTls } from '../http/tls.js';
 
 const SERVICE_DESCRIPTION = `Keeps a store of plants. A client sends a plant to create it; there is no \
@@ -45,7 +45,7 @@ function listServers(config: Config): { url: string; description?: string }[] {
   const scheme = speaksTls(config) ? 'https' : 'http';
   // No client can connect to the address that stands for all addresses of the machine.
   const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
-  const url = `${scheme}://${isIPv6(name) ? `[${name}]` : name}:${port}`;
+  const url = `${scheme}://${formatAuthority(name, port)}`;
   return [
     { url, description: 'the address that the service listens on' },
     { url: '/', description: 'the host that this document came from' },
