@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/config.js';
 import { findSqliteFile } from '../config/database-url.js';
-import { LOG_SUFFIXES, STORE_SUFFIXES } from '../database/sqlite/files.js';
+import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { describeError } from '../errors/operator-message.js';
 import { onEndingSignal } from './terminal.js';
 
@@ -72,7 +72,7 @@ function findPlace(file: string, { databaseUrl }: Config): string {
   if (storePath !== undefined && STORE_SUFFIXES.some((suffix) => storePath + suffix === real)) {
     throw new Error(`${file} is a file of the store`);
   }
-  const log = LOG_SUFFIXES.map((suffix) => path + suffix).find(existsSync);
+  const log = findLog(path);
   if (log === undefined) return path;
   throw new Error(
     `${file} is not replaced: there is ${log}, of a store that is in use or was not closed`,

@@ -8,7 +8,7 @@ import { Logger, SchemaError, type Access, type Engine } from '../engine.js';
 import { isOurMigration } from '../schema.js';
 import {
   assertWritable,
-  hasLog,
+  findLog,
   identifyFiles,
   lockFile,
   makeFolder,
@@ -72,7 +72,7 @@ export const sqlite: Engine = {
       database: file,
       timeout,
       fileMustExist,
-      readonly: access === 'read' && hasLog(file),
+      readonly: access === 'read' && findLog(file) !== undefined,
       prepareDatabase: (database: Database.Database) => {
         const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
         for (const pragma of pragmas) database.pragma(pragma);
@@ -117,7 +117,12 @@ function getFile({ databaseUrl }: Config): string {
  *
  * @throws SchemaError; Error if the user may not write to it, or other programs' tables are where a store is to be made
  */
-function assertOurs(file: string, access: Access, timeout: number, readonly = hasLog(file)): void {
+function assertOurs(
+  file: string,
+  access: Access,
+  timeout: number,
+  readonly = findLog(file) !== undefined,
+): void {
   assertWritable(dirname(file));
   assertWritable(file);
   const database = new Database(file, { readonly, timeout });

@@ -13,7 +13,7 @@ import { findUser } from '../../config/environment.js';
 import { SchemaError } from '../engine.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
-export const LOG_SUFFIXES = ['-wal', '-journal'];
+const LOG_SUFFIXES = ['-wal', '-journal'];
 /** Suffix of the file whose lock keeps a second service out. */
 const LOCK_SUFFIX = '-lock';
 /** Suffixes of all files of a store: the database file, its logs, the index of the write-ahead log, the lock. */
@@ -26,9 +26,9 @@ export interface OpenedFile {
   readonly ino: bigint;
 }
 
-/** Whether SQLite's log stands beside a database file. */
-export function hasLog(file: string): boolean {
-  return LOG_SUFFIXES.some((suffix) => existsSync(file + suffix));
+/** Finds the log of SQLite that stands beside a database file; undefined if there is none. */
+export function findLog(file: string): string | undefined {
+  return LOG_SUFFIXES.map((suffix) => file + suffix).find((path) => existsSync(path));
 }
 
 /**
