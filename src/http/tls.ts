@@ -12,6 +12,7 @@ const logger = new Logger('TLS');
 interface KeyPair {
   readonly cert: string;
   readonly key: string;
+  readonly expiresAt: Date;
   /** Without renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice. */
   readonly secureOptions: number;
 }
@@ -42,7 +43,8 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | unde
     const names = `${tlsKeyFile} is not the key of the certificate ${tlsCertFile}`;
     throw new ConfigError(`TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ${names}`);
   }
-  return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
+  const expiresAt = certificate.validToDate;
+  return { cert, key, expiresAt, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 }
 
 /** @throws ConfigError with the message, if the text of a file is not what it must be */
@@ -58,8 +60,7 @@ function parsePem<Value>(parse: () => Value, message: string): Value {
 export const certificateUsed = channel<Date>('plant-store.http.certificate');
 
 /** To be called when a certificate is in use; warns if it has expired, or expires soon. */
-export function announceCertificate({ cert }: KeyPair): void {
-  const { validToDate: expiresAt } = new X509Certificate(cert);
+export function announceCertificate({ expiresAt }: KeyPair): void {
   certificateUsed.publish(expiresAt);
   const left = expiresAt.getTime() - Date.now();
   const expires = left > 0 ? 'expires' : 'has expired:';
@@ -80,8 +81,7 @@ export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config
       const keyPair = readKeyPair(config);
       if (!keyPair) return;
       server.setSecureContext(keyPair);
-      const { validToDate } = new X509Certificate(keyPair.cert);
-      logger.log(`certificate reloaded, valid until ${validToDate.toISOString()}`);
+      logger.log(`certificate reloaded, valid until ${keyPair.expiresAt.toISOString()}`);
       announceCertificate(keyPair);
     } catch (error) {
       logger.error(
