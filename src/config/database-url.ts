@@ -13,8 +13,8 @@ const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 const SQLITE_SCHEME = 'sqlite:';
 
 /**
- * An address without a database, or a database's name without what belongs to a password with an unencoded slash, question mark or number sign: the driver
- * would take a part of it for the database.
+ * An address with or without a database. Its name has no `@`: after an unencoded slash, question mark or number sign in a
+ * password, the driver would take the rest of the password for the database.
  */
 const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*(\/[^/?#@]+(\?[^#]*)?|\/?)$/;
 

@@ -53,8 +53,8 @@ function endRequest(this: Response): void {
 }
 
 /** The path as it is logged, without its query. Requests that are refused at once have no `originalUrl` of Express. */
-export function describePath({ url, originalUrl = url }: Partial<Request>): string {
-  const [path = ''] = (originalUrl ?? '').split('?', 1);
+export function describePath({ url = '', originalUrl = url }: Partial<Request>): string {
+  const [path = ''] = originalUrl.split('?', 1);
   return redactChosen(path);
 }
 

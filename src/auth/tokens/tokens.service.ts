@@ -63,7 +63,8 @@ export class TokensService {
   }
 
   /**
-   * When the first token expires. Leaves out tokens with a successor: an active token of the same name that lasts longer. Undefined if no other active token expires.
+   * When the first token expires. Leaves out tokens with a successor: an active token of the same name that lasts longer.
+   * Undefined if no other active token expires.
    */
   async findNextExpiry(): Promise<Date | undefined> {
     const [first] = await this.tokens.query<{ last_end: number | string }[]>(
