@@ -1,18 +1,11 @@
 /** @engine sqlite */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runHere, type Ran } from '../support/cli.js';
+import { describe, expect, it } from '@jest/globals';
+import { cwd, makeFolder, run } from './commands.js';
 
-let cwd: string;
-beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'plant-store-'));
-});
-afterEach(() => rmSync(cwd, { recursive: true }));
+makeFolder();
 
-const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
-  runHere(line.split(' '), { cwd, env });
 const ONE_LINE = /^error: [^\n]+\n(usage: bin\/plant-store [^\n]+\n)?$/;
 
 describe('the token of an import', () => {

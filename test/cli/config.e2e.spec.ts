@@ -1,19 +1,12 @@
 /** @engine sqlite */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runHere, type Ran } from '../support/cli.js';
+import { describe, expect, it } from '@jest/globals';
+import { cwd, makeFolder, run } from './commands.js';
+import type { Ran } from '../support/cli.js';
 import { VARIABLES } from '../../src/config/config.js';
 
-let cwd: string;
-beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'plant-store-'));
-});
-afterEach(() => rmSync(cwd, { recursive: true }));
-
-const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
-  runHere(line.split(' '), { cwd, env });
+makeFolder();
 
 describe('config', () => {
   /** The rows of the printed table, by variable. */

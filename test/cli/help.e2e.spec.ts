@@ -1,21 +1,15 @@
 /** @engine sqlite */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli, runHere, type Ran } from '../support/cli.js';
+import { describe, expect, it } from '@jest/globals';
+import { cwd, makeFolder, run } from './commands.js';
+import { runCli } from '../support/cli.js';
 import { VERSION } from '../../src/config/config.js';
 import { read } from '../support/published.js';
 
-let cwd: string;
-beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'plant-store-'));
-});
-afterEach(() => rmSync(cwd, { recursive: true }));
-
-const run = (line: string): Promise<Ran> => runHere(line.split(' '), { cwd });
+makeFolder();
 
 describe('help', () => {
   it.each([

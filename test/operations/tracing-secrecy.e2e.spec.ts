@@ -1,19 +1,8 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Collector } from '../support/collector.js';
+import { expect, it } from '@jest/globals';
 import type { Sent } from '../support/received.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { collector, makeTracedService, service } from './traced-service.js';
 
-let collector: Collector;
-let service: ServiceProcess;
-beforeAll(async () => {
-  collector = await Collector.start();
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
-  service = await ServiceProcess.start({ env });
-});
-afterAll(async () => {
-  await service.remove();
-  await collector.stop();
-});
+makeTracedService();
 
 /** Sends a request. Returns the span of the id that its response has. */
 async function trace(request: Sent) {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
-import { Collector, type ReceivedSpan } from '../support/collector.js';
+import type { ReceivedSpan } from '../support/collector.js';
 import { ENGINE } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
 import type { Received, Sent } from '../support/received.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { collector, makeTracedService, service } from './traced-service.js';
 
 const SERVER = 2;
 const CLIENT = 3;
@@ -14,17 +14,7 @@ const ERROR = { code: 2 };
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
-let collector: Collector;
-let service: ServiceProcess;
-beforeAll(async () => {
-  collector = await Collector.start();
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
-  service = await ServiceProcess.start({ env });
-});
-afterAll(async () => {
-  await service.remove();
-  await collector.stop();
-});
+makeTracedService();
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 let sent = 0;
