@@ -46,10 +46,6 @@ export class Config {
   @Variable('HOST', parsers.host, '127.0.0.1')
   readonly host!: string;
 
-  /** Whether other processes may listen on the port too: the kernel shares connections out (Linux, SO_REUSEPORT). */
-  @Variable('REUSE_PORT', parsers.onOff, 'off')
-  readonly reusePort!: boolean;
-
   /** TCP port of health and metrics. 0 takes a free one; `off` serves neither. */
   @Variable('MANAGEMENT_PORT', parsers.portOrOff, '9464')
   readonly managementPort!: number | 'off';

@@ -12,7 +12,6 @@ const DEFAULTS = {
   databaseUrl: 'sqlite:./data/plant-store.sqlite',
   databaseTimeout: 5_000,
   migrate: true,
-  reusePort: false,
   managementPort: 9464,
   managementHost: '127.0.0.1',
   bodyLimit: 65_536,
@@ -75,11 +74,6 @@ describe('readConfig', () => {
 
   it.each([
     [{ PORT: '80', MANAGEMENT_PORT: '80' }, /^MANAGEMENT_PORT must not be PORT: /],
-    [{ REUSE_PORT: 'on' }, /^REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: /],
-    [
-      { REUSE_PORT: 'on', PORT: '0', DATABASE_URL: 'postgres://h/plants' },
-      /^REUSE_PORT=on needs a PORT that is not 0: /,
-    ],
     [
       { DATABASE_URL: 'postgres://h/plants?sslmod=require' },
       /^DATABASE_URL has an unknown parameter: sslmod; did you mean sslmode\?$/,

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
-import { describeDatabase, findAddressProblems, getDatabaseSystem } from './database-url.js';
+import { describeDatabase, findAddressProblems } from './database-url.js';
 import { suggest } from './suggest.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
@@ -164,14 +164,8 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
 
 /** Finds problems of several variables together, in a line each. */
 function findConflicts(config: Config): string[] {
-  const { port, reusePort, managementPort, authIssuer, authAudience, authJwksUrl } = config;
+  const { port, managementPort, authIssuer, authAudience, authJwksUrl } = config;
   const found = findAddressProblems(config.databaseUrl);
-  if (reusePort && getDatabaseSystem(config.databaseUrl) === 'sqlite')
-    found.push(
-      'REUSE_PORT=on needs DATABASE_URL to name PostgreSQL: one service alone writes to a SQLite file',
-    );
-  if (reusePort && port === 0)
-    found.push('REUSE_PORT=on needs a PORT that is not 0: each process would take another one');
   if (managementPort === port && port !== 0)
     found.push('MANAGEMENT_PORT must not be PORT: health and metrics are not for the public');
   if ((config.tlsCertFile === undefined) !== (config.tlsKeyFile === undefined))

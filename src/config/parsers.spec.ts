@@ -33,8 +33,8 @@ describe('readConfig, by the parsers of its variables,', () => {
     [{ HOST: 'plant_store.example' }, { host: 'plant_store.example' }],
     [{ DATABASE_URL: 'sqlite:/a b/c' }, { databaseUrl: 'sqlite:/a b/c' }],
     [
-      { DATABASE_URL: 'postgres://u:p@h:5432/plants?sslmode=verify-full', REUSE_PORT: 'on' },
-      { databaseUrl: 'postgres://u:p@h:5432/plants?sslmode=verify-full', reusePort: true },
+      { DATABASE_URL: 'postgres://u:p@h:5432/plants?sslmode=verify-full', DOCS: 'on' },
+      { databaseUrl: 'postgres://u:p@h:5432/plants?sslmode=verify-full', docs: true },
     ],
     [
       { DATABASE_URL: 'postgres://h/plants?sslmode=require&options=-c%20x%3Dy' },
@@ -48,7 +48,7 @@ describe('readConfig, by the parsers of its variables,', () => {
     [{ DATABASE_TIMEOUT: '1s' }, { databaseTimeout: 1_000 }],
     [{ DATABASE_TIMEOUT: '1m' }, { databaseTimeout: 60_000 }],
     [{ MIGRATE: 'off' }, { migrate: false }],
-    [{ REUSE_PORT: 'off' }, { reusePort: false }],
+    [{ DOCS: 'off' }, { docs: false }],
     [{ PUBLIC_URL: 'http://localhost:3000' }, { publicUrl: 'http://localhost:3000' }],
     [{ PUBLIC_URL: 'https://plants.example/v1' }, { publicUrl: 'https://plants.example/v1' }],
     [{ BODY_LIMIT: '1' }, { bodyLimit: 1 }],
@@ -143,7 +143,7 @@ describe('readConfig, by the parsers of its variables,', () => {
     ['MANAGEMENT_HOST', ['localhost:80']],
     ['DATABASE_TIMEOUT', ['0s', '5', '999s', '61s', '2m', 'x']],
     ['MIGRATE', ['true', 'ON', 'x']],
-    ['REUSE_PORT', ['true', 'ON', '1']],
+    ['DOCS', ['true', 'ON', '1']],
     ['PUBLIC_URL', ['x', 'plants.example', 'ftp://plants.example', '/v1']],
     ['BODY_LIMIT', ['0', '-1', '1.5kb', '64 kb', 'kb', '2mb', '1gb', 'x']],
     ['DOCS', ['true', 'ON', '1', 'x']],

@@ -79,7 +79,7 @@ const CONFIG = deployedConfig({
 
 describe('the service on Kubernetes', () => {
   it('leaves the schema to the Job, and the number of processes to the autoscaler', () => {
-    expect(CONFIG).toMatchObject({ migrate: false, reusePort: false, managementHost: '0.0.0.0' });
+    expect(CONFIG).toMatchObject({ migrate: false, managementHost: '0.0.0.0' });
     expect(manifest('service/horizontal-pod-autoscaler.yaml')).toMatchObject({
       spec: { scaleTargetRef: { kind: 'Deployment', name: 'plant-store' }, minReplicas: 2 },
     });
