@@ -33,12 +33,6 @@ export default {
       from: { path: '^src/', pathNot: '^src/(telemetry/|management/|[^/]+$)' },
       to: { path: '^src/telemetry/' },
     },
-    {
-      name: 'limits-show-their-connections',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/http/limits/' },
-      to: { path: '^src/http/limits/', pathNot: '/connections?.ts$' },
-    },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {

@@ -1,14 +1,21 @@
-// A start, step 4 of 6: the root module, and the application that is made of it.
 import { Module, type DynamicModule, type NestApplicationOptions } from '@nestjs/common';
-import { APP_FILTER, NestFactory } from '@nestjs/core';
+import { APP_FILTER, DiscoveryModule, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import helmet from 'helmet';
 import { Config } from './config/config.js';
+import { readKeyPair } from './config/key-pair.js';
 import { DatabaseModule } from './database/database.module.js';
-import { createCorsOptions } from './http/cors.js';
+import { surviveAcceptErrors } from './errors/availability-log.js';
+import { respondToClientErrors } from './http/client-errors.js';
+import { Connections } from './http/connections.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { announceCertificate, readKeyPair } from './http/tls.js';
+import { createChecks } from './http/request-checks.js';
+import { announceCertificate } from './http/tls.js';
 import { serveDocument } from './openapi/docs-page.js';
+import { buildDocument } from './openapi/document.js';
+import { MethodNotAllowedFilter } from './openapi/method-not-allowed.filter.js';
+import { Operations } from './openapi/operations.js';
 import { GroupCommit } from './plants/group-commit.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
@@ -21,10 +28,14 @@ export class AppModule {
     return {
       module: AppModule,
       global: true,
-      imports: [DatabaseModule.forRoot(config), PlantsModule],
+      imports: [DatabaseModule.forRoot(config), DiscoveryModule, PlantsModule],
       providers: [
         { provide: Config, useValue: config },
+        // Nest asks the last one first.
         { provide: APP_FILTER, useClass: ErrorFilter },
+        { provide: APP_FILTER, useClass: MethodNotAllowedFilter },
+        Connections,
+        Operations,
         { provide: RequestLog, useFactory: () => new RequestLog(pino, config) },
         { provide: Symbol('Tracing'), useFactory: () => openTracing(config) },
       ],
@@ -32,6 +43,23 @@ export class AppModule {
     };
   }
 }
+
+/** Those of helmet that concern JSON (OWASP REST Security Cheat Sheet, "Security Headers"); docs-page.ts sets others. */
+const HEADERS = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  },
+  xFrameOptions: { action: 'deny' },
+  crossOriginOpenerPolicy: false,
+  crossOriginResourcePolicy: false,
+  originAgentCluster: false,
+  referrerPolicy: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+} as const;
 
 /** Loads OpenTelemetry only if the configuration names a collector. */
 async function openTracing(config: Config) {
@@ -51,20 +79,33 @@ export async function createApp(
   { root, ...options }: NestApplicationOptions & { readonly root?: DynamicModule } = {},
 ): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
-  const adapter = new PlantStoreAdapter(config);
-  const module = root ?? AppModule.forRoot(config, logger);
-  const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
-    ...options,
-    // `@JsonText()` and `@JsonBody()` read the body, behind the guards.
-    bodyParser: false,
-    abortOnError: false,
-    logger,
-    ...(keyPair && { httpsOptions: keyPair }),
-  });
+  const app = await NestFactory.create<NestExpressApplication>(
+    root ?? AppModule.forRoot(config, logger),
+    new PlantStoreAdapter(config),
+    {
+      ...options,
+      // JsonBody reads the body, behind the guards; of one that useBodyParser() has read before, it reads the raw bytes.
+      bodyParser: false,
+      rawBody: true,
+      abortOnError: false,
+      logger,
+      ...(keyPair && { httpsOptions: keyPair }),
+    },
+  );
   if (keyPair) announceCertificate(keyPair);
-  if (config.corsOrigins.length > 0) app.enableCors(createCorsOptions(config, adapter));
+  const [connections, operations] = [app.get(Connections), app.get(Operations)];
   const groups = app.get(GroupCommit);
-  adapter.refuseWhile(() => groups.isFull);
+  operations.describeBy(() => buildDocument(app, config));
+  respondToClientErrors(app.getHttpServer(), connections);
+  surviveAcceptErrors(app.getHttpServer());
+  // In the order in which they run, before the guards.
+  app.use(connections.createContext);
+  app.use(
+    helmet({ ...HEADERS, strictTransportSecurity: keyPair ? { includeSubDomains: false } : false }),
+  );
+  if (config.corsOrigins.length > 0)
+    app.enableCors(operations.createCorsOptions(config.corsOrigins));
+  app.use(createChecks(connections, () => groups.isFull));
   if (config.docs) serveDocument(app, config);
   return app;
 }

@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import type { Config } from './config/config.js';
 import { WritePath } from './database/engine.js';
 import { requestEnd, type RequestContext } from './http/request-context.js';
-import { speaksTls } from './http/tls.js';
-import type { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import { speaksTls } from './config/key-pair.js';
 import type { Lifecycle } from './management/management.js';
 import { GroupCommit } from './plants/group-commit.js';
 
@@ -51,20 +48,16 @@ async function shutDown(
     const seconds = (performance.now() - beganAt) / 1_000;
     return `${seconds.toFixed(1)} s; requests completed during the stop: ${completed}`;
   };
-  /** Exits at once, and logs how many requests have no response. */
+  /** Exits at once, and logs how many plants were not settled. */
   const giveUp = (): void => {
-    const { inFlight } = app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
     const { unsettled } = app.get(GroupCommit);
     logger.error(
-      `gave up after ${describeProgress()}; requests without a response: ${inFlight}, ` +
-        `plants without the end of their commit: ${unsettled}`,
+      `gave up after ${describeProgress()}; plants without the end of their commit: ${unsettled}`,
     );
     void app.get(WritePath).abortAndExit(1);
   };
   logger.log(`${signal}: stopping`);
-  // Load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
-  await sleep(config.shutdownDelay);
-  setTimeout(giveUp, config.shutdownTimeout);
+  setTimeout(giveUp, config.shutdownDelay + config.shutdownTimeout);
   try {
     await app.close();
     // TypeOrmModule only logs why.

@@ -15,7 +15,8 @@ import { COMMAND, type Config } from './config/config.js';
 import { ConfigError, describeProcess, findUser, inspectConfig } from './config/environment.js';
 import { formatAuthority } from './config/parsers.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
-import { readKeyPair, reloadKeyPairOnHangup, speaksTls } from './http/tls.js';
+import { readKeyPair, speaksTls } from './config/key-pair.js';
+import { reloadKeyPairOnHangup } from './http/tls.js';
 import { Management, type Lifecycle } from './management/management.js';
 import { notifySystemd, stopOnSignals } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
@@ -77,8 +78,6 @@ async function start(): Promise<void> {
   lifecycle.app = app;
 
   // Step 5: the service listens.
-  // Frees the start's memory before the first request, which would wait; bin/plant-store passes --expose-gc.
-  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   await awaitListening(app.listen(config.port, config.host));
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
@@ -92,10 +91,9 @@ async function start(): Promise<void> {
 }
 
 /** Listens for a moment where the service will. @throws Error if it cannot */
-async function tryToListen({ port, host, reusePort }: Config): Promise<void> {
+async function tryToListen({ port, host }: Config): Promise<void> {
   await using server = createServer((socket) => socket.destroy());
-  // On a shared port the kernel would give this one connections that other processes would serve.
-  server.listen({ port: reusePort ? 0 : port, host });
+  server.listen({ port, host });
   await awaitListening(once(server, 'listening'));
 }
 

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { MAX_REQUESTS } from '../../src/http/limits/connection.js';
+import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestText } from '../../test/support/raw-connection.js';
 import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './parts.js';
 
@@ -125,7 +125,7 @@ function validScript(way: Arbitrary<Way>, token: string): Arbitrary<Script> {
       end: 'close',
       idle: areAllDue ? 30_000 : 500,
       expected: [...list.map(([, status]) => status), 404],
-      due: areAllDue ? Math.min(list.length + 1, MAX_REQUESTS) : 0,
+      due: areAllDue ? Math.min(list.length + 1, MAX_PIPELINED) : 0,
     };
   });
 }

@@ -6,7 +6,6 @@ import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ApiError, documentHeader, RETRY_AFTER } from '../errors/error.dto.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { getConnection } from '../http/limits/connection.js';
 import { InvalidTokenException } from './principal.js';
 import { documentRateLimit, RateLimitGuard } from './rate-limit.guard.js';
 
@@ -33,7 +32,6 @@ export class BearerGuard extends AuthGuard('bearer') {
     await super.canActivate(new ExecutionContextHost([attempt, {}], controller, handler));
     request.user = attempt.user;
     request.authInfo = attempt.authInfo;
-    getConnection(request).trust();
     return true;
   }
 

@@ -1,4 +1,5 @@
-import type { Logger } from '@nestjs/common';
+import type { Server } from 'node:http';
+import { Logger } from '@nestjs/common';
 import { describeError } from './operator-message.js';
 
 /** Milliseconds between two lines about the same outage. */
@@ -62,4 +63,14 @@ export function createThrottle(intervalMs = 10_000): () => boolean {
     lastAt = now;
     return true;
   };
+}
+
+/** Logs connections that cannot be accepted, because of EMFILE for example, instead of ending the process. */
+export function surviveAcceptErrors(server: Server): void {
+  const mayLog = createThrottle();
+  server.on('error', (error) => {
+    // The caller handles the error of a server that does not listen yet.
+    if (!server.listening || !mayLog()) return;
+    new Logger('Http').error(`a connection was not accepted: ${error.message}`);
+  });
 }

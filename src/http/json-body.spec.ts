@@ -1,39 +1,83 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { parseJson, parseMembers } from './json-body.js';
+import fc from 'fast-check';
+import { LosslessNumber } from 'lossless-json';
+import { ERRORS, type ApiException } from '../errors/error-codes.js';
+import { parseJson } from './json-body.js';
 
-const parsers: [string, (text: string) => unknown][] = [
-  ['parseJson', parseJson],
-  ['parseMembers', (text) => parseMembers(text, ['id'])],
-];
+const parse = (text: string) => parseJson(Buffer.from(text));
 
-it('parseJson returns what JSON.parse returns', () => {
-  expect(parseJson('{"id":[7,null]}')).toEqual({ id: [7, null] });
+it('reads what JSON.parse reads, but for numbers that a double does not have', () => {
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      fc.pre(!/\d{16}|e\+/.test(text));
+      expect(parse(text)).toEqual(JSON.parse(text));
+    }),
+  );
 });
 
-it('parseMembers returns the texts of those members that are there', () => {
-  const text = '{"id": 7.0 ,"other":1,"name":"a","n":{"tag":1}}';
-  expect(parseMembers(text, ['id', 'name', 'tag'])).toEqual({ id: '7.0', name: '"a"' });
-  expect(parseMembers('[1]', ['id'])).toBeUndefined();
-});
-
-describe.each(parsers)('%s throws INVALID_JSON', (_name, parse) => {
+describe('a number', () => {
   it.each([
-    ['{"id":7,', '8 of 8'],
-    ['{"ü🌵":x}', '10 of 12'],
-    ['['.repeat(2 ** 20), '1048576 of 1048576'],
-    [`["${'\\n'.repeat(2 ** 19)}`, '1 of 1048578'],
-  ])('with the offset of the error in bytes: %#', (text, place) => {
-    const message = `the body is not valid JSON at byte ${place}`;
-    expect(() => parse(text)).toThrow(new ApiException(ERRORS.INVALID_JSON, message));
+    ['7', 7],
+    ['7.0', 7],
+    ['7e2', 700],
+    ['-0', 0],
+    ['0e5', 0],
+    ['0.1', 0.1],
+    ['1.5e-7', 1.5e-7],
+    ['9007199254740991', 2 ** 53 - 1],
+    ['9007199254740993', 9007199254740993n],
+    ['9.007199254740993e15', 9007199254740993n],
+    ['-9223372036854775808', -(2n ** 63n)],
+    ['9e18', 9n * 10n ** 18n],
+  ])('%s is read with all of its digits', (literal, value) => {
+    expect(parse(`[${literal}]`)).toEqual([value]);
   });
 
-  it('of an empty text', () =>
-    expect(() => parse('')).toThrow(new ApiException(ERRORS.INVALID_JSON, 'the body is empty')));
+  it.each([
+    '1e19',
+    '1e400',
+    '1e-400',
+    '1.00000000000000001',
+    '9007199254740993.5',
+    '0.12345678901234567890123',
+  ])('%s is a LosslessNumber: neither a double nor an int64 has it', (literal) =>
+    expect(parse(literal)).toEqual(new LosslessNumber(literal)),
+  );
+});
 
-  it('of a text with a byte order mark', () =>
-    expect(() => parse('\uFEFF{}')).toThrow(
-      new ApiException(ERRORS.INVALID_JSON, 'the body begins with a byte order mark: leave it out'),
-    ));
+describe('a member twice', () => {
+  it.each(['{"a":1,"a":1}', '{"a":7,"a":7.0}', '{"a":9007199254740993,"a":9007199254740993.0}'])(
+    'with the same value is as once: %s',
+    (text) => expect(parse(text)).toEqual(parse(`{${text.split(',')[1]}`)),
+  );
+
+  it.each(['{"a":1,"a":2}', '{"a":1,"a":"1"}', '{"x":[{"a":null,"\\u0061":false}]}'])(
+    'with different values is refused: %s',
+    (text) => expect(() => parse(text)).toThrow(/ Duplicate key 'a' encountered at position \d+$/),
+  );
+});
+
+describe('throws INVALID_JSON that says where', () => {
+  it.each([
+    ['', 'the body is empty'],
+    ['\uFEFF{}', 'the body begins with a byte order mark: leave it out'],
+    ['{"id":7,', /: Quoted object key expected but reached end of input at position 8$/],
+    ['{"ü":x}', /: Object value expected after ':' at position 5$/],
+    ['['.repeat(40_000), /: it is nested too deeply$/],
+    [
+      `{"${'k'.repeat(999)}":1,"${'k'.repeat(999)}":2}`,
+      /^.{100,200} encountered at position 1006$/,
+    ],
+    [`{"plant_${'aB3'.repeat(12)}":1,"plant_${'aB3'.repeat(12)}":2}`, / key '\[redacted\]' /],
+  ])('%#', (text, message) => {
+    let thrown: unknown;
+    try {
+      parse(text);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ kind: ERRORS.INVALID_JSON });
+    expect((thrown as ApiException).message).toMatch(message);
+  });
 });

@@ -1,125 +1,65 @@
-// A create, step 6 of 13: reads the body as text. In step 7 the pipe takes the plant's members from it.
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
 import type { Request } from 'express';
+import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import readBody from 'raw-body';
-import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { JsonScan, type JsonLiterals } from './json-scanner.js';
-import { getConnection } from './limits/connection.js';
-import { redactChosen } from './redact.js';
+import { ApiException, ERRORS } from '../errors/error-codes.js';
+import { redact, redactChosen } from '../errors/redact.js';
+import { parseInt64 } from '../database/int64.js';
 
-const JSON_TYPE = 'application/json';
-const BYTE_ORDER_MARK = 'the body begins with a byte order mark: leave it out';
-
-/**
- * The request's body as text. It is read once the guards have let the request pass, unlike that of Nest's `@Body()`:
- * Express's body parsers run before them, and nothing of a body is read or kept without a token.
- *
- * @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON if it is not UTF-8, BAD_REQUEST
- */
-export const JsonText = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-  readText(context.switchToHttp().getRequest<Request>()),
-);
+/** The setting of Express that has the maximum size of a body in bytes. */
+export const BODY_LIMIT = 'body limit';
+const DEFAULT_BODY_LIMIT = 64 * 1024;
 
 /**
- * The request's body as JSON.parse() reads it, otherwise as {@link JsonText}. A ValidationPipe validates it with
- * `validateCustomDecorators`.
+ * The request's JSON body (RFC 8259), read once the guards have let the request pass, unlike that of Nest's `@Body()`:
+ * nothing of a body is read or kept without a token. A number is a number if a double has all of its digits, else a
+ * bigint if it is an int64, else a LosslessNumber. If a body parser has read the body before, its `rawBody` counts.
  *
- * @throws ApiException as {@link JsonText}, and INVALID_JSON with the offset of the error
+ * A ValidationPipe validates it with `validateCustomDecorators`.
+ *
+ * @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON, BAD_REQUEST
  */
-export const JsonBody = createParamDecorator((_data: unknown, context: ExecutionContext) => {
-  const text = readText(context.switchToHttp().getRequest<Request>());
-  return typeof text === 'string' ? parseJson(text) : text.then(parseJson);
+export const JsonBody = createParamDecorator(async (_data: unknown, context: ExecutionContext) => {
+  const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
+  if (request.rawBody) return parseJson(request.rawBody);
+  const parsed: unknown = request.body;
+  return parsed === undefined ? parseJson(await readRaw(request)) : parsed;
 });
 
-/** @throws ApiException INVALID_JSON with the offset of the error */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // V8's message mostly has no offset, and quotes the text, which may contain a secret.
-    throw createInvalidJson(text, new JsonScan(text).fault);
-  }
-}
-
-/**
- * Reads the texts of members of a JSON object, at a cost that depends on the length of the object's text alone.
- *
- * @param names of the members: letters alone
- * @returns undefined if the text is JSON, but no object
- * @throws ApiException INVALID_JSON with the offset of the error
- */
-export function parseMembers<Name extends string>(
-  text: string,
-  names: readonly Name[],
-): JsonLiterals<Name> | undefined {
-  const { fault, literals } = new JsonScan(text, names);
-  if (fault !== undefined) throw createInvalidJson(text, fault);
-  return literals;
-}
-
-/** @param offset in UTF-16 code units; the client counts bytes */
-function createInvalidJson(text: string, offset = text.length): ApiException {
-  if (text === '') return new ApiException(ERRORS.INVALID_JSON, 'the body is empty');
-  if (text.startsWith('\uFEFF')) return new ApiException(ERRORS.INVALID_JSON, BYTE_ORDER_MARK);
-  const place = `at byte ${Buffer.byteLength(text.slice(0, offset))} of ${Buffer.byteLength(text)}`;
-  return new ApiException(ERRORS.INVALID_JSON, `${ERRORS.INVALID_JSON.message} ${place}`);
-}
-
-/** Reads a request's body. Only a body that is still to come makes a promise. */
-function readText(request: Request): string | Promise<string> {
-  const { bodyLimit: limit } = getConnection(request).limits;
-  const { headers } = request;
+async function readRaw(request: Request): Promise<Buffer> {
+  const { headers, httpVersion } = request;
   checkType(headers['content-type']);
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
   }
+  const limit = (request.app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
   if (Number(headers['content-length'] ?? 0) > limit) throw createTooLarge(limit);
-  if (expectsContinue(request)) request.res?.writeContinue();
-  const arrived = readArrived(request);
-  if (arrived) return decode(request, arrived);
-  return readBody(request, { limit }).then(
-    (body) => decode(request, body),
-    (error: unknown) => rejectBody(error, limit),
-  );
-}
-
-function decode(request: IncomingMessage, body: Buffer): string {
+  // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1).
+  if (headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1')
+    request.res?.writeContinue();
+  const length = Number(headers['content-length']);
+  // Most bodies have arrived with their head.
+  const arrived = request.readableLength === length ? (request.read() as Buffer | null) : null;
+  if (arrived?.length === length) return arrived;
+  const body = await readBody(request, { limit }).catch((error: unknown) => {
+    // It has stopped reading; the connection's next request comes behind the rest.
+    request.resume();
+    const { type } = error as { type?: string };
+    throw type === 'entity.too.large' ? createTooLarge(limit) : createEndedEarly();
+  });
   // A request that took too long got 408, and its rest may still come: it must not be stored.
   if (!request.socket.writable) throw createEndedEarly();
-  const text = body.toString();
-  // RFC 8259, section 8.1: JSON is UTF-8. toString() replaces invalid bytes.
-  if (isUtf8(body)) return text;
-  const replaced = Buffer.from(text);
-  const offset = body.findIndex((byte, i) => byte !== replaced[i]);
-  const place = `at byte ${offset < 0 ? body.length : offset} of ${body.length}`;
-  const message = `the body is not valid UTF-8 ${place}`;
-  throw new ApiException(ERRORS.INVALID_JSON, message);
-}
-
-/** The body if it has arrived whole, as most have. */
-function readArrived(request: Request): Buffer | undefined {
-  if (request.readableLength !== Number(request.headers['content-length'])) return undefined;
-  const pieces: Buffer[] = [];
-  // Node 26 returns one piece at a time.
-  for (let piece; (piece = request.read() as Buffer | null) !== null;) pieces.push(piece);
-  return Buffer.concat(pieces);
+  return body;
 }
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */
 function checkType(contentType = ''): void {
-  if (contentType === JSON_TYPE) return;
-  const [type = ''] = contentType.split(';', 1);
-  if (type.trim().toLowerCase() === JSON_TYPE) return;
-  const sent = redactChosen(type.trim()) || 'missing';
-  const message = `the media type is ${sent}: send \`Content-Type: ${JSON_TYPE}\``;
+  const type = contentType.split(';', 1)[0]?.trim() ?? '';
+  if (type.toLowerCase() === 'application/json') return;
+  const sent = redactChosen(type) || 'missing';
+  const message = `the media type is ${sent}: send \`Content-Type: application/json\``;
   throw new ApiException(ERRORS.MEDIA_TYPE, message);
-}
-
-/** HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). */
-function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
-  return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue';
 }
 
 function createTooLarge(limit: number): ApiException {
@@ -130,12 +70,51 @@ function createEndedEarly(): ApiException {
   return new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 }
 
-/** @param error of raw-body */
-function rejectBody(error: unknown, limit: number): never {
-  const { type } = error as { type?: string };
-  if (type === 'stream.not.readable')
-    throw new Error('a body parser has read the body before @JsonText() or @JsonBody()', {
-      cause: error,
-    });
-  throw type === 'entity.too.large' ? createTooLarge(limit) : createEndedEarly();
+/** @throws ApiException INVALID_JSON that says where the error is */
+export function parseJson(body: Buffer): unknown {
+  const text = body.toString();
+  // RFC 8259, section 8.1: JSON is UTF-8, without a byte order mark. toString() replaces invalid bytes.
+  if (!isUtf8(body)) {
+    const replaced = Buffer.from(text);
+    const offset = body.findIndex((byte, i) => byte !== replaced[i]);
+    const place = `at byte ${offset < 0 ? body.length : offset} of ${body.length}`;
+    throw createInvalidJson(`is not valid UTF-8 ${place}`);
+  }
+  if (text === '') throw createInvalidJson('is empty');
+  if (text.startsWith('\uFEFF'))
+    throw createInvalidJson('begins with a byte order mark: leave it out');
+  try {
+    return parse(text, undefined, parseNumber);
+  } catch (error) {
+    // The library calls itself for each level: some thousands of them.
+    const reason =
+      error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
+    throw createInvalidJson(`is not valid JSON: ${shorten(reason)}`);
+  }
+}
+
+function createInvalidJson(what: string): ApiException {
+  return new ApiException(ERRORS.INVALID_JSON, `the body ${what}`);
+}
+
+/** Characters of each end of a message that quotes a long key or number. */
+const MAX_LENGTH = 60;
+
+function shorten(text: string): string {
+  const ends = [text.slice(0, MAX_LENGTH), text.slice(-MAX_LENGTH)];
+  return redact(text.length > 2 * MAX_LENGTH ? ends.join('...') : text).toWellFormed();
+}
+
+/** A double has every decimal number of so many characters (IEEE 754: 15 digits). */
+const MAX_SAFE_LENGTH = 15;
+const ZERO = /^-?0(\.0+)?(e[+-]?\d+)?$/i;
+
+function parseNumber(literal: string): number | bigint | LosslessNumber {
+  const number = Number(literal);
+  if (number === 0) return ZERO.test(literal) ? 0 : new LosslessNumber(literal);
+  const isShort = literal.length <= MAX_SAFE_LENGTH && Number.isFinite(number);
+  if (isShort && (Number.isSafeInteger(number) || !Number.isInteger(number))) return number;
+  const int64 = parseInt64(literal);
+  if (int64 !== undefined) return Number.isSafeInteger(number) ? number : int64;
+  return isSafeNumber(literal) && !Number.isInteger(number) ? number : new LosslessNumber(literal);
 }

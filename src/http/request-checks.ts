@@ -1,6 +1,6 @@
-// A create, step 2 of 13: the adapter refuses what HTTP forbids.
-import type { IncomingMessage } from 'node:http';
-import { ERRORS, ApiException } from '../errors/error-codes.js';
+import type { Request, RequestHandler } from 'express';
+import { ApiException, ERRORS } from '../errors/error-codes.js';
+import type { Connections } from './connections.js';
 
 /** Maximum number of a request's header fields. */
 export const MAX_FIELDS = 100;
@@ -12,64 +12,48 @@ export const MAX_FIELDS = 100;
 const SINGLE = ['Host', 'Authorization', 'Content-Type'];
 
 /** Finds what HTTP forbids in a request and Node's parser accepts; undefined if nothing. */
-export function findRequestError({
-  headers,
-  httpVersion,
-  rawHeaders,
-  url = '',
-}: IncomingMessage): ApiException | undefined {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new ApiException(ERRORS.BAD_REQUEST);
-  if (rawHeaders.length > 2 * MAX_FIELDS) {
-    return new ApiException(ERRORS.BAD_REQUEST, `there are more than ${MAX_FIELDS} header fields`);
-  }
+function findRequestError(request: Request): string | undefined {
+  const { headers, headersDistinct, httpVersion, rawHeaders, url } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return ERRORS.BAD_REQUEST.message;
+  if (rawHeaders.length > 2 * MAX_FIELDS) return `there are more than ${MAX_FIELDS} header fields`;
   // RFC 9112, section 3.2.
-  if (headers.host === undefined && httpVersion === '1.1') {
-    return new ApiException(ERRORS.BAD_REQUEST, 'the Host header is missing');
-  }
+  if (headers.host === undefined && httpVersion === '1.1') return 'the Host header is missing';
   for (const name of SINGLE) {
-    if (countHeader(name, rawHeaders) <= 1) continue;
-    return new ApiException(ERRORS.BAD_REQUEST, `there is more than one ${name} header`);
+    const values = headersDistinct[name.toLowerCase()] ?? [];
+    if (values.length > 1) return `there is more than one ${name} header`;
   }
   // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
-  if (headers['transfer-encoding'] !== undefined && httpVersion === '1.0') {
-    return new ApiException(ERRORS.BAD_REQUEST, 'HTTP/1.0 has no Transfer-Encoding');
-  }
-  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
-    return new ApiException(ERRORS.NO_SUCH_CODING);
-  }
-  if (isDecodable(url) && !url.includes('#')) return undefined;
-  return new ApiException(ERRORS.BAD_REQUEST, 'the path is malformed');
+  if (headers['transfer-encoding'] !== undefined && httpVersion === '1.0')
+    return 'HTTP/1.0 has no Transfer-Encoding';
+  return isDecodable(url) && !url.includes('#') ? undefined : 'the path is malformed';
 }
 
-/** @param rawHeaders names and values in turn */
-function countHeader(name: string, rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const other = rawHeaders[i] ?? '';
-    if (other.length === name.length && other.toLowerCase() === name.toLowerCase()) count += 1;
-  }
-  return count;
-}
-
-function isDecodable(path: string): boolean {
-  if (!path.includes('%')) return true;
+function isDecodable(url: string): boolean {
   try {
-    decodeURIComponent(path.split('?', 1)[0] ?? '');
-    return true;
+    return !url.includes('%') || decodeURIComponent(url.split('?', 1)[0] ?? '') !== '';
   } catch {
     return false;
   }
 }
 
 /**
- * Whether a request's target (RFC 9112, section 3.2) is a path or a whole URL. Any other would have Node's
- * url.parse(), which Express asks, print a warning (DEP0170).
+ * Creates the middleware that refuses what HTTP forbids, and everything while the service stops or is overloaded: before
+ * a token and a body cost anything.
  */
-export function isTarget(target = ''): boolean {
-  return target.startsWith('/') || URL.canParse(target);
-}
-
-/** Whether a request asks for another protocol: only with both headers (RFC 9110, section 7.8). */
-export function asksForUpgrade({ headers: { connection, upgrade } }: IncomingMessage): boolean {
-  return upgrade !== undefined && /\bupgrade\b/i.test(connection ?? '');
+export function createChecks(
+  connections: Connections,
+  isOverloaded: () => boolean,
+): RequestHandler {
+  return (request, response, next) => {
+    const { connection, upgrade, 'transfer-encoding': coding = 'chunked' } = request.headers;
+    // Node drops what it has read behind this head: what comes next must not be taken for a request.
+    if (upgrade !== undefined && /\bupgrade\b/i.test(connection ?? ''))
+      response.setHeader('connection', 'close');
+    if (connections.isRefusing) throw new ApiException(ERRORS.SHUTTING_DOWN);
+    if (isOverloaded()) throw new ApiException(ERRORS.OVERLOADED);
+    const error = findRequestError(request);
+    if (error) throw new ApiException(ERRORS.BAD_REQUEST, error);
+    if (coding.toLowerCase() !== 'chunked') throw new ApiException(ERRORS.NO_SUCH_CODING);
+    next();
+  };
 }

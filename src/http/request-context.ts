@@ -1,37 +1,50 @@
-// A create, step 2 of 13: the adapter makes the request's context, which ends after step 13.
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
 import type { LogMembers } from '../errors/error-codes.js';
-import { getConnection } from './limits/connection.js';
-import { redactChosen } from './redact.js';
+import { redactChosen } from '../errors/redact.js';
 
-/** A request and its response. */
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- Express's types are extended like this
+  namespace Express {
+    interface Response {
+      /** Missing in an application without the middleware of `createApp()`, as those of @nestjs/testing. */
+      context?: RequestContext;
+    }
+  }
+}
+
+/** What the service knows of a request and its response. */
 export class RequestContext {
   /** When the request's headers were read, by performance.now(), in milliseconds. */
   readonly startedAt = performance.now();
+  /** Read at once: Node does not know it when the client has left, unless its connection asked before. */
+  readonly remoteAddress: string | undefined;
   /** Names the request in the log, in traces and to the client. */
   readonly requestId: string;
   /** The `error` member of the response's body; undefined for successful responses. */
   error: number | undefined = undefined;
   /** What the error says for the log. */
   details: LogMembers | undefined = undefined;
-  private isOver = false;
 
+  /** @param inProgress the requests of its connection, oldest first */
   constructor(
     readonly request: Request,
     readonly response: Response,
+    private readonly inProgress: RequestContext[],
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
+    this.remoteAddress = request.socket.remoteAddress;
+    inProgress.push(this);
     response.context = this;
     response.on('close', endRequest);
   }
 
   /** Called when the response is sent, or when the client has left. */
   end(): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    getConnection(this.request).remove(this.response);
+    const at = this.inProgress.indexOf(this);
+    if (at < 0) return;
+    this.inProgress.splice(at, 1);
     if (requestEnd.hasSubscribers) requestEnd.publish(this);
   }
 
@@ -41,21 +54,20 @@ export class RequestContext {
   }
 }
 
+/** One function for all responses: V8 would promote a closure for each, and all that it reaches, to its old space. */
+function endRequest(this: Response): void {
+  this.context?.end();
+}
+
 /** Publishes each {@link RequestContext} as it begins, and is the context of all that is done for it. */
 export const requestStart = channel<RequestContext, unknown>('plant-store.http.start');
 
 /** Publishes each {@link RequestContext} once its response is sent, or its connection is gone. */
 export const requestEnd = channel<RequestContext>('plant-store.http.end');
 
-/** One function for all responses: a closure for each would cost. */
-function endRequest(this: Response): void {
-  this.context.end();
-}
-
-/** The path as it is logged, without its query. Requests that are refused at once have no `originalUrl` of Express. */
-export function describePath({ url = '', originalUrl = url }: Partial<Request>): string {
-  const [path = ''] = originalUrl.split('?', 1);
-  return redactChosen(path);
+/** The path as it is logged, without its query. */
+export function describePath({ originalUrl }: Pick<Request, 'originalUrl'>): string {
+  return redactChosen(originalUrl.split('?', 1)[0] ?? '');
 }
 
 /** What a client may name its request: nothing that could pass for more than a word in a log. */

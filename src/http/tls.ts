@@ -1,60 +1,11 @@
-import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { ConfigError, readNamedFile } from '../config/environment.js';
+import { readKeyPair, type KeyPair } from '../config/key-pair.js';
 import { EXPIRES_SOON_MS, toOperatorMessage } from '../errors/operator-message.js';
 
 const logger = new Logger('TLS');
-
-/** A certificate with its chain, and its private key, both in PEM. */
-interface KeyPair {
-  readonly cert: string;
-  readonly key: string;
-  readonly expiresAt: Date;
-  /** Without renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice. */
-  readonly secureOptions: number;
-}
-
-/** Whether the service speaks TLS itself. */
-export function speaksTls({ tlsCertFile }: Config): boolean {
-  return tlsCertFile !== undefined;
-}
-
-/**
- * Reads the files of TLS_CERT_FILE and TLS_KEY_FILE; undefined where the service does not speak TLS itself.
- *
- * @throws ConfigError where a file cannot be read, or the two are no pair
- */
-export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | undefined {
-  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
-  const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
-  const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
-  const certificate = parsePem(
-    () => new X509Certificate(cert),
-    `TLS_CERT_FILE must name a file with a certificate in PEM, not ${tlsCertFile}`,
-  );
-  const privateKey = parsePem(
-    () => createPrivateKey(key),
-    `TLS_KEY_FILE must name a file with a private key in PEM, not ${tlsKeyFile}`,
-  );
-  if (!certificate.checkPrivateKey(privateKey)) {
-    const names = `${tlsKeyFile} is not the key of the certificate ${tlsCertFile}`;
-    throw new ConfigError(`TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ${names}`);
-  }
-  const expiresAt = certificate.validToDate;
-  return { cert, key, expiresAt, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
-}
-
-/** @throws ConfigError with the message, if the text of a file is not what it must be */
-function parsePem<Value>(parse: () => Value, message: string): Value {
-  try {
-    return parse();
-  } catch (cause) {
-    throw new ConfigError(message, { cause });
-  }
-}
 
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.http.certificate');

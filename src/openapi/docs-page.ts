@@ -1,19 +1,21 @@
-// A start, step 4 of 6: createApp() adds the document and its page.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Readable } from 'node:stream';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
-import type { NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
-import { getConnection } from '../http/limits/connection.js';
 import { buildDocument } from './document.js';
 
-/** Pages that are sent at once: each is an open file, and a share of the event loop. */
-const MAX_SENDING = 64;
-let sending = 0;
-
 /** Files of the page. Their folder has others, such as megabytes of source maps. */
-const PAGE_FILE =
-  /^\/(swagger-ui(\.css|-(bundle|standalone-preset|init)\.js)|favicon-32x32\.png)?$/;
+const FILES = [
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-standalone-preset.js',
+  'favicon-32x32.png',
+];
 
 /** Swagger UI sets styles in its page and draws with data: images; its scripts are files. */
 const HEADERS = {
@@ -82,14 +84,15 @@ function removeSecondScheme(request: { readonly headers: { Authorization?: strin
 
 /** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`, to which a browser is redirected from `/`. */
 export function serveDocument(app: NestExpressApplication, config: Config): void {
-  app.use(['/docs', '/openapi.json', '/openapi.yaml'], preparePage, limitPages);
+  const express = app.getHttpAdapter().getInstance();
+  app.use(['/docs', '/openapi.json', '/openapi.yaml'], setPageHeaders);
+  serveFiles(express);
   SwaggerModule.setup('docs', app, () => buildPageDocument(app, config), PAGE);
   SwaggerModule.setup('openapi', app, () => buildDocument(app, config), {
     ui: false,
     raw: ['json'],
     jsonDocumentUrl: 'openapi.json',
   });
-  const express = app.getHttpAdapter().getInstance();
   // SwaggerModule would write YAML for each request, which takes the event loop longer than a create.
   let yaml: string | undefined;
   express.get('/openapi.yaml', async (_request: Request, response: Response) => {
@@ -109,33 +112,40 @@ function buildPageDocument(app: NestExpressApplication, config: Config): OpenAPI
   return { ...document, info: { ...info, description }, servers: servers.slice(-1) };
 }
 
-/**
- * Has a page wait until it is the next response of its connection, and limits the number of those that are sent. Express
- * would not notice that the client of a response behind another one has left, and keep its file open.
- */
-function limitPages(request: Request, response: Response, next: NextFunction): void {
-  const { responses } = getConnection(request);
-  const previous = responses[responses.indexOf(response) - 1];
-  if (previous) {
-    previous.once('close', () => limitPages(request, response, next));
-    return;
-  }
-  // The client has left.
-  if (!response.socket?.writable) return;
-  if (sending >= MAX_SENDING) {
-    next(new ApiException(ERRORS.OVERLOADED));
-    return;
-  }
-  sending += 1;
-  response.once('close', () => (sending -= 1));
+function setPageHeaders(_request: Request, response: Response, next: NextFunction): void {
+  response.set(HEADERS);
   next();
 }
 
-/** @throws ApiException NO_SUCH_PATH */
-function preparePage({ path }: Request, response: Response, next: NextFunction): void {
-  if (!PAGE_FILE.test(path)) throw new ApiException(ERRORS.NO_SUCH_PATH);
-  response.set(HEADERS);
-  next();
+/** Bytes that are written of a file at once: TLS encrypts all of them before a client reads the first. */
+const PIECE_BYTES = 64 * 1024;
+
+/** Serves the page's files from memory: clients that do not read them share one buffer, and hold no file open. */
+function serveFiles(express: Express): void {
+  // @nestjs/swagger serves the folder of its own version of Swagger UI.
+  const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
+  const files = new Map(
+    FILES.map((name) => {
+      const content = readFileSync(resolve(`swagger-ui-dist/${name}`));
+      const etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
+      const count = Math.ceil(content.length / PIECE_BYTES);
+      const pieces = Array.from({ length: count }, (_, i) =>
+        content.subarray(i * PIECE_BYTES, (i + 1) * PIECE_BYTES),
+      );
+      return [name, { pieces, headers: { etag, 'content-length': String(content.length) } }];
+    }),
+  );
+  express.get('/docs/:name', (request, response, next) => {
+    const { name } = request.params;
+    const file = files.get(name);
+    if (file) {
+      response.type(name).set(file.headers);
+      if (request.fresh) response.status(304).removeHeader('content-length');
+      const isBare = request.method === 'HEAD' || response.statusCode === 304;
+      Readable.from(isBare ? [] : file.pieces).pipe(response);
+    } else if (name === 'swagger-ui-init.js') next();
+    else throw new ApiException(ERRORS.NO_SUCH_PATH);
+  });
 }
 
 function redirectBrowser(request: Request, response: Response, next: NextFunction): void {

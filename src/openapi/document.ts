@@ -1,8 +1,8 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config/config.js';
+import { speaksTls } from '../config/key-pair.js';
 import { formatAuthority } from '../config/parsers.js';
-import { speaksTls } from '../http/tls.js';
 
 const SERVICE_DESCRIPTION = `Keeps a store of plants. A client sends a plant to create it; there is no \
 other operation. Every response other than 200 has an Error body with a number that stays the same \

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isInt64, isStorableText } from './plant.dto.js';
+import { isStorableText } from './plant.dto.js';
 
 describe('isStorableText', () => {
   it.each(['', ' ', 'oak', '\u0001', '\uffff', '🌵', '\ufeff', 'e\u0301'])('accepts %j', (text) =>
@@ -32,14 +32,4 @@ describe('isStorableText', () => {
       ),
     );
   });
-});
-
-const MAX = 2n ** 63n;
-
-describe('isInt64', () => {
-  it.each([0n, -1n, -MAX, MAX - 1n])('accepts %s', (value) => expect(isInt64(value)).toBe(true));
-
-  it.each([-MAX - 1n, MAX, 2n ** 64n, 7, '7', null, undefined, {}])('rejects %s', (value) =>
-    expect(isInt64(value)).toBe(false),
-  );
 });

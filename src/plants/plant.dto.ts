@@ -1,11 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
+import { isInt64 } from '../database/int64.js';
 import type { Plant } from './plant.entity.js';
-
-/** Whether a value is a bigint within int64, −2^63 to 2^63 − 1. */
-export function isInt64(value: unknown): value is bigint {
-  return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
-}
 
 /**
  * Whether a value is a string that every store keeps exactly: without U+0000, which PostgreSQL cannot store, and

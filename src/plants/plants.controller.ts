@@ -5,7 +5,7 @@ import { Authenticated } from '../auth/bearer.guard.js';
 import { Sender, type Principal } from '../auth/principal.js';
 import { documentRateLimit } from '../auth/rate-limit.guard.js';
 import { ApiError, REQUEST_ID, RETRY_AFTER } from '../errors/error.dto.js';
-import { JsonText } from '../http/json-body.js';
+import { JsonBody } from '../http/json-body.js';
 import { GroupCommit } from './group-commit.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 import { NewPlantDto, PlantDto, toEntity, toPlantDto } from './plant.dto.js';
@@ -67,8 +67,8 @@ export class PlantsController {
     { headers: RETRY_AFTER },
   )
   async create(
-    // `Readonly<…>` is `Object` at run time: a global ValidationPipe, if ever added, leaves the body to NewPlantPipe.
-    @JsonText(NewPlantPipe) plant: Readonly<NewPlantDto>,
+    // `Readonly<…>` is `Object` at run time: a global ValidationPipe leaves the body to NewPlantPipe.
+    @JsonBody(NewPlantPipe) plant: Readonly<NewPlantDto>,
     @Sender() sender: Principal,
   ): Promise<PlantDto> {
     await this.groups.commit(toEntity(plant, sender.id));

@@ -4,7 +4,7 @@ import type PinoPretty from 'pino-pretty';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { escapeControls, formatStack } from '../errors/operator-message.js';
-import { redact } from '../http/redact.js';
+import { redact } from '../errors/redact.js';
 
 /** Parts of Nest that log each module and route at the start, which only developers need. */
 const WIRING = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;

@@ -2,9 +2,8 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
-import { getConnection } from '../http/limits/connection.js';
 import { requestEnd, describePath, type RequestContext } from '../http/request-context.js';
-import { redactChosen } from '../http/redact.js';
+import { redactChosen } from '../errors/redact.js';
 
 /** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
@@ -45,9 +44,8 @@ function isOurFault(error = 0, status = 0): boolean {
 
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
 function describeRequest(context: RequestContext) {
-  const { request, requestId, status, error, details, startedAt } = context;
-  // Node does not know the address of a client that has left, unless its connection asked before.
-  const ip = request.ip ?? getConnection(request).remoteAddress;
+  const { request, requestId, status, error, details, startedAt, remoteAddress } = context;
+  const ip = request.ip ?? remoteAddress;
   return {
     context: 'Request',
     requestId,

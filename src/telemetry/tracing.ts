@@ -22,7 +22,7 @@ import { VERSION, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
 import * as http from '../http/request-context.js';
-import { speaksTls } from '../http/tls.js';
+import { speaksTls } from '../config/key-pair.js';
 import { commits, plantQueued, type Commit } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
 

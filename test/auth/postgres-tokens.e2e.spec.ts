@@ -1,10 +1,9 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import { HttpAdapterHost } from '@nestjs/core';
-import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
 import type { PostgresStore } from '../support/postgres-store.js';
 import { Service } from '../support/service.js';
+import { countInFlight } from '../support/in-flight.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -43,11 +42,11 @@ it('a revoke during a rotation revokes the new token too', async () => {
 
 it('a lookup that fails for many requests is in the log once', async () => {
   const { client, log, store } = service;
-  const adapter = service.app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost).httpAdapter;
+  const inFlight = countInFlight();
   await store.execute('BEGIN; ALTER TABLE tokens RENAME hash TO digest');
   const plants = Array.from({ length: 10 }, (_, id) => ({ id: BigInt(id), name: 'oak' }));
   const responses = Promise.all(plants.map((plant) => client.create(plant)));
-  while (adapter.inFlight < plants.length) await sleep(5);
+  while (inFlight.count < plants.length) await sleep(5);
   await store.execute('COMMIT');
   expect((await responses).map(({ status }) => status)).toEqual(plants.map(() => 500));
   await store.execute('ALTER TABLE tokens RENAME digest TO hash');

@@ -43,14 +43,19 @@ describe('import', () => {
     const { code, stdout, stderr } = await importing(lines.join('\n'));
     expect({ code, stdout }).toEqual({ code: 1, stdout: 'sent 4, stored 1, refused 3\n' });
     expect(stderr.trimEnd().split('\n').sort()).toEqual([
-      'line 3: error 1000: the body is not valid JSON at byte 0 of 4',
+      "line 3: error 1000: the body is not valid JSON: JSON value expected but got 'n' at position 0",
       'line 4: error 1003: id must be an integer from -2^63 to 2^63-1, not 1e99',
       'line 5: error 1003: name is missing',
     ]);
     const toFile = await importing(lines.join('\n'), ['--rejects', 'r.ndjson']);
     expect(toFile).toEqual({ code, stdout, stderr: '' });
     expect(readRejects()).toEqual([
-      { line: 3, error: 1000, message: 'the body is not valid JSON at byte 0 of 4', plant: 'nope' },
+      {
+        line: 3,
+        error: 1000,
+        message: "the body is not valid JSON: JSON value expected but got 'n' at position 0",
+        plant: 'nope',
+      },
       expect.objectContaining({ line: 4, error: 1003, plant: '{"id":1e99,"name":"x"}' }),
       { line: 5, error: 1003, message: 'name is missing', plant: '{"id":2}' },
     ]);

@@ -1,7 +1,11 @@
 /** @engine sqlite */
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
+import { countInFlight } from '../support/in-flight.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -10,19 +14,13 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const HOST = 'host: localhost\r\n';
-
-it('a client that closes its side after a request gets its response, and the connection ends', async () => {
-  const connection = await service.connect(true);
-  connection.write(requestText(service.client.headers, '{"id":5,"name":"oak"}')).socket.end();
-  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
-  await connection.closed();
-});
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+const plant = (id: number, name = 'oak') =>
+  requestText(service.client.headers, `{"id":${id},"name":"${name}"}`);
 
 it('an Upgrade header that Connection does not name is ignored: the next request is served', async () => {
   const connection = await service.connect();
-  const texts = [6, 7].map((id) =>
-    requestText(service.client.headers, `{"id":${id},"name":"oak"}`),
-  );
+  const texts = [6, 7].map((id) => plant(id));
   connection.write(texts.join('').replace(HOST, `${HOST}upgrade: websocket\r\n`));
   for (let i = 0; i < 2; i++) expect((await connection.read()).status).toBe(200);
   connection.close();
@@ -33,30 +31,9 @@ it.each([
   ['an upgrade that is not taken', 'POST /plants HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c'],
 ])('%s is valid HTTP', async (_name, start) => {
   const connection = await service.connect();
-  const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
-  connection.write(text.replace('POST /plants HTTP/1.1', start));
+  connection.write(plant(1).replace('POST /plants HTTP/1.1', start));
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
   connection.close();
-});
-
-it('pipelined requests get responses in order', async () => {
-  const connection = await service.connect();
-  const names = ['a', 'b', 'c', 'd'];
-  const { headers } = service.client;
-  const texts = names.map((name, i) => requestText(headers, `{"id":${100 + i},"name":"${name}"}`));
-  connection.write(texts.join(''));
-  for (const name of names) {
-    expect(await connection.read()).toMatchObject({ status: 200, body: { name } });
-  }
-  connection.close();
-});
-
-it('the service keeps serving after a client has gone', async () => {
-  for (const bytes of ['', 'POST /pl', requestText(service.client.headers, '{"id":200')]) {
-    (await service.connect()).write(bytes).close();
-  }
-  const { status } = await service.client.post('{"id":201,"name":"oak"}');
-  expect(status).toBe(200);
 });
 
 it('responds with 500 if a response cannot be made, and goes on', async () => {
@@ -65,9 +42,142 @@ it('responds with 500 if a response cannot be made, and goes on', async () => {
     throw new Error('broken');
   });
   const connection = await service.connect();
-  connection.write(requestText(service.client.headers, '{"id": 77, "name": "oak"}'));
+  connection.write(plant(77));
   expect(await connection.read()).toMatchObject({ status: 500, body: { error: 5000 } });
   connection.close();
   reply.mockRestore();
   expect((await service.client.create({ id: 77n, name: 'oak' })).status).toBe(200);
+});
+
+describe('pipelined requests', () => {
+  it(`get responses in order, as long as ${MAX_PIPELINED} are in progress`, async () => {
+    const connection = await service.connect();
+    connection.write(
+      range(MAX_PIPELINED)
+        .map((i) => plant(100 + i, `n${i}`))
+        .join(''),
+    );
+    for (const i of range(MAX_PIPELINED)) {
+      expect(await connection.read()).toMatchObject({ status: 200, body: { name: `n${i}` } });
+    }
+    connection.close();
+  });
+
+  it('of long plants are all stored', async () => {
+    const connection = await service.connect();
+    const name = 'n'.repeat(60_000);
+    const ids = range(MAX_PIPELINED).map((i) => 200 + i);
+    connection.write(ids.map((id) => plant(id, name)).join(''));
+    for (const id of ids) {
+      expect((await connection.read()).status).toBe(200);
+      expect((await service.store.plant(BigInt(id)))?.name).toBe(name);
+    }
+    connection.close();
+  });
+
+  // From here on tests have a service of their own, which then authenticates for all.
+
+  it('one more ends the connection, and all its requests are over at once', async () => {
+    const own = await Service.start();
+    const inFlight = countInFlight();
+    const unlock = await own.store.lock();
+    const connection = await own.connect();
+    const text = requestText(own.client.headers, '{"id":1,"name":"n"}');
+    connection.write(text.repeat(MAX_PIPELINED));
+    while (inFlight.count < MAX_PIPELINED) await sleep(5);
+    connection.write(text);
+    await connection.closed();
+    while (inFlight.count > 0) await sleep(5);
+    await unlock();
+    await own.stop();
+  });
+});
+
+it('a client that leaves: its requests are over at once, and others are served', async () => {
+  const own = await Service.start();
+  const inFlight = countInFlight();
+  const unlock = await own.store.lock();
+  const connection = await own.connect();
+  connection.write(requestText(own.client.headers, '{"id":1,"name":"n"}').repeat(3));
+  while (inFlight.count < 3) await sleep(5);
+  connection.socket.resetAndDestroy();
+  while (inFlight.count > 0) await sleep(5);
+  await unlock();
+  expect((await own.client.create({ id: 2n, name: 'oak' })).status).toBe(200);
+  await own.stop();
+});
+
+describe('too late', () => {
+  const LATE = {
+    status: 408,
+    headers: { connection: 'close' },
+    body: {
+      error: 3004,
+      message: 'the request did not arrive in time: its headers have 10 s, all of it 30 s',
+    },
+  };
+  /** A service with timeouts of a second instead of the usual ones. */
+  let hasty: Service;
+  beforeAll(async () => {
+    hasty = await Service.start();
+    const server = hasty.app.getHttpServer();
+    server.requestTimeout = server.headersTimeout = server.keepAliveTimeout = 1_000;
+  });
+  afterAll(() => hasty.stop());
+
+  it('responds to late headers with 408 and closes the connection', async () => {
+    const connection = await hasty.connect();
+    connection.write('POST /plants HTTP/1.1\r\nHost: x\r\n');
+    expect(await connection.read()).toMatchObject(LATE);
+    await connection.closed();
+  });
+
+  it('responds to a late body with 408 and stores nothing, even if the rest arrives', async () => {
+    const connection = await hasty.connect(true);
+    const body = '{"id":8,"name":"n"}';
+    const headers = { ...hasty.client.headers, 'content-length': `${body.length}` };
+    connection.write(requestText(headers, body.slice(0, -1)));
+    expect(await connection.read()).toMatchObject(LATE);
+    // The rest of the body, and a byte that makes the client notice the closed connection.
+    const sending = setInterval(() => connection.write(body.slice(-1)), 50);
+    await connection.closed();
+    clearInterval(sending);
+    await expect(connection.read()).rejects.toThrow('the connection ended after: ');
+    expect(await hasty.store.plant(8n)).toBeUndefined();
+  });
+
+  it('closes idle connections', async () => {
+    const connection = await hasty.connect();
+    const { headers } = await connection.write(requestText(hasty.client.headers, '{}')).read();
+    expect(headers['keep-alive']).toBe('timeout=1');
+    await connection.closed();
+  });
+
+  it.each([
+    ['reads no response', 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(8)],
+    ['sends CONNECT behind it', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ])('closes the connection of a client that %s', async (_name, more) => {
+    const own = await Service.start();
+    own.app.getHttpServer().timeout = 500;
+    const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+    const { socket } = await own.connect();
+    socket.pause();
+    socket.write(page.repeat(8) + more);
+    const inFlight = countInFlight();
+    while (inFlight.count === 0) await sleep(5);
+    while (inFlight.count > 0) await sleep(20);
+    socket.destroy();
+    await own.stop();
+  });
+
+  it('cuts off a refused client that never closes its side', async () => {
+    const socket = connect({ port: hasty.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined).write('no HTTP\r\n\r\n');
+    await new Promise((resolve) => socket.resume().once('end', resolve));
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    // A client notices a closed connection only when it sends.
+    const sending = setInterval(() => socket.write('x'), 50);
+    await closed;
+    clearInterval(sending);
+  });
 });

@@ -11,9 +11,9 @@ afterAll(() => service.stop());
 
 /** Headers of every JSON response, without those of the connection. */
 const EVERY = {
-  'content-type': 'application/json',
+  'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };

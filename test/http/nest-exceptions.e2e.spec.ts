@@ -56,12 +56,12 @@ describe('what a handler throws', () => {
 
   it('a filter of a module responds', async () => {
     const { status, body } = await notes.send('GET', '/notes/throws/GoneException');
-    expect([status, body]).toEqual([410, expect.stringMatching('{"gone":true}')]);
+    expect([status, body]).toEqual([410, { gone: true }]);
   });
 
   it('its own exception filter responds', async () => {
     const { status, body } = await notes.send('GET', '/notes/teapot');
-    expect({ status, body: JSON.parse(String(body)) as unknown }).toEqual({
+    expect({ status, body }).toEqual({
       status: 418,
       body: { teapot: 'short and stout' },
     });

@@ -19,7 +19,7 @@ describe('what a handler returns', () => {
       ...(['headers', 203, { isSet: true }] as const),
       { 'cache-control': 'max-age=60', 'x-mine': 'yes', 'set-cookie': 'a=1; Path=/' },
     ],
-    ['own', 202, expect.stringMatching('{"own":true}'), {}],
+    ['own', 202, { own: true }, {}],
   ])('GET /notes/%s: %i', async (path, status, body, headers) => {
     const response = await notes.send('GET', `/notes/${path}`);
     expect(response).toMatchObject({ status, body });
@@ -87,7 +87,7 @@ describe('the methods of a path', () => {
   it('a documented 400 of a GET has no numbers of a body', async () => {
     const { body } = await notes.send('GET', '/openapi.json');
     type Paths = Record<string, { readonly get: { readonly responses: object } }>;
-    const { paths } = JSON.parse(String(body)) as { readonly paths: Paths };
+    const { paths } = body as { readonly paths: Paths };
     expect(paths['/notes/{id}']?.get.responses).toMatchObject({
       400: { content: { 'application/json': { examples: { BAD_REQUEST: expect.anything() } } } },
     });

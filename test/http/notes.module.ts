@@ -62,7 +62,7 @@ export class NotesService {
     const url = `http://127.0.0.1:${this.service.port}${path}`;
     const response = await fetch(url, { redirect: 'manual', ...init, method });
     const text = await response.text();
-    const isJson = response.headers.get('content-type') === 'application/json';
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
     const body = isJson && text !== '' ? (JSON.parse(text) as unknown) : text;
     const { status, headers } = response;
     return { status, headers: Object.fromEntries(headers), body };

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { HttpAdapterHost } from '@nestjs/core';
-import { MAX_REQUESTS } from '../../src/http/limits/connection.js';
-import type { PlantStoreAdapter } from '../../src/http/plant-store.adapter.js';
+import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../../src/plants/group-commit.js';
+import { countInFlight } from '../support/in-flight.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { tally, type Received } from '../support/received.js';
 import { Service } from '../support/service.js';
 
 /** More than the queue and, on PostgreSQL, the groups in flight can hold. */
 const ALL = 3 * MAX_QUEUED;
-const EACH = MAX_REQUESTS;
+const EACH = MAX_PIPELINED;
 const CONNECTIONS = ALL / EACH;
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
@@ -105,10 +104,10 @@ it('refused requests succeed when sent again', async () => {
 
 it('beyond the limit a request is refused before its body arrives; later ones are served', async () => {
   const unlock = await service.store.lock();
-  const { httpAdapter } = service.app.get<HttpAdapterHost<PlantStoreAdapter>>(HttpAdapterHost);
+  const inFlight = countInFlight();
   const [begun, connection] = [await service.connect(), await service.connect()];
   begun.write(requestText({ ...service.client.headers, 'content-length': '20' }));
-  while (httpAdapter.inFlight === 0) await sleep(5);
+  while (inFlight.count === 0) await sleep(5);
   const flooding = flood();
   while (!(await isRefusedAtOnce()));
   // One that was begun before is refused once its plant has arrived.

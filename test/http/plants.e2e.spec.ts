@@ -114,12 +114,17 @@ describe('fields beyond the schema are dropped', () => {
   });
 
   it.each([
-    ['id', '{"id":1.5,"id":"x","id":20,"name":"last"}', 20n],
-    ['name', '{"id":21,"name":null,"name":"last"}', 21n],
-    ['tag', '{"id":22,"name":"last","tag":"first","tag":"last"}', 22n],
-  ])('the last of two %ss counts', async (_name, text, id) => {
-    expect(await service.client.post(text)).toMatchObject({ status: 200, body: { name: 'last' } });
-    expect(await service.store.plant(id)).toMatchObject({ id, name: 'last' });
+    ['id', '{"id":20,"id":20.0,"name":"oak"}', 20n],
+    [
+      'id beyond 2^53',
+      '{"id":9007199254740993,"name":"oak","id":9007199254740993}',
+      2n ** 53n + 1n,
+    ],
+    ['name', '{"id":21,"name":"oak","n\\u0061me":"oak"}', 21n],
+    ['unknown field', '{"id":22,"x":[{"y":1}],"name":"oak","x":[{"y":1}]}', 22n],
+  ])('one %s twice with the same value is as once', async (_name, text, id) => {
+    expect(await service.client.post(text)).toMatchObject({ status: 200, body: { name: 'oak' } });
+    expect(await service.store.plant(id)).toEqual({ id, name: 'oak', tag: null });
   });
 
   it('takes nothing from a polluted prototype', async () => {
@@ -172,7 +177,7 @@ describe('the same id again', () => {
 it.each(['7', '7.0', '7e0'])(
   'accepts deep nesting in an unknown field beside the id %s',
   async (id) => {
-    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+    const deep = `${'['.repeat(1_000)}${']'.repeat(1_000)}`;
     const { status } = await service.client.post(`{"x":${deep},"id":${id},"name":"oak"}`);
     expect(status).toBe(200);
     expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);

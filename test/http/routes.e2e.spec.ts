@@ -90,7 +90,7 @@ describe('another path: 404', () => {
     const { status, headers, text } = await service.client.send({ method: 'HEAD', path: '/x' });
     expect({ status, text }).toEqual({ status: 404, text: '' });
     expect(headers).toMatchObject({
-      'content-type': 'application/json',
+      'content-type': 'application/json; charset=utf-8',
       'content-length': `${JSON.stringify(NO_SUCH_PATH).length}`,
     });
   });
@@ -103,7 +103,10 @@ describe('another method on /plants: 405', () => {
     async (method) => {
       const response = await service.client.send({ method, headers: {} });
       expect(response.status).toBe(405);
-      expect(response.headers).toMatchObject({ allow: 'POST', 'content-type': 'application/json' });
+      expect(response.headers).toMatchObject({
+        allow: 'POST',
+        'content-type': 'application/json; charset=utf-8',
+      });
       if (method === 'HEAD') expect(response.text).toBe('');
       else
         expect(response.body).toEqual({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
-import { MAX_REQUESTS } from '../../src/http/limits/connection.js';
+import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { Monitor, valueOf } from '../support/monitor.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
@@ -59,7 +59,7 @@ describe('a service is not ready', () => {
     // Refused requests, and plants already passed to the store, leave room for others.
     for (let failed: string[] = []; !failed.includes('queue');) {
       const more = await Promise.all(Array.from({ length: 64 }, () => service.connect()));
-      for (const connection of more) connection.write(requests(MAX_REQUESTS));
+      for (const connection of more) connection.write(requests(MAX_PIPELINED));
       connections.push(...more);
       ({ failed } = await monitor.ready());
     }
@@ -68,7 +68,7 @@ describe('a service is not ready', () => {
     expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(MAX_QUEUED);
     await unlock();
     for (const connection of connections) {
-      for (let i = 0; i < MAX_REQUESTS; i++) await connection.read();
+      for (let i = 0; i < MAX_PIPELINED; i++) await connection.read();
     }
     const ready = await monitor.until(200);
     expect(ready.details.queue).toMatchObject({ plants: 0 });

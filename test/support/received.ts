@@ -116,7 +116,8 @@ function missingHeaders(at: string, headers: Headers): string[] {
 
 function bodyProblems(schema: string, headers: Headers, text: string): string[] {
   const mediaType = headers.get('content-type') ?? '';
-  if (mediaType !== 'application/json') return [`the media type is "${mediaType}"`];
+  if (!/^application\/json(; charset=utf-8)?$/.test(mediaType))
+    return [`the media type is "${mediaType}"`];
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -1,0 +1,51 @@
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Config } from './config.js';
+import { ConfigError, readNamedFile } from './environment.js';
+
+/** A certificate with its chain, and its private key, both in PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+  readonly expiresAt: Date;
+  /** Without renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice. */
+  readonly secureOptions: number;
+}
+
+/** Whether the service speaks TLS itself. */
+export function speaksTls({ tlsCertFile }: Config): boolean {
+  return tlsCertFile !== undefined;
+}
+
+/**
+ * Reads the files of TLS_CERT_FILE and TLS_KEY_FILE; undefined where the service does not speak TLS itself.
+ *
+ * @throws ConfigError where a file cannot be read, or the two are no pair
+ */
+export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config): KeyPair | undefined {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
+  const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
+  const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
+  const certificate = parsePem(
+    () => new X509Certificate(cert),
+    `TLS_CERT_FILE must name a file with a certificate in PEM, not ${tlsCertFile}`,
+  );
+  const privateKey = parsePem(
+    () => createPrivateKey(key),
+    `TLS_KEY_FILE must name a file with a private key in PEM, not ${tlsKeyFile}`,
+  );
+  if (!certificate.checkPrivateKey(privateKey)) {
+    const names = `${tlsKeyFile} is not the key of the certificate ${tlsCertFile}`;
+    throw new ConfigError(`TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ${names}`);
+  }
+  const expiresAt = certificate.validToDate;
+  return { cert, key, expiresAt, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
+}
+
+/** @throws ConfigError with the message, if the text of a file is not what it must be */
+function parsePem<Value>(parse: () => Value, message: string): Value {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new ConfigError(message, { cause });
+  }
+}

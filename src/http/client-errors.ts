@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { maxHeaderSize, STATUS_CODES, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Logger } from '@nestjs/common';
+import { ApiException, ERRORS } from '../errors/error-codes.js';
+import type { Connections } from './connections.js';
+
+const { BAD_REQUEST, REQUEST_TIMEOUT } = ERRORS;
+/** By Node's code. */
+const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
+  HPE_HEADER_OVERFLOW: new ApiException(
+    BAD_REQUEST,
+    `the headers are too long: at most ${maxHeaderSize} bytes`,
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: new ApiException(
+    REQUEST_TIMEOUT,
+    `${REQUEST_TIMEOUT.message}: its headers have 10 s, all of it 30 s`,
+  ),
+};
+const INVALID_HTTP = new ApiException(BAD_REQUEST);
+
+/** Milliseconds that a client has to read the response and to close its side of the connection. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Has what Node refuses by itself get an Error body: what is no HTTP, what is too late, and CONNECT. */
+export function respondToClientErrors(server: Server, connections: Connections): void {
+  const rejected = new WeakSet<Duplex>();
+  const reject = (socket: Duplex, code: string): void => {
+    // Node reports every further piece of an invalid request, too.
+    if (rejected.has(socket)) return;
+    rejected.add(socket);
+    // Node removes its own listeners from a socket that it hands over; without one, an error would end the process.
+    socket.on('error', () => undefined).on('timeout', () => socket.destroy());
+    const requests = connections.listInProgress(socket);
+    const whole = requests.findLast(({ request }) => request.complete)?.response;
+    if (whole) {
+      // It may be on its way to the store, and an Error would say that it is not: it gets its own response.
+      if (!whole.headersSent) whole.setHeader('connection', 'close');
+      whole.once('close', () => socket.destroy());
+    } else if (socket.writable && !requests.some(({ response }) => response.headersSent))
+      sendError(socket, code);
+    else socket.destroy();
+  };
+  server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
+    if (code.startsWith('HPE_') || code in EXCEPTIONS) reject(socket, code);
+    // The connection broke, or never agreed on TLS.
+    else socket.destroy();
+  });
+}
+
+function sendError(socket: Duplex, code: string): void {
+  const { kind, message } = EXCEPTIONS[code] ?? INVALID_HTTP;
+  const requestId = randomUUID();
+  const body = JSON.stringify({ error: kind.error, message });
+  const head = [
+    `HTTP/1.1 ${kind.status} ${STATUS_CODES[kind.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'cache-control: no-store',
+    'x-content-type-options: nosniff',
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  // A client that never closes its side would keep the connection open forever.
+  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+  // Anyone can cause this without a token, so it has no line in the log by default; the bytes are not for the log.
+  new Logger('Http').debug(`${kind.status} to what is no request: ${code}`, { requestId });
+}

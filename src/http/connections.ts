@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { Server as TcpServer } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { RequestHandler } from 'express';
+import { Config } from '../config/config.js';
+import { RequestContext, requestStart } from './request-context.js';
+
+/** Requests in progress that a connection may have; one more ends it. RFC 9112, section 9.3.2, sets no limit. */
+export const MAX_PIPELINED = 16;
+/** Milliseconds at most in which a stop still serves requests that are on their way on open connections. */
+const MAX_DRAIN_MS = 1_000;
+/** Milliseconds at most that clients have then to send the rest of a request and to read its response. */
+const MAX_CLOSE_MS = 10_000;
+
+/** The requests in progress of each connection, and how connections end when the application is closed. */
+@Injectable()
+export class Connections implements BeforeApplicationShutdown {
+  private readonly open = new Map<Duplex, RequestContext[]>();
+  /** Every response ends its connection. */
+  private isDraining = false;
+  /** Every request is to be refused with 503. */
+  isRefusing = false;
+
+  constructor(
+    private readonly adapterHost: HttpAdapterHost,
+    private readonly config: Config,
+  ) {}
+
+  /** Lists the requests of a connection that have no complete response, oldest first. */
+  listInProgress(socket: Duplex): readonly RequestContext[] {
+    return this.open.get(socket) ?? [];
+  }
+
+  /** The first middleware: every request behind it has a context, and its response an id. */
+  readonly createContext: RequestHandler = (request, response, next) => {
+    const { socket } = request;
+    const requests = this.open.get(socket) ?? this.track(socket);
+    if (requests.length === MAX_PIPELINED) {
+      socket.destroy();
+      return;
+    }
+    const context = new RequestContext(request, response, requests);
+    response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
+    if (this.isDraining) response.setHeader('connection', 'close');
+    if (requestStart.hasSubscribers) requestStart.runStores(context, () => next());
+    else next();
+  };
+
+  private track(socket: Duplex): RequestContext[] {
+    const requests: RequestContext[] = [];
+    this.open.set(socket, requests);
+    socket.once('close', () => {
+      this.open.delete(socket);
+      // Node emits no `close` for responses that are queued behind another one.
+      for (const context of [...requests]) context.end();
+    });
+    return requests;
+  }
+
+  /**
+   * Serves for SHUTDOWN_DELAY more, then takes no new connections and serves the open ones for a second. Nest closes the
+   * server after this; what is still open after a time-out is cut off.
+   */
+  async beforeApplicationShutdown(): Promise<void> {
+    const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
+    if (!server.listening) return;
+    const { shutdownDelay, shutdownTimeout } = this.config;
+    // Load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
+    await sleep(shutdownDelay);
+    this.isDraining = true;
+    for (const requests of this.open.values()) {
+      const last = requests.at(-1)?.response;
+      if (last && !last.headersSent) last.setHeader('connection', 'close');
+    }
+    const closed = once(server, 'close');
+    // http.Server's own close() would end idle connections at once, and with them requests on their way.
+    TcpServer.prototype.close.call(server);
+    const drainMs = Math.min(MAX_DRAIN_MS, shutdownTimeout / 4);
+    await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
+    this.isRefusing = true;
+    const closeMs = Math.min(MAX_CLOSE_MS, shutdownTimeout / 2);
+    setTimeout(() => server.closeAllConnections(), closeMs).unref();
+  }
+}

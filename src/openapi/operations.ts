@@ -1,0 +1,83 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
+import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Request } from 'express';
+
+/** What pages of other origins may send and read, and for how many seconds a browser need not ask again. */
+const CORS = {
+  allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'traceparent', 'tracestate'],
+  exposedHeaders: [
+    'WWW-Authenticate',
+    'Retry-After',
+    'X-Request-Id',
+    'RateLimit',
+    'RateLimit-Policy',
+  ],
+  maxAge: 600,
+};
+
+/** The operations of the application, as its OpenAPI document has them: for the `Allow` of a 405, and for CORS. */
+@Injectable()
+export class Operations implements OnApplicationBootstrap {
+  private paths: { readonly pattern: RegExp; readonly methods: readonly string[] }[] | undefined;
+  private buildDocument: (() => OpenAPIObject) | undefined;
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
+
+  /** @param buildDocument is called once, at the first use: before, not all operations may be there */
+  describeBy(buildDocument: () => OpenAPIObject): void {
+    this.buildDocument = buildDocument;
+  }
+
+  /** Lists the methods of a path: `POST` for `/plants`; none if it has no operation. */
+  listMethods(path: string): string[] {
+    this.paths ??= Object.entries(this.buildDocument?.().paths ?? {}).map(([template, item]) => ({
+      pattern: toPattern(template),
+      methods: Object.keys(item).flatMap((method) => (method === 'get' ? ['get', 'head'] : method)),
+    }));
+    const matching = this.paths.filter(({ pattern }) => pattern.test(path));
+    return [...new Set(matching.flatMap(({ methods }) => methods.map((one) => one.toUpperCase())))];
+  }
+
+  /** Makes what Nest's enableCors() takes: pages of the origins may call every operation, without cookies. */
+  createCorsOptions(origins: readonly string[]): CorsOptionsDelegate<Request> {
+    return ({ method, path, headers }, respond) => {
+      const methods = this.listMethods(path);
+      // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
+      const isPreflight =
+        methods.length > 0 &&
+        headers.origin !== undefined &&
+        headers['access-control-request-method'] !== undefined;
+      const origin = (method !== 'OPTIONS' || isPreflight) && [...origins];
+      respond(null, { ...CORS, methods, origin });
+    };
+  }
+
+  /** Warns of `@Body()`: no body parser runs before the guards, so it would be undefined. */
+  onApplicationBootstrap(): void {
+    for (const { metatype } of this.discovery.getControllers()) {
+      if (!metatype) continue;
+      const { name, prototype } = metatype as { readonly name: string; readonly prototype: object };
+      for (const method of this.scanner.getAllMethodNames(prototype)) {
+        const params = (Reflect.getMetadata(ROUTE_ARGS_METADATA, metatype, method) ?? {}) as object;
+        const isBody = (key: string) => key.startsWith(`${RouteParamtypes.BODY}:`);
+        if (!Object.keys(params).some(isBody)) continue;
+        new Logger('Operations').warn(
+          `${name}.${method}: @Body() is undefined, as no body is parsed before the guards: use @JsonBody(), or ` +
+            "app.useBodyParser('json'), which parses bodies without a token too",
+        );
+      }
+    }
+  }
+}
+
+/** @param template such as `/notes/{id}` (OpenAPI 3.1.0, "Path Templating") */
+function toPattern(template: string): RegExp {
+  const source = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+');
+  return new RegExp(`^${source}$`);
+}
