@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { readStartFlags } from '../test/support/start-flags.js';
 import { parseCollection, residentMb, SERVER_CORE, start } from './machine.js';
 import { number } from './markdown.js';
 import { options } from './options.js';
@@ -75,6 +75,13 @@ export async function contestantsOn(
   return contestants;
 }
 
+/** V8's flags in the `plant-store` of an older tree. */
+function readFlags(tree: string): string[] {
+  const command = readFileSync(resolve(tree, 'bin/plant-store'), 'utf8');
+  const [, flags = ''] = /^set -- (--[^]*?) -- /m.exec(command) ?? [];
+  return flags.split(/[\s\\]+/).filter(Boolean);
+}
+
 /** The service as `npm start` runs it in a built tree. Creates the store and a token by its commands. */
 function service(name: string, store: TemporaryStore, tree = '.') {
   const run = (...command: string[]) =>
@@ -85,7 +92,7 @@ function service(name: string, store: TemporaryStore, tree = '.') {
     });
   run('migrate');
   const token = run('token', 'create', 'bench').trim();
-  const args = [...readStartFlags(tree), resolve(tree, 'dist/src/main.js'), 'serve'];
+  const args = [...readFlags(tree), resolve(tree, 'dist/src/main.js'), 'serve'];
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
   return { name, args, env, token, store, isStoring: true };
 }

@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import { PostgresServer } from '../test/support/postgres-server.js';
 import { PostgresStore } from '../test/support/postgres-store.js';
 import { SqliteStore } from '../test/support/sqlite-store.js';
-import { readStartFlags } from '../test/support/start-flags.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { contestantsOn, startServer, type Engine, type Server } from './contestants.js';
 import { LOAD_CORE, SERVER_CORE, start, stepAside, useDisk } from './machine.js';
@@ -33,7 +32,6 @@ const description = describeRun(
   version,
   `- wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
   `- ${rounds} rounds, every row in each${atOnce ? ' at once' : ''}, ${seconds} s each after ${warmUp} s of warm-up: medians (least–most)`,
-  `- this service as \`npm start\` runs it (${readStartFlags().join(' ')}), others with Node's defaults`,
 );
 const report = [description, '### SQLite', onSqlite, '### PostgreSQL', onPostgres];
 publish(report, [], create && !isDraft ? ['docs/performance.md', 'create'] : undefined);

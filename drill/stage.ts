@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readStartFlags } from '../test/support/start-flags.js';
 import { describeRun, number, rangeOf, table } from '../bench/markdown.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
@@ -138,7 +137,7 @@ export function report(
   scenarios: readonly Scenario[],
   ...more: string[]
 ) {
-  const service = `- ${CLIENTS} clients; the service with ${readStartFlags().join(' ')}, DATABASE_TIMEOUT 5s`;
+  const service = `- ${CLIENTS} clients; the service with DATABASE_TIMEOUT 5s`;
   const rows = scenarios.map(({ name, rounds, counts, lost, longest }) => {
     const seconds = (figure: 'repair' | 'without200') => {
       const values = rounds.map((round) => round[figure] / 1_000);

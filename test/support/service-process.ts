@@ -6,12 +6,11 @@ import { text } from 'node:stream/consumers';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
-import { readStartFlags } from './start-flags.js';
 import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
 /** The built program; npm runs its scripts at the top of the project. */
-const SERVE = [...readStartFlags(), resolve('dist/src/main.js'), 'serve'];
+const SERVE = [resolve('dist/src/main.js'), 'serve'];
 
 const ending = new AbortController();
 process.once('exit', () => ending.abort());
