@@ -2,6 +2,7 @@
 import { METHODS } from 'node:http';
 import type { Router } from 'express';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PROXIED } from '../support/proxied.js';
 import { Service } from '../support/service.js';
 
 /** Routes that need no token. */
@@ -66,7 +67,8 @@ describe('another path: 404', () => {
     '/plants;x',
     '/plants%20',
     '/plants%2f',
-    '/%00',
+    // nginx itself refuses it: test/proxy/refusals.
+    ...(PROXIED ? [] : ['/%00']),
     '/metrics',
     '/health',
     '/favicon.ico',
@@ -131,10 +133,10 @@ it.each(['/%', '/plants%', '/%zz', '/plants/%ff', '/%c3'])(
   async (path) => {
     for (const method of ['POST', 'GET']) {
       const { status, body } = await service.client.send({ method, path });
-      expect({ status, body }).toEqual({
-        status: 400,
-        body: { error: 3002, message: 'the path is malformed' },
-      });
+      // nginx itself refuses what has no hexadecimal digits.
+      const isOfProxy = PROXIED && !/%[\da-f]{2}/.test(path);
+      const message = isOfProxy ? 'the request is not valid HTTP' : 'the path is malformed';
+      expect({ status, body }).toEqual({ status: 400, body: { error: 3002, message } });
     }
   },
 );

@@ -9,6 +9,8 @@ import { readConfig } from '../../src/config/environment.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
+import type { Nginx } from './nginx.js';
+import { startProxy } from './proxied.js';
 import { RawConnection } from './raw-connection.js';
 import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
@@ -27,6 +29,7 @@ export class Service {
     readonly tokens: TokensService,
     /** Its log. */
     readonly log: Log,
+    private readonly proxy: Nginx | undefined,
   ) {}
 
   /**
@@ -51,10 +54,12 @@ export class Service {
     });
     prepare(app);
     await app.listen(0, '127.0.0.1');
-    const { port } = app.getHttpServer().address() as AddressInfo;
+    const address = app.getHttpServer().address() as AddressInfo;
+    const proxy = await startProxy(address.port);
+    const port = proxy?.port ?? address.port;
     const tokens = new TokensService(app.get(getRepositoryToken(Token)));
     const token = await tokens.create('test');
-    return new Service(app, store, port, token, new Client(port, token), tokens, log);
+    return new Service(app, store, port, token, new Client(port, token), tokens, log, proxy);
   }
 
   /** Opens a TCP connection. The caller closes it. */
@@ -65,6 +70,7 @@ export class Service {
   /** Stops the application and removes its store. */
   async stop(): Promise<void> {
     this.client.close();
+    await this.proxy?.stop();
     await this.app.close();
     await this.store.remove();
     assertSecrecy();

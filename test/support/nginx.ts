@@ -1,0 +1,127 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { issueCertificate } from './certificate.js';
+
+const FRAGMENT = resolve('deploy/nginx/plant-store.conf');
+/** Debian's place of nginx, which only root has in its PATH. */
+const PATH = `${process.env.PATH}:/usr/sbin`;
+const MAX_TRIES = 3;
+
+/** What a test has instead of the two files in /etc/nginx/plant-store. */
+export interface Site {
+  /** The content of upstream.conf. */
+  readonly upstream: string;
+  /** The content of server.conf, without what listens. */
+  readonly server?: string;
+  /** Whether it also listens with TLS. */
+  readonly isTls?: boolean;
+}
+
+/** The line of upstream.conf for a process of the service. */
+export const upstreamLine = (port: number): string => `server 127.0.0.1:${port} max_fails=0;\n`;
+
+/** nginx with `deploy/nginx/plant-store.conf`, in its own folder. */
+export class Nginx {
+  private constructor(
+    private readonly folder: string,
+    private readonly child: ChildProcessWithoutNullStreams,
+    /** Of HTTP. */
+    readonly port: number,
+    /** Of HTTPS, if it has TLS. */
+    readonly tlsPort: number,
+  ) {}
+
+  /** Resolves once it listens. */
+  static async start(site: Site): Promise<Nginx> {
+    for (let tries = 1; ; tries++) {
+      const folder = mkdtempSync(join(tmpdir(), 'plant-store-nginx-'));
+      const [port = 0, tlsPort = 0] = await findFreePorts(2);
+      await configure(folder, site, port, tlsPort);
+      const child = run(folder, ['-g', 'daemon off;']);
+      const failure = await waitForWorkers(child);
+      if (failure === undefined) return new Nginx(folder, child, port, tlsPort);
+      rmSync(folder, { recursive: true });
+      // Another process may have taken a port.
+      if (!failure.includes('Address already in use') || tries === MAX_TRIES)
+        throw new Error(`nginx ended: ${failure}`);
+    }
+  }
+
+  /** Whether it runs. */
+  get isAlive(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Its access log so far. */
+  get accessLog(): string {
+    return readFileSync(join(this.folder, 'access.log'), 'utf8');
+  }
+
+  async stop(): Promise<void> {
+    if (this.isAlive) {
+      this.child.kill('SIGTERM');
+      await once(this.child, 'exit');
+    }
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+function run(folder: string, args: readonly string[]): ChildProcessWithoutNullStreams {
+  const own = ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
+  return spawn('nginx', [...own, ...args], { env: { PATH } });
+}
+
+/** Resolves to undefined once it serves, or to its output if it ends before. */
+function waitForWorkers(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    let log = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      log += chunk.toString();
+      if (log.includes('start worker process ')) resolve(undefined);
+    });
+    child.on('error', reject);
+    child.on('exit', () => resolve(log));
+  });
+}
+
+/** Writes nginx.conf, as Debian's in what matters, and the files of a site. */
+async function configure(folder: string, site: Site, port: number, tlsPort: number): Promise<void> {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `${process.getuid?.() === 0 ? 'user root;' : ''}
+    worker_processes auto;
+    pid nginx.pid;
+    error_log stderr notice;
+    events { worker_connections 8192; }
+    http {
+      ${kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
+      include ${FRAGMENT};
+    }`,
+  );
+  const tls = site.isTls ? await issueCertificate(folder, 'localhost') : undefined;
+  const files = join(folder, 'plant-store');
+  mkdirSync(files);
+  writeFileSync(join(files, 'upstream.conf'), site.upstream);
+  writeFileSync(
+    join(files, 'server.conf'),
+    `listen 127.0.0.1:${port};
+    access_log ${folder}/access.log plant_store;
+    ${tls ? `listen 127.0.0.1:${tlsPort} ssl;` : ''}
+    ${tls ? `ssl_certificate ${tls.TLS_CERT_FILE}; ssl_certificate_key ${tls.TLS_KEY_FILE};` : ''}
+    ${site.server ?? ''}`,
+  );
+}
+
+/** Ports that were free a moment ago. */
+async function findFreePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return ports;
+}
