@@ -11,6 +11,9 @@ const FRAGMENT = resolve('deploy/nginx/plant-store.conf');
 const PATH = `${process.env.PATH}:/usr/sbin`;
 const MAX_TRIES = 3;
 
+const ending = new AbortController();
+process.once('exit', () => ending.abort());
+
 /** What a test has instead of the two files in /etc/nginx/plant-store. */
 export interface Site {
   /** The content of upstream.conf. */
@@ -72,7 +75,12 @@ export class Nginx {
 
 function run(folder: string, args: readonly string[]): ChildProcessWithoutNullStreams {
   const own = ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
-  return spawn('nginx', [...own, ...args], { env: { PATH } });
+  return spawn('nginx', [...own, ...args], {
+    env: { PATH },
+    // Ends it with this process at the latest; its workers would survive a SIGKILL.
+    signal: ending.signal,
+    killSignal: 'SIGTERM',
+  });
 }
 
 /** Resolves to undefined once it serves, or to its output if it ends before. */
@@ -109,7 +117,8 @@ async function configure(folder: string, site: Site, port: number, tlsPort: numb
   writeFileSync(join(files, 'upstream.conf'), site.upstream);
   writeFileSync(
     join(files, 'server.conf'),
-    `listen 127.0.0.1:${port};
+    `server_name localhost;
+    listen 127.0.0.1:${port};
     access_log ${folder}/access.log plant_store;
     ${tls ? `listen 127.0.0.1:${tlsPort} ssl;` : ''}
     ${tls ? `ssl_certificate ${tls.TLS_CERT_FILE}; ssl_certificate_key ${tls.TLS_KEY_FILE};` : ''}

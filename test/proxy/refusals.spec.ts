@@ -1,0 +1,139 @@
+/** @engine sqlite */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Client } from '../support/client.js';
+import { Nginx, upstreamLine } from '../support/nginx.js';
+import { RawConnection, requestText } from '../support/raw-connection.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { createFrom } from './honest-client.js';
+
+let service: ServiceProcess;
+let nginx: Nginx;
+let client: Client;
+beforeAll(async () => {
+  service = await ServiceProcess.start();
+  nginx = await Nginx.start({ upstream: upstreamLine(service.port) });
+  client = service.client();
+});
+afterAll(async () => {
+  await nginx.stop();
+  await service.remove();
+});
+
+const HOST = 'host: localhost\r\n';
+const POST = `POST /plants HTTP/1.1\r\n${HOST}`;
+const PLANT = '{"id":1,"name":"oak"}';
+const INVALID = [400, { error: 3002, message: 'the request is not valid HTTP' }] as const;
+const LONG = [
+  400,
+  { error: 3002, message: 'the headers are too long: at most 100 fields and 16384 bytes' },
+] as const;
+const LARGE = [400, { error: 1002, message: 'the body is larger than the limit' }] as const;
+const NO_METHOD = [
+  405,
+  { error: 3001, message: 'method not allowed: only POST /plants; see /docs' },
+] as const;
+const NO_PATH = [
+  404,
+  { error: 3000, message: 'no such path: plants are created by POST /plants' },
+] as const;
+const NO_CODING = [
+  501,
+  { error: 3003, message: 'unsupported transfer coding: send `chunked`, or a Content-Length' },
+] as const;
+const chunked = `${POST}transfer-encoding: chunked\r\n\r\n`;
+
+describe('what nginx refuses itself has an Error body', () => {
+  it.each([
+    ['garbage', 'garbage\r\n\r\n', INVALID],
+    ['bytes', '\0\x01\x02\r\n\r\n', INVALID],
+    ['the start of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', INVALID],
+    ['another protocol', `POST /plants FTP/1.1\r\n${HOST}\r\n`, INVALID],
+    ['a blank in the path', `POST /pl ants HTTP/1.1\r\n${HOST}\r\n`, INVALID],
+    ['an incomplete escape in the path', `GET /% HTTP/1.1\r\n${HOST}\r\n`, INVALID],
+    ['U+0000 in the path', `GET /%00 HTTP/1.1\r\n${HOST}\r\n`, INVALID],
+    ['a path above the root', `GET /../x HTTP/1.1\r\n${HOST}\r\n`, INVALID],
+    ['no path', `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, INVALID],
+    ['HTTP/2.0', `POST /plants HTTP/2.0\r\n${HOST}\r\n`, INVALID],
+    ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`, INVALID],
+    ['a header without a name', `${POST}: x\r\n\r\n`, INVALID],
+    ['a space after a header name', `${POST}content-length : 2\r\n\r\n{}`, INVALID],
+    ['a length that is not a number', `${POST}content-length: x\r\n\r\n`, INVALID],
+    ['two lengths', `${POST}content-length: 2\r\ncontent-length: 3\r\n\r\n{} `, INVALID],
+    ['a length and chunks', chunked.replace(HOST, `${HOST}content-length: 2\r\n`), INVALID],
+    ['chunks in HTTP/1.0', chunked.replace('HTTP/1.1', 'HTTP/1.0'), INVALID],
+    ['a malformed chunk', `${chunked}zz\r\n{}\r\n`, INVALID],
+    ['no Host', 'POST /plants HTTP/1.1\r\n\r\n', INVALID],
+    ['two Hosts', `${POST}${HOST}\r\n`, INVALID],
+    ['two tokens', `${POST}authorization: Bearer x\r\nauthorization: Bearer y\r\n\r\n`, INVALID],
+    ['a header too large', `${POST}x: ${'x'.repeat(20_000)}\r\n\r\n`, LONG],
+    ['thousands of header fields', `${POST}${'a:\r\n'.repeat(6_000)}\r\n`, LONG],
+    ['a path too long', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`, LONG],
+    ['a length over the limit', `${POST}content-length: 65537\r\n\r\n`, LARGE],
+    ['chunks over the limit', `${chunked}10001\r\n${'x'.repeat(65_537)}\r\n0\r\n\r\n`, LARGE],
+    ['another transfer coding', chunked.replace('chunked', 'gzip, chunked'), NO_CODING],
+    ['TRACE', `TRACE /plants HTTP/1.1\r\n${HOST}\r\n`, NO_METHOD],
+    ['a path of its own', `GET /plant-store-error/5001 HTTP/1.1\r\n${HOST}\r\n`, NO_PATH],
+  ])('%s', async (_name, bytes, [status, body]) => {
+    const connection = await RawConnection.open(nginx.port);
+    connection.write(Buffer.from(bytes, 'latin1'));
+    const method = status < 404 ? 'POST' : 'TRACE';
+    const response = await connection.read({ method, path: '/plants' });
+    expect(response).toMatchObject({ status, body });
+    expect(response.headers).toEqual({
+      'cache-control': 'no-store',
+      connection: status === 404 ? 'keep-alive' : 'close',
+      'content-length': `${response.text.length}`,
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'content-type': 'application/json',
+      date: expect.any(String),
+      server: 'nginx',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'x-request-id': expect.stringMatching(/^[\da-f]{32}$/),
+      ...(status === 404 && { 'keep-alive': 'timeout=75' }),
+      ...(status === 405 && { allow: 'POST' }),
+    });
+    connection.close();
+    expect(await service.store.count()).toBe(0);
+  });
+});
+
+it('a request that does not arrive in time gets no 408: nginx closes the connection', async () => {
+  const slow = [POST, `${POST}content-length: 20\r\n\r\n{`];
+  const connections = await Promise.all(slow.map(() => RawConnection.open(nginx.port)));
+  connections.forEach((connection, i) => connection.write(slow[i] ?? ''));
+  await Promise.all(connections.map((connection) => connection.closed()));
+  for (const connection of connections) {
+    await expect(connection.read()).rejects.toThrow(/the connection ended after: $/);
+  }
+});
+
+it('more than 128 requests of one address at once: 429; another address is served', async () => {
+  const open = async () =>
+    (await RawConnection.open(nginx.port)).write(`${POST}content-length: 20\r\n\r\n`);
+  const pending = await Promise.all(Array.from({ length: 128 }, open));
+  const refused = await createFrom('127.0.0.1', nginx.port, client.headers, PLANT);
+  expect(refused).toMatchObject({
+    status: 429,
+    body: { error: 4000, message: 'too many requests at once' },
+    headers: { 'retry-after': '1', 'content-type': 'application/json' },
+  });
+  expect((await createFrom('127.0.0.2', nginx.port, client.headers, PLANT)).status).toBe(200);
+  for (const connection of pending) connection.close();
+  // nginx learns of it a moment later.
+  let status = 429;
+  while (status === 429) {
+    ({ status } = await createFrom('127.0.0.1', nginx.port, client.headers, PLANT));
+  }
+  expect(status).toBe(200);
+});
+
+it('a request that arrives in pieces is passed on whole', async () => {
+  const connection = await RawConnection.open(nginx.port);
+  for (const byte of Buffer.from(requestText(client.headers, PLANT))) {
+    connection.write(Buffer.of(byte));
+    await new Promise(setImmediate);
+  }
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  connection.close();
+});
