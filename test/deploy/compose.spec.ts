@@ -13,23 +13,32 @@ interface Service {
   readonly secrets?: readonly string[];
   readonly volumes?: readonly string[];
   readonly depends_on?: Readonly<Record<string, unknown>>;
+  readonly configs?: readonly { readonly source: string; readonly target: string }[];
   readonly stop_grace_period?: string;
 }
 
 const COMPOSE = parse(read('compose.yaml'), { merge: true }) as {
   services: Record<string, Service> & { 'plant-store': Service };
+  configs: Record<string, { content: string }>;
   secrets: Record<string, { file: string }>;
   volumes: Record<string, unknown>;
 };
 const SERVICES = Object.entries(COMPOSE.services);
+const contentOf = (name: string): string => COMPOSE.configs[name]?.content ?? '';
 
 describe('compose.yaml', () => {
   const service = COMPOSE.services['plant-store'];
   const config = deployedConfig({ ...IMAGE_ENV, ...service.environment });
 
-  it('publishes the port of the service, but not of management', () => {
-    expect(service.ports).toEqual([`127.0.0.1:3000:${config.port}`]);
+  it('publishes the proxy of the service, and nothing else of it', () => {
+    const { ports = [] } = COMPOSE.services['proxy'] ?? {};
+    const [, listens] = /^listen (\d+);$/m.exec(contentOf('proxy-server')) ?? [];
+    expect(ports).toEqual([`127.0.0.1:3000:${listens}`]);
     expect(config.publicUrl).toBe('http://127.0.0.1:3000');
+    expect(config.trustProxy).toBe(1);
+    expect(service.ports).toBeUndefined();
+    // test/proxy/sites.spec.ts runs nginx with these.
+    expect(contentOf('proxy-upstream')).toBe(`server plant-store:${config.port} max_fails=0;\n`);
   });
 
   it('gives the service enough time to stop', () => {
@@ -58,7 +67,9 @@ describe('compose.yaml', () => {
     expect(COMPOSE.services['grafana']?.volumes).toContain(`./deploy/grafana:${path}:ro`);
   });
 
-  describe.each(SERVICES)('%s', (_name, { image, ports = [], secrets = [], volumes = [] }) => {
+  describe.each(SERVICES)('%s', (_name, made) => {
+    const { image, ports = [], secrets = [], volumes = [], configs = [] } = made;
+
     it('has an image of one version', () => expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/));
 
     it('is reachable from this machine only', () => {
@@ -70,6 +81,10 @@ describe('compose.yaml', () => {
         if (source.startsWith('./')) expect(existsSync(source)).toBe(true);
         else expect(COMPOSE.volumes).toHaveProperty(source);
       }
+    });
+
+    it('mounts configs that exist', () => {
+      for (const { source } of configs) expect(COMPOSE.configs).toHaveProperty(source);
     });
 
     it('has secrets in files that git ignores', () => {
@@ -91,8 +106,10 @@ describe('compose.yaml', () => {
     '%s starts after its dependencies are healthy',
     (_name, { depends_on = {} }) => {
       for (const [needed, how] of Object.entries(depends_on)) {
-        expect(how).toEqual({ condition: 'service_healthy' });
-        expect(COMPOSE.services[needed]).toHaveProperty('healthcheck');
+        expect(how).toMatchObject({ condition: 'service_healthy' });
+        // That of the service is in its image.
+        if (needed !== 'plant-store')
+          expect(COMPOSE.services[needed]).toHaveProperty('healthcheck');
       }
     },
   );

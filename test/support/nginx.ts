@@ -4,24 +4,33 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { issueCertificate } from './certificate.js';
 
-const FRAGMENT = resolve('deploy/nginx/plant-store.conf');
+export const FRAGMENT = resolve('deploy/nginx/plant-store.conf');
 /** Debian's place of nginx, which only root has in its PATH. */
 const PATH = `${process.env.PATH}:/usr/sbin`;
 const MAX_TRIES = 3;
+const KINDS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
 const ending = new AbortController();
 process.once('exit', () => ending.abort());
 
-/** What a test has instead of the two files in /etc/nginx/plant-store. */
+/** The folder of an nginx, and the ports that it may listen on. */
+export interface Place {
+  readonly folder: string;
+  readonly port: number;
+  readonly tlsPort: number;
+}
+
+/** What a test has instead of the files in /etc/nginx. */
 export interface Site {
   /** The content of upstream.conf. */
   readonly upstream: string;
-  /** The content of server.conf, without what listens. */
-  readonly server?: string;
-  /** Whether it also listens with TLS. */
+  /** Whether it also listens with TLS. The certificate is in cert.pem and key.pem. */
   readonly isTls?: boolean;
+  /** Files that replace those of tests, by their path. */
+  readonly files?: (place: Place) => Readonly<Record<string, string>>;
 }
 
 /** The line of upstream.conf for a process of the service. */
@@ -43,7 +52,7 @@ export class Nginx {
     for (let tries = 1; ; tries++) {
       const folder = mkdtempSync(join(tmpdir(), 'plant-store-nginx-'));
       const [port = 0, tlsPort = 0] = await findFreePorts(2);
-      await configure(folder, site, port, tlsPort);
+      await configure(site, { folder, port, tlsPort });
       const child = run(folder, ['-g', 'daemon off;']);
       const failure = await waitForWorkers(child);
       if (failure === undefined) return new Nginx(folder, child, port, tlsPort);
@@ -62,6 +71,11 @@ export class Nginx {
   /** Its access log so far. */
   get accessLog(): string {
     return readFileSync(join(this.folder, 'access.log'), 'utf8');
+  }
+
+  /** Resolves once the access log has a line, which is written after the response. */
+  async logged(line: RegExp): Promise<void> {
+    while (!line.test(this.accessLog)) await sleep(5);
   }
 
   async stop(): Promise<void> {
@@ -96,34 +110,33 @@ function waitForWorkers(child: ChildProcessWithoutNullStreams): Promise<string |
   });
 }
 
-/** Writes nginx.conf, as Debian's in what matters, and the files of a site. */
-async function configure(folder: string, site: Site, port: number, tlsPort: number): Promise<void> {
-  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  writeFileSync(
-    join(folder, 'nginx.conf'),
-    `${process.getuid?.() === 0 ? 'user root;' : ''}
-    worker_processes auto;
-    pid nginx.pid;
-    error_log stderr notice;
-    events { worker_connections 8192; }
-    http {
-      ${kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
-      include ${FRAGMENT};
-    }`,
-  );
+/** Writes an nginx.conf, and the two files of a site. */
+async function configure(site: Site, place: Place): Promise<void> {
+  const { folder, port, tlsPort } = place;
   const tls = site.isTls ? await issueCertificate(folder, 'localhost') : undefined;
-  const files = join(folder, 'plant-store');
-  mkdirSync(files);
-  writeFileSync(join(files, 'upstream.conf'), site.upstream);
-  writeFileSync(
-    join(files, 'server.conf'),
-    `server_name localhost;
-    listen 127.0.0.1:${port};
-    access_log ${folder}/access.log plant_store;
-    ${tls ? `listen 127.0.0.1:${tlsPort} ssl;` : ''}
-    ${tls ? `ssl_certificate ${tls.TLS_CERT_FILE}; ssl_certificate_key ${tls.TLS_KEY_FILE};` : ''}
-    ${site.server ?? ''}`,
-  );
+  const files = {
+    'nginx.conf': `
+      ${process.getuid?.() === 0 ? 'user root;' : ''}
+      worker_processes auto;
+      pid nginx.pid;
+      error_log stderr notice;
+      events { worker_connections 8192; }
+      http {
+        ${KINDS.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
+        include ${FRAGMENT};
+      }`,
+    'plant-store/upstream.conf': site.upstream,
+    'plant-store/server.conf': `
+      server_name localhost;
+      listen 127.0.0.1:${port};
+      access_log ${folder}/access.log plant_store;
+      ${tls ? `listen 127.0.0.1:${tlsPort} ssl;` : ''}
+      ${tls ? `ssl_certificate ${tls.TLS_CERT_FILE};` : ''}
+      ${tls ? `ssl_certificate_key ${tls.TLS_KEY_FILE};` : ''}`,
+    ...site.files?.(place),
+  };
+  mkdirSync(join(folder, 'plant-store'));
+  for (const [path, content] of Object.entries(files)) writeFileSync(join(folder, path), content);
 }
 
 /** Ports that were free a moment ago. */

@@ -1,0 +1,118 @@
+/** @engine sqlite */
+import { connect } from 'node:tls';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from '../support/client.js';
+import { Nginx, upstreamLine } from '../support/nginx.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { createFrom } from './honest-client.js';
+
+let service: ServiceProcess;
+let nginx: Nginx;
+let client: Client;
+beforeAll(async () => {
+  service = await ServiceProcess.start({ env: { TRUST_PROXY: '1', NODE_ENV: 'test' } });
+  nginx = await Nginx.start({ upstream: upstreamLine(service.port), isTls: true });
+  client = new Client(nginx.port, service.token);
+});
+afterAll(async () => {
+  client.close();
+  await nginx.stop();
+  await service.remove();
+});
+
+const PLANT = '{"id":1,"name":"oak"}';
+const HSTS = 'strict-transport-security';
+
+/** Resolves once the service's log has a text. */
+async function logged(text: string | RegExp): Promise<void> {
+  const has = () => new RegExp(text).test(service.output);
+  while (!has()) await once(service.stdout, 'data');
+}
+
+describe('TLS', () => {
+  it('every response has HSTS, also those of nginx itself; none has it without TLS', async () => {
+    const secure = new Client(nginx.tlsPort, service.token, 1, true);
+    for (const [path, status] of [
+      ['/plants', 200],
+      ['/x', 404],
+      ['/%', 400],
+    ] as const) {
+      const response = await secure.send({ path, body: PLANT });
+      expect({ path, status: response.status }).toEqual({ path, status });
+      expect(response.headers[HSTS]).toBe('max-age=31536000');
+      expect((await client.send({ path, body: PLANT })).headers).not.toHaveProperty(HSTS);
+    }
+    secure.close();
+  });
+
+  it('HTTP on the port of HTTPS: 400', async () => {
+    const plain = new Client(nginx.tlsPort, service.token, 1);
+    expect(await plain.post(PLANT)).toMatchObject({ status: 400, body: { error: 3002 } });
+    plain.close();
+  });
+
+  it.each([
+    ['TLSv1.3', 'TLSv1.3'],
+    ['TLSv1.2', 'TLSv1.2'],
+    ['TLSv1.1', undefined],
+  ] as const)('%s: %s, and never HTTP/2', async (version, expected) => {
+    const socket = connect({
+      port: nginx.tlsPort,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+      minVersion: version,
+      maxVersion: version,
+      ALPNProtocols: ['h2', 'http/1.1'],
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    });
+    const [failure] = (await Promise.race([
+      once(socket, 'secureConnect'),
+      new Promise((resolve) => socket.once('error', (error) => resolve([error]))),
+    ])) as [Error | undefined];
+    expect(failure === undefined).toBe(expected !== undefined);
+    if (expected !== undefined) {
+      expect([socket.getProtocol(), socket.alpnProtocol]).toEqual([expected, 'http/1.1']);
+    }
+    socket.destroy();
+  });
+});
+
+it("the service logs the client's address, whatever the client says", async () => {
+  const headers = {
+    ...client.headers,
+    'x-forwarded-for': '203.0.113.9',
+    'x-request-id': 'address',
+  };
+  expect((await createFrom('127.0.0.2', nginx.port, headers, PLANT)).status).toBe(200);
+  await logged(/address[^]*127\.0\.0\.2|127\.0\.0\.2[^]*address/);
+  expect(service.output).not.toContain('203.0.113.9');
+});
+
+describe('the response and both logs have the same X-Request-Id', () => {
+  it.each([
+    ["the client's", 'nursery/7:a', /^nursery\/7:a$/],
+    ["nginx's, without one", undefined, /^[\da-f]{32}$/],
+    ["nginx's, instead of one that is not well-formed", 'a b', /^[\da-f]{32}$/],
+  ])('%s', async (_name, sent, expected) => {
+    const own = sent === undefined ? {} : { 'x-request-id': sent };
+    const { status, headers } = await client.post(PLANT, { ...client.headers, ...own });
+    const id = headers['x-request-id'] ?? '';
+    expect({ status, id }).toEqual({ status: 200, id: expect.stringMatching(expected) });
+    await logged(id);
+    await nginx.logged(new RegExp(` ${id} 127.0.0.1:${service.port} 200$`, 'm'));
+  });
+
+  it('also where nginx responds itself', async () => {
+    const own = { ...client.headers, 'x-request-id': 'refused' };
+    const { status, headers } = await client.send({ method: 'TRACE', headers: own });
+    expect({ status, id: headers['x-request-id'] }).toEqual({ status: 405, id: 'refused' });
+    await nginx.logged(/"TRACE \/plants" 405 \S+ refused - -$/m);
+  });
+
+  it("the access log has no query, so no token of a client's mistake", async () => {
+    await client.send({ path: '/plants?access_token=secret-of-a-query', headers: {} });
+    await nginx.logged(/"POST \/plants" 401/);
+    expect(nginx.accessLog).not.toContain('secret-of-a-query');
+  });
+});

@@ -1,0 +1,63 @@
+/** @engine sqlite */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { Client } from '../support/client.js';
+import { FRAGMENT, Nginx, type Place } from '../support/nginx.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await ServiceProcess.start();
+});
+afterAll(() => service.remove());
+
+const read = (path: string): string => readFileSync(path, 'utf8');
+const PLANT = '{"id":1,"name":"oak"}';
+
+/** A plant through nginx, whose files are those of a deployment but for paths and ports. */
+async function createThrough(files: (place: Place) => Record<string, string>, isTls: boolean) {
+  const nginx = await Nginx.start({ upstream: '', isTls, files });
+  const client = new Client(isTls ? nginx.tlsPort : nginx.port, service.token, 1, isTls);
+  const response = await client.post(PLANT);
+  client.close();
+  await nginx.stop();
+  return response;
+}
+
+it("the guide's files serve HTTPS", async () => {
+  const files = ({ folder, tlsPort }: Place) => ({
+    'plant-store/upstream.conf': read('deploy/nginx/upstream.conf').replace(
+      ':3000',
+      `:${service.port}`,
+    ),
+    'plant-store/server.conf': read('deploy/nginx/server.conf')
+      .replace('443', `127.0.0.1:${tlsPort}`)
+      .replace('/etc/ssl/plants.crt', `${folder}/cert.pem`)
+      .replace('/etc/ssl/private/plants.key', `${folder}/key.pem`)
+      .replaceAll('/var/log/nginx', folder),
+  });
+  expect((await createThrough(files, true)).status).toBe(200);
+});
+
+it("compose's files serve HTTP", async () => {
+  const { configs } = parse(read('compose.yaml')) as {
+    configs: Record<string, { content: string }>;
+  };
+  const contentOf = (name: string) => configs[name]?.content ?? '';
+  const files = ({ folder, port }: Place) => ({
+    'nginx.conf': contentOf('nginx')
+      .replace('/tmp/nginx.pid', `${folder}/nginx.pid`)
+      .replace('/dev/stderr', 'stderr')
+      .replace('conf.d/plant-store.conf', FRAGMENT),
+    'plant-store/server.conf': contentOf('proxy-server')
+      .replace('listen 8080', `listen 127.0.0.1:${port}`)
+      .replace('/dev/stdout', `${folder}/access.log`)
+      .replace('/dev/stderr', 'stderr'),
+    'plant-store/upstream.conf': contentOf('proxy-upstream').replace(
+      'plant-store:3000',
+      `127.0.0.1:${service.port}`,
+    ),
+  });
+  expect((await createThrough(files, false)).status).toBe(200);
+});
