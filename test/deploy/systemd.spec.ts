@@ -78,8 +78,11 @@ describe('its drop-in for several processes', () => {
   const drop = settingsOf('deploy/systemd/processes.conf');
   const env = variablesOf((drop['Environment'] ?? '').replaceAll(' ', '\n'));
 
-  it('shares the port, and gives each process its own management port', () => {
-    expect(env).toEqual({ REUSE_PORT: 'on', MANAGEMENT_PORT: '946%i' });
+  it('gives each process ports of its own, also those of the one unit', () => {
+    expect(env).toEqual({ PORT: '300%i', MANAGEMENT_PORT: '946%i' });
+    // The proxy's first line is instance 0, and the service without instances.
+    expect(read('deploy/nginx/upstream.conf')).toContain('server 127.0.0.1:3000 ');
+    expect(CONFIG.port).toBe(3000);
   });
 
   it('is not overridden by the environment file, which wins over Environment= (systemd.exec)', () => {
