@@ -72,8 +72,7 @@ export class ErrorFilter extends BaseExceptionFilter {
   /** Recognizes what is no exception of ours: that no route matches, errors of http-errors' form, and the store's. */
   private recognize(error: unknown, request: Request): unknown {
     if (isRouteNotFound(error, request)) return new ApiException(ERRORS.NO_SUCH_PATH);
-    if (error instanceof ApiException || error instanceof HttpException) return error;
-    if (this.isHttpError(error))
+    if (!(error instanceof HttpException) && this.isHttpError(error))
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
     return this.health.recordFailure(error);
   }

@@ -107,7 +107,7 @@ describe('another method on /plants: 405', () => {
       expect(response.status).toBe(405);
       expect(response.headers).toMatchObject({
         allow: 'POST',
-        'content-type': 'application/json; charset=utf-8',
+        'content-type': expect.stringMatching(/^application\/json/),
       });
       if (method === 'HEAD') expect(response.text).toBe('');
       else

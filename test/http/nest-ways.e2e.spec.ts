@@ -1,0 +1,122 @@
+/** @engine sqlite */
+import type { Server } from 'node:http';
+import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import { Test } from '@nestjs/testing';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { IsString } from 'class-validator';
+import helmet from 'helmet';
+import request from 'supertest';
+import { AppModule } from '../../src/app.module.js';
+import { Token } from '../../src/auth/tokens/token.entity.js';
+import { TokensService } from '../../src/auth/tokens/tokens.service.js';
+import { readConfig } from '../../src/config/environment.js';
+import { ServiceLogger } from '../../src/telemetry/logger.js';
+import { createStore } from '../support/engine.js';
+import { Log } from '../support/secrecy.js';
+import { Service } from '../support/service.js';
+
+class LeafDto {
+  @IsString()
+  text!: string;
+}
+
+@Controller('leaves')
+class LeavesController {
+  @Post()
+  @HttpCode(200)
+  create(@Body() leaf: LeafDto) {
+    return { leaf: leaf as LeafDto | undefined };
+  }
+}
+
+@Module({ controllers: [LeavesController] })
+class LeavesModule {}
+
+let service: Service | undefined;
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+});
+
+async function start(prepare?: (app: NestExpressApplication) => void): Promise<Service> {
+  return (service = await Service.start({}, [LeavesModule], prepare));
+}
+
+const EXACT = '{"id":9007199254740993,"name":"oak"}';
+
+describe('@Body()', () => {
+  const postLeaf = ({ port }: Service) =>
+    fetch(`http://127.0.0.1:${port}/leaves`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"text":"green"}',
+    }).then((response) => response.json());
+
+  it('is warned of at the start, with what to use', async () => {
+    const { log } = await start();
+    expect(log.text).toMatch(
+      /WARN: \[Operations\] LeavesController\.create: @Body\(\) is undefined, .*@JsonBody\(\), or app\.useBodyParser\('json'\)/,
+    );
+    expect(log.text).not.toContain('PlantsController.create: @Body()');
+  });
+
+  it("works with app.useBodyParser('json'), and POST /plants stays exact", async () => {
+    const own = await start((app) => app.useBodyParser('json'));
+    expect(await postLeaf(own)).toEqual({ leaf: { text: 'green' } });
+    expect(await own.client.post(EXACT)).toMatchObject({ status: 200, body: { name: 'oak' } });
+    expect(await own.store.plant(9007199254740993n)).toEqual({
+      id: 9007199254740993n,
+      name: 'oak',
+      tag: null,
+    });
+  });
+});
+
+it("an application's own helmet decides about headers", async () => {
+  const { client } = await start((app) =>
+    app.use(helmet({ xFrameOptions: { action: 'sameorigin' } })),
+  );
+  const { status, headers } = await client.post(EXACT);
+  expect({ status, frames: headers['x-frame-options'] }).toEqual({
+    status: 200,
+    frames: 'SAMEORIGIN',
+  });
+  expect(headers['content-security-policy']).toContain("script-src 'self'");
+});
+
+describe('createTestingModule() and createNestApplication()', () => {
+  it.each([
+    ['as they are', {}, '7', 7n],
+    ['with rawBody', { rawBody: true }, '9007199254740993', 9007199254740993n],
+    ['without a body parser', { bodyParser: false }, '9007199254740993', 9007199254740993n],
+  ])('%s serve POST /plants to supertest', async (_name, options, literal, id) => {
+    const store = await createStore();
+    const config = readConfig({ DATABASE_URL: store.url });
+    const imports = [AppModule.forRoot(config, new ServiceLogger(config, new Log()))];
+    const testing = await Test.createTestingModule({ imports }).compile();
+    const app = testing.createNestApplication(options);
+    await app.init();
+    const token = await new TokensService(app.get(getRepositoryToken(Token))).create('test');
+    const post = () =>
+      request(app.getHttpServer() as Server)
+        .post('/plants')
+        .set('content-type', 'application/json');
+    const body = `{"id":${literal},"name":"oak"}`;
+
+    await post().auth(token, { type: 'bearer' }).send(body).expect(200, { name: 'oak' });
+    expect((await store.plant(id))?.name).toBe('oak');
+    await post().send(body).expect(401).expect('www-authenticate', 'Bearer realm="plant-store"');
+    await post()
+      .auth(token, { type: 'bearer' })
+      .send('{"id":"x","name":"oak"}')
+      .expect(400, /^{"error":1003,"message":"id must be an integer [^"]+\\"x\\""}$/);
+    const notFound = { error: 3000, message: 'no such path: plants are created by POST /plants' };
+    await request(app.getHttpServer() as Server)
+      .get('/nowhere')
+      .expect(404, notFound);
+    await app.close();
+    await store.remove();
+  });
+});
