@@ -6,7 +6,7 @@ const project = {
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testEnvironment: 'node',
   // The others need what not every machine has: package.json has a script for each of these folders.
-  testMatch: ['**/*.spec.ts', '!**/test/{browser,cc,clients,promtool,proxy,systemd}/**'],
+  testMatch: ['**/*.spec.ts', '!**/test/{browser,cc,clients,long,promtool,proxy,systemd}/**'],
   extensionsToTreatAsEsm: ['.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/assert-secrecy.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_PIPELINED } from '../../src/http/connections.js';

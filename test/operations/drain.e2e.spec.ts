@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
