@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { program } from 'commander';
 import { describeRun, publish, table, type Cells } from '../../bench/markdown.js';
-import { withstandCrowds } from './crowd.js';
 import { Fuzzer } from './fuzzer.js';
+import { withstandCrowds } from './withstand.js';
 
 /** Rounds of equal load. Memory may grow by so many MiB from the second, when all code is loaded, to the last. */
 const [ROUNDS, MAX_GROWTH_MB] = [5, 32];
@@ -17,7 +17,7 @@ const { quick, seed, path, tls, only, crowd } = program
   .option('--path <path>', 'repeat a failure of raw requests: the path that fast-check printed')
   .option('--tls', 'repeat it over TLS', false)
   .option('--only <part>', '`raw` or `crowd`; writes nothing')
-  .option('--crowd <n>', 'the size of each crowd (default: 4000)', Number)
+  .option('--crowd <n>', 'the size of each crowd', Number, 1_000)
   .parse()
   .opts<{
     quick: boolean;
@@ -25,7 +25,7 @@ const { quick, seed, path, tls, only, crowd } = program
     path?: string;
     tls: boolean;
     only?: 'raw' | 'crowd';
-    crowd?: number;
+    crowd: number;
   }>();
 console.log(`seed ${seed}`);
 if (path !== undefined) publish([], (await fuzzRaw(tls, 1)).wrong);
@@ -33,8 +33,7 @@ if (path !== undefined) publish([], (await fuzzRaw(tls, 1)).wrong);
 const connections = quick ? 5_000 : 50_000;
 const raw =
   only === 'crowd' ? [] : [await fuzzRaw(false, connections), await fuzzRaw(true, connections)];
-const clients = crowd ?? (quick ? 1_000 : 4_000);
-const crowds = only === 'raw' ? [] : await withstandCrowds(seed, clients);
+const crowds = only === 'raw' ? [] : await withstandCrowds(seed, crowd);
 const report = [
   describeRun(process.versions.node, `- seed ${seed}`),
   ...[raw, crowds].flatMap((results) =>
