@@ -99,7 +99,7 @@ export async function createApp(
   respondToClientErrors(app.getHttpServer(), connections);
   surviveAcceptErrors(app.getHttpServer());
   // In the order in which they run, before the guards.
-  app.use(connections.createContext);
+  app.use(connections.createContext());
   app.use(
     helmet({ ...HEADERS, strictTransportSecurity: keyPair ? { includeSubDomains: false } : false }),
   );

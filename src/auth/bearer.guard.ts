@@ -77,7 +77,7 @@ export function Authenticated(): MethodDecorator & ClassDecorator {
       },
     ),
     ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
-      headers: { ...RETRY_AFTER, ...documentRateLimit(0, true) },
+      headers: { ...RETRY_AFTER, ...documentRateLimit(0) },
     }),
   );
 }

@@ -59,24 +59,19 @@ function acceptRefusal(rejected: unknown): RateLimiterRes {
   throw rejected;
 }
 
-/**
- * Documents the headers of a rate limit.
- *
- * @param left requests that the example has left
- * @param required whether every such response carries the headers; if not, only a service with a limit sends them
- */
-export function documentRateLimit(left: number, required: boolean): Headers {
-  const where = required ? '' : '; only where the operator has set one';
+/** Documents the headers of a rate limit. They are optional: a proxy's 429 has none. @param left in the example */
+export function documentRateLimit(left: number): Headers {
+  const where = '; only where the operator has set one';
   return {
     'RateLimit-Policy': documentHeader(
       `The limit: \`q\` requests in \`w\` seconds${where}`,
       '"token";q=200;w=1',
-      required,
+      false,
     ),
     RateLimit: documentHeader(
       `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
       `"token";r=${left};t=1`,
-      required,
+      false,
     ),
   };
 }

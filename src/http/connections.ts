@@ -35,20 +35,22 @@ export class Connections implements BeforeApplicationShutdown {
     return this.open.get(socket) ?? [];
   }
 
-  /** The first middleware: every request behind it has a context, and its response an id. */
-  readonly createContext: RequestHandler = (request, response, next) => {
-    const { socket } = request;
-    const requests = this.open.get(socket) ?? this.track(socket);
-    if (requests.length === MAX_PIPELINED) {
-      socket.destroy();
-      return;
-    }
-    const context = new RequestContext(request, response, requests);
-    response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
-    if (this.isDraining) response.setHeader('connection', 'close');
-    if (requestStart.hasSubscribers) requestStart.runStores(context, () => next());
-    else next();
-  };
+  /** Creates the first middleware: every request behind it has a context, and its response an id. */
+  createContext(): RequestHandler {
+    return (request, response, next) => {
+      const { socket } = request;
+      const requests = this.open.get(socket) ?? this.track(socket);
+      if (requests.length === MAX_PIPELINED) {
+        socket.destroy();
+        return;
+      }
+      const context = new RequestContext(request, response, requests);
+      response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
+      if (this.isDraining) response.setHeader('connection', 'close');
+      if (requestStart.hasSubscribers) requestStart.runStores(context, () => next());
+      else next();
+    };
+  }
 
   private track(socket: Duplex): RequestContext[] {
     const requests: RequestContext[] = [];

@@ -55,10 +55,10 @@ export class PlantsController {
   @ApiOkResponse({
     type: PlantDto,
     description: 'plant response',
-    headers: { ...REQUEST_ID, ...documentRateLimit(150, false) },
+    headers: { ...REQUEST_ID, ...documentRateLimit(150) },
     examples: makeExamples(TAGGED, UNTAGGED),
   })
-  @ApiError(400, 'unexpected error', { hasBody: true, headers: documentRateLimit(150, false) })
+  @ApiError(400, 'unexpected error', { hasBody: true, headers: documentRateLimit(150) })
   @ApiError(408, 'the request did not arrive in time: send it again')
   @ApiError(500, 'a fault of the service')
   @ApiError(

@@ -121,7 +121,7 @@ describe('1,000 connections without tokens', () => {
       connections: 1_000,
     });
     while (crowd.opened < 1_000) await sleep(20);
-    for (const id of range(20)) {
+    for (const id of range(5)) {
       const honest = attacked.client(1);
       expect((await honest.create({ id: BigInt(id), name: 'oak' })).status).toBe(200);
       honest.close();
