@@ -1,4 +1,4 @@
-// A start, step 1 of 6: prepares Node.js, before any other file is loaded. Then runs the command that is named.
+// Prepares Node.js, before any other file is loaded. Then runs the command that is named.
 import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';

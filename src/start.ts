@@ -1,4 +1,4 @@
-// A start, steps 2 to 6 of 6: from the configuration to a service that listens and says where.
+// From the configuration to a service that listens and says where.
 import { once } from 'node:events';
 import type { Server as TlsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -53,7 +53,7 @@ function reportFailure(message: string): void {
 }
 
 async function start(): Promise<void> {
-  // Step 2: the configuration and the log.
+  // The configuration and the log.
   const { config, problems, warnings } = inspectConfig();
   const listening = Promise.withResolvers<Server>();
   // Unhandled, SIGHUP would end the process.
@@ -70,19 +70,19 @@ async function start(): Promise<void> {
   readKeyPair(config);
   await tryToListen(config);
 
-  // Step 3: health and metrics.
+  // Health and metrics.
   if (config.managementPort !== 'off') await serveManagement(config, lifecycle);
 
-  // Step 4: the application, with its store.
+  // The application, with its store.
   const app = await createApp(config, logger);
   lifecycle.app = app;
 
-  // Step 5: the service listens.
+  // The service listens.
   await awaitListening(app.listen(config.port, config.host));
   lifecycle.phase = 'serving';
   listening.resolve(app.getHttpServer());
 
-  // Step 6: the operator and systemd are told.
+  // The operator and systemd are told.
   const tokens = app.get<Repository<Token>>(getRepositoryToken(Token));
   await announce(app, config, new TokensService(tokens));
   notifySystemd('READY=1');

@@ -1,4 +1,4 @@
-// A create, step 3 of 13: the guard asks the strategy for the principal of the token.
+// The guard asks the strategy for the principal of the token.
 import { applyDecorators, Injectable, UseGuards, type ExecutionContext } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { AuthGuard } from '@nestjs/passport';

@@ -1,4 +1,4 @@
-// A create, step 4 of 13: the strategy hands the token to the verifier of its kind.
+// The strategy hands the token to the verifier of its kind.
 import { Inject, Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';

@@ -1,4 +1,4 @@
-// A create, step 5 of 13: counts the request of its principal.
+// Counts the request of its principal.
 import {
   Inject,
   Injectable,

@@ -1,4 +1,4 @@
-// A start, step 2 of 6: loads start.ts for `plant-store serve`, and only then the variables of .env: constants of
+// Loads start.ts for `plant-store serve`, and only then the variables of .env: constants of
 // modules do not have them. Then start.ts goes on.
 import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';

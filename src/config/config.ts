@@ -1,4 +1,4 @@
-// A start, step 2 of 6: what the configuration has; environment.ts reads it.
+// What the configuration has; environment.ts reads it.
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import * as parsers from './parsers.js';

@@ -1,4 +1,4 @@
-// A start, step 2 of 6: reads the configuration from the environment and a file.
+// Reads the configuration from the environment and a file.
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';

@@ -1,4 +1,4 @@
-// A start, step 2 of 6: what a misspelt name was meant to be.
+// What a misspelt name was meant to be.
 
 /** `; did you mean PORT?`, if a known name differs in one letter, or in the order of two; '' otherwise. */
 export function suggest(name: string, known: readonly string[]): string {

@@ -1,4 +1,4 @@
-// A start, step 4 of 6: opens the store, and tries again while the database is unavailable.
+// Opens the store, and tries again while the database is unavailable.
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';

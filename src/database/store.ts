@@ -1,4 +1,4 @@
-// A start, step 4 of 6: loads the engine, locks the store, opens it and recovers it.
+// Loads the engine, locks the store, opens it and recovers it.
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { COMMAND, type Config } from '../config/config.js';
 import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';

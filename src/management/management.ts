@@ -1,4 +1,4 @@
-// A start, step 3 of 6: health and metrics, before the store is open.
+// Health and metrics, before the store is open.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

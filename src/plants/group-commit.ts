@@ -1,4 +1,4 @@
-// A create, step 9 of 13: plants that arrive together share one commit.
+// Plants that arrive together share one commit.
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';

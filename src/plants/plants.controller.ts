@@ -1,4 +1,4 @@
-// A create, step 8 of 13: has the plant committed, then returns it as the response's body (step 12).
+// Has the plant committed, then returns it as the response's body.
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Authenticated } from '../auth/bearer.guard.js';

@@ -1,4 +1,4 @@
-// A create, step 10 of 13: the SQL that inserts a group of plants, and looks up those that exist.
+// The SQL that inserts a group of plants, and looks up those that exist.
 import { Injectable } from '@nestjs/common';
 import { Repository } from 'typeorm';
 import type { DatabaseSystem } from '../config/database-url.js';

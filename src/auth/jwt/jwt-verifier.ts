@@ -1,4 +1,4 @@
-// A create, step 4 of 13: finds the principal of a JSON Web Token.
+// Finds the principal of a JSON Web Token.
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';

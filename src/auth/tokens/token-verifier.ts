@@ -1,4 +1,4 @@
-// A create, step 4 of 13: finds the principal of a token of the service's own, in the cache or the database.
+// Finds the principal of a token of the service's own, in the cache or the database.
 import { channel } from 'node:diagnostics_channel';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';

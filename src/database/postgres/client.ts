@@ -1,4 +1,4 @@
-// A create, step 11 of 13, on PostgreSQL (2 of 2): lends a session, runs the statement, and checks its commit.
+// Lends a session, runs the statement, and checks its commit.
 import { DatabaseError, type ClientConfig, type PoolConfig } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';

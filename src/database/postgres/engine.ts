@@ -1,4 +1,4 @@
-// A start, step 4 of 6, on PostgreSQL: connects, and checks the server's settings.
+// Connects, and checks the server's settings.
 import { defaults } from 'pg';
 import { findUser } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';

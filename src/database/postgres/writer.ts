@@ -1,4 +1,4 @@
-// A create, step 11 of 13, on PostgreSQL (1 of 2): the write path, and the SQL that makes its commits durable.
+// The write path, and the SQL that makes its commits durable.
 import type { QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { StoreUnavailableException } from '../../errors/error-codes.js';

@@ -1,4 +1,4 @@
-// A start, step 4 of 6, on SQLite: checks, locks, opens and recovers the file.
+// Checks, locks, opens and recovers the file.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';

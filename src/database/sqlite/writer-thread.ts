@@ -1,4 +1,4 @@
-// A create, step 11 of 13, on SQLite (2 of 3): hands a statement to writer.worker.ts, one at a time.
+// Hands a statement to writer.worker.ts, one at a time.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../../errors/operator-message.js';

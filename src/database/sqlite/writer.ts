@@ -1,4 +1,4 @@
-// A create, step 11 of 13, on SQLite (1 of 3): the write path has TypeORM's statement run on a thread.
+// The write path has TypeORM's statement run on a thread.
 import { QueryFailedError, QueryResult, type DataSource, type EntityManager } from 'typeorm';
 // The one file that uses parts of TypeORM which it does not document: its query runner for SQLite, which has no other
 // point to send statements to a thread. writer.spec.ts fails if they change.

@@ -1,4 +1,4 @@
-// A create, step 11 of 13, on SQLite (3 of 3): runs the statement, which is a commit of its own. Under Jest, which
+// Runs the statement, which is a commit of its own. Under Jest, which
 // compiles nothing that a thread loads, Node.js strips the types.
 import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
