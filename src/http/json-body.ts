@@ -111,9 +111,10 @@ const ZERO = /^-?0(\.0+)?(e[+-]?\d+)?$/i;
 
 function parseNumber(literal: string): number | bigint | LosslessNumber {
   const number = Number(literal);
-  if (number === 0) return ZERO.test(literal) ? 0 : new LosslessNumber(literal);
-  const isShort = literal.length <= MAX_SAFE_LENGTH && Number.isFinite(number);
-  if (isShort && (Number.isSafeInteger(number) || !Number.isInteger(number))) return number;
+  if (!Number.isFinite(number) || (number === 0 && !ZERO.test(literal)))
+    return new LosslessNumber(literal);
+  const isExact = literal.length <= MAX_SAFE_LENGTH || number === 0;
+  if (isExact && (Number.isSafeInteger(number) || !Number.isInteger(number))) return number || 0;
   const int64 = parseInt64(literal);
   if (int64 !== undefined) return Number.isSafeInteger(number) ? number : int64;
   return isSafeNumber(literal) && !Number.isInteger(number) ? number : new LosslessNumber(literal);
