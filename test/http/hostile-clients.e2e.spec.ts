@@ -3,9 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { residentMb } from '../../bench/machine.js';
-import { Crowd, crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -98,34 +96,4 @@ it('out of file descriptors: survives, logs it once, and serves again when some 
   const send = () => client.create({ id: -2n, name: 'oak' });
   while (status !== 200) ({ status } = await send().catch(() => ({ status })));
   expect(service.output.split('was not accepted').length - 1).toBeLessThanOrEqual(1);
-});
-
-describe('1,000 connections without tokens', () => {
-  let attacked: ServiceProcess;
-  let crowd: Crowd;
-  afterEach(async () => {
-    crowd.stop();
-    await attacked.remove();
-  });
-
-  it.each([
-    ['TCP', false],
-    ['TLS', true],
-  ])('over %s, of every kind: the service keeps serving, in 400 MiB', async (_name, isTls) => {
-    const env = { LOG_REQUESTS: 'errors', NODE_OPTIONS };
-    attacked = await ServiceProcess.start({ isTls, env });
-    crowd = new Crowd({
-      port: attacked.port,
-      isTls,
-      kinds: crowdKinds(isTls),
-      connections: 1_000,
-    });
-    while (crowd.opened < 1_000) await sleep(20);
-    for (const id of range(5)) {
-      const honest = attacked.client(1);
-      expect((await honest.create({ id: BigInt(id), name: 'oak' })).status).toBe(200);
-      honest.close();
-    }
-    expect(residentMb(attacked.pid, 'VmHWM')).toBeLessThan(MAX_RESIDENT_MB);
-  });
 });

@@ -58,7 +58,7 @@ describe('a signal to end', () => {
   });
 
   it('is not delayed forever by clients that never finish', async () => {
-    await start();
+    await start({ SHUTDOWN_TIMEOUT: '4s' });
     const starts = [plant().slice(0, -5), 'POST /plants HTTP/1.1\r\nhost:', ''];
     const connections = await Promise.all(
       starts.map(async (bytes) => (await service.connect()).write(bytes)),
@@ -75,7 +75,7 @@ describe('a signal to end', () => {
 
 it('a client that negotiates TLS does not hold up a stop beyond SHUTDOWN_TIMEOUT', async () => {
   // Shorter than a handshake may take.
-  service = await ServiceProcess.start({ isTls: true, env: { SHUTDOWN_TIMEOUT: '4s' } });
+  service = await ServiceProcess.start({ isTls: true, env: { SHUTDOWN_TIMEOUT: '2s' } });
   const negotiating = await service.connect();
   // By then the service has accepted it.
   await service.client().create({ id: 0n, name: 'oak' });
