@@ -11,6 +11,7 @@ import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { LONGEST_MS, send } from '../load.js';
 import { judge, play } from './play.js';
 import { scripts, type Script } from './raw-requests.js';
+import { REFUSED } from './valid-requests.js';
 
 /** Connections at the same time, at most: fast-check draws every number up to it. */
 const MAX_CONCURRENT = 64;
@@ -26,8 +27,8 @@ const COLLECTION_MS = 1_000;
 const CHECKPOINT_FILES = 7;
 /** The ids of honest creates start here. No script uses them. */
 const FIRST_ID = 10n ** 15n;
-/** Lines that the log must not have. Clients may fill the queue (5002), though. */
-const FAULT = /^\S+ (?:ERROR|FATAL): (?!.*"error":5002\b).*$/m;
+/** Lines that the log must not have, Node's warnings among them. Clients may fill the queue (5002), though. */
+const FAULT = /^(?:\S+ (?:ERROR|FATAL): (?!.*"error":5002\b)|\(node:\d+\) ).*$/m;
 
 /** Plays faulty connections to a service in its own process, beside an honest client. */
 export class Fuzzer {
@@ -73,6 +74,8 @@ export class Fuzzer {
     );
     // Not after each run: a client that leaves without reading is noticed late.
     await this.settle();
+    const stored = await this.service.store.rows(`SELECT id FROM plants WHERE name = '${REFUSED}'`);
+    if (stored.length > 0) throw new Error('plants of refused requests are stored');
   }
 
   /** Resident memory without garbage, in MiB. */
@@ -84,8 +87,12 @@ export class Fuzzer {
     return Math.round(residentMb(this.service.pid));
   }
 
+  /** @throws Error if requests are left in progress: a stop would wait for them */
   async stop(): Promise<void> {
+    this.service.signal('SIGTERM');
+    const { code } = await this.service.exited;
     await this.service.remove();
+    if (code !== 0) throw new Error(`the service stopped with ${code}: ${this.service.output}`);
   }
 
   /** @throws Error if a response, a create afterwards, or the service's log is not as it must be */

@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
-import { requestText } from '../../test/support/raw-connection.js';
 import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './parts.js';
+import { ENDS, get, pick, REFUSED, validRequest } from './valid-requests.js';
 
 /** What a client does on one connection. Texts are Latin-1: a character is a byte. */
 export interface Script {
@@ -28,12 +28,10 @@ type Way = Pick<Script, 'tls' | 'isHasty' | 'isRead' | 'end' | 'idle'>;
 const FLOOD_MS = 100;
 const FLOOD = ['/docs/swagger-ui-bundle.js', '/docs/', '/openapi.json', '/plants', '/nowhere'];
 
-const pick = <Item>(items: readonly Item[]): Arbitrary<Item> => fc.constantFrom(...items);
 /** True once in `times`; shrinks to false. */
 const once = (times: number) => fc.nat(times - 1).map((n) => n === times - 1);
 const bytes = (maxLength: number) =>
   fc.uint8Array({ maxLength }).map((some) => Buffer.from(some).toString('latin1'));
-const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
 
 /** Replaces some of a text, or nothing, by another text, or repeats it. The place is taken modulo the length. */
 const mutation = fc.tuple(
@@ -75,40 +73,19 @@ function inPieces(text: string, [first, ...more]: readonly [number, number][]): 
 /** Ids that mutated requests do not have: a plant of such an id always has the same content. */
 const OWN_IDS = fc.bigInt({ min: -(2n ** 50n), max: -(2n ** 49n) });
 
-/** Requests that any client might send, with the statuses of their responses. @param ids of creates */
-function validRequest(
-  token: string,
-  ids: Arbitrary<bigint>,
-): Arbitrary<readonly [text: string, status: number]> {
-  const type = { 'content-type': 'application/json' };
-  const valid = { ...type, authorization: `Bearer ${token}` };
-  const create = ids.map((id) => [requestText(valid, `{"id":${id},"name":"n"}`), 200] as const);
-  const plant = '{"id":9,"name":"n"}';
-  const others = pick([
-    [requestText(valid, '{'), 400],
-    [requestText({ ...valid, 'content-type': 'a' }, plant), 400],
-    [requestText(type, plant), 401],
-    [requestText({ ...valid, authorization: `Bearer ${token}a` }, plant), 401],
-    [get('/plants'), 405],
-    [get('/nowhere'), 404],
-    [get('/openapi.json'), 200],
-    [get('/docs/'), 200],
-  ] as const);
-  return fc.oneof({ weight: 1, arbitrary: create }, { weight: 4, arbitrary: others });
-}
-
 /**
- * Pipelined valid requests, the last of which ends the connection; or a part of them.
+ * Pipelined valid requests, and what ends the connection; or a part of them.
  *
  * Over TLS not all responses must come: Node takes bytes after a pause of its own for a fault
  * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed or stalls.
  */
 function validScript(way: Arbitrary<Way>, token: string): Arbitrary<Script> {
-  const request = validRequest(token, OWN_IDS);
+  const request = validRequest(token, OWN_IDS, REFUSED);
   const few = fc.array(request, { minLength: 1, maxLength: 6 });
   const many = fc.array(request, { minLength: 1, maxLength: 300, size: 'max' });
   const requests = fc.oneof({ weight: 39, arbitrary: few }, { weight: 1, arbitrary: many });
-  return fc.tuple(way, requests, delivery).map(([own, list, { cut, pauses }]) => {
+  const all = fc.tuple(way, requests, pick(ENDS), delivery);
+  return all.map(([own, list, [last, status, due], { cut, pauses }]) => {
     const text = list.map(([each]) => each).join('');
     if (cut !== null) {
       const sent = cutOff(text, cut);
@@ -120,13 +97,13 @@ function validScript(way: Arbitrary<Way>, token: string): Arbitrary<Script> {
     const areAllDue = own.tls === undefined || list.length === 1;
     return {
       ...own,
-      steps: inPieces(text + get('/nowhere', 'connection: close\r\n'), pauses),
+      steps: inPieces(text + last, pauses),
       isRead: true,
       end: 'close',
       idle: areAllDue ? 30_000 : 500,
-      expected: [...list.map(([, status]) => status), 404],
+      expected: [...list.map(([, wanted]) => wanted), status],
       // One more in progress ends the connection, and with it responses that are on their way.
-      due: areAllDue && list.length < MAX_PIPELINED ? list.length + 1 : 0,
+      due: areAllDue && list.length < MAX_PIPELINED ? list.length + due : 0,
     };
   });
 }
@@ -174,7 +151,7 @@ export function scripts(token: string, clientHello: string | undefined): Arbitra
     });
   const request = fc.oneof(
     wildRequest(token),
-    validRequest(token, fc.constant(9n)).map(([text]) => text),
+    validRequest(token, fc.constant(9n), 'n').map(([text]) => text),
   );
   const pipelined = fc.array(request, { minLength: 1, maxLength: 8 }).map((all) => all.join(''));
   const flood = fc
