@@ -1,9 +1,8 @@
 /** @engine sqlite */
 import { afterEach, it } from '@jest/globals';
 import { Fuzzer } from '../../drill/fuzz/fuzzer.js';
-import { rounds } from './rounds.js';
 
-const CONNECTIONS = rounds(400, 2_000);
+const CONNECTIONS = 2_000;
 /** Milliseconds. A failure is made smaller, and files may stay open for a while afterwards. */
 const LIMIT_MS = 150_000;
 const TIMEOUT_MS = LIMIT_MS + 180_000;

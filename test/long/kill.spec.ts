@@ -4,9 +4,8 @@ import { Ledger, Load, Scenario } from '../../drill/load.js';
 import { createStore, ENGINE } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
-import { rounds } from './rounds.js';
 
-const KILLS = rounds(3, 20);
+const KILLS = 20;
 const CLIENTS = 16;
 
 let store: TemporaryStore;

@@ -4,12 +4,11 @@ import { afterEach, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { createStore } from '../support/engine.js';
 import { Monitor } from '../support/monitor.js';
-import { rounds } from './rounds.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { tally, type Received } from '../support/received.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
-const RESTARTS = rounds(3, 20);
+const RESTARTS = 20;
 const CLIENTS = 16;
 /** Milliseconds between two readiness checks of a service. */
 const INTERVAL_MS = 100;
