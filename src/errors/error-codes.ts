@@ -57,7 +57,7 @@ export const ERRORS = {
     status: 404,
     message: 'no such path: plants are created by POST /plants',
   },
-  // Its Allow, and what the message adds, are the path's: src/http/plant-store.adapter.ts.
+  // Its Allow, and what the message adds, are the path's: src/openapi/method-not-allowed.filter.ts.
   NO_SUCH_METHOD: { error: 3001, status: 405, message: 'method not allowed' },
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
   // RFC 9112, section 6.1.

@@ -22,7 +22,7 @@ const INVALID_HTTP = new ApiException(BAD_REQUEST);
 /** Milliseconds that a client has to read the response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Has what Node refuses by itself get an Error body: what is no HTTP, what is too late, and CONNECT. */
+/** Sends an Error body for what Node rejects itself: invalid HTTP, late requests, and CONNECT. */
 export function respondToClientErrors(server: Server, connections: Connections): void {
   const rejected = new WeakSet<Duplex>();
   const reject = (socket: Duplex, code: string): void => {
@@ -34,7 +34,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
     const requests = connections.listInProgress(socket);
     const whole = requests.findLast(({ request }) => request.complete)?.response;
     if (whole) {
-      // It may be on its way to the store, and an Error would say that it is not: it gets its own response.
+      // The request may already be stored, so it gets its own response.
       if (!whole.headersSent) whole.setHeader('connection', 'close');
       whole.once('close', () => socket.destroy());
     } else if (socket.writable && !requests.some(({ response }) => response.headersSent))
@@ -66,5 +66,7 @@ function sendError(socket: Duplex, code: string): void {
   // A client that never closes its side would keep the connection open forever.
   setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   // Anyone can cause this without a token, so it has no line in the log by default; the bytes are not for the log.
-  new Logger('Http').debug(`${kind.status} to what is no request: ${code}`, { requestId });
+  new Logger('Http').debug(`rejected bytes that are not a request: ${kind.status}, ${code}`, {
+    requestId,
+  });
 }

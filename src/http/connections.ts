@@ -11,9 +11,9 @@ import { RequestContext, requestStart } from './request-context.js';
 
 /** Requests in progress that a connection may have; one more ends it. RFC 9112, section 9.3.2, sets no limit. */
 export const MAX_PIPELINED = 16;
-/** Milliseconds at most in which a stop still serves requests that are on their way on open connections. */
+/** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
-/** Milliseconds at most that clients have then to send the rest of a request and to read its response. */
+/** Maximum time for clients to finish after that. */
 const MAX_CLOSE_MS = 10_000;
 
 /** The requests in progress of each connection, and how connections end when the application is closed. */
@@ -22,8 +22,7 @@ export class Connections implements BeforeApplicationShutdown {
   private readonly open = new Map<Duplex, RequestContext[]>();
   /** Every response ends its connection. */
   private isDraining = false;
-  /** Every request is to be refused with 503. */
-  isRefusing = false;
+  private isClosing = false;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -35,15 +34,19 @@ export class Connections implements BeforeApplicationShutdown {
     return this.open.get(socket) ?? [];
   }
 
+  /** Whether every request is to be refused with 503. */
+  get isRefusing(): boolean {
+    return this.isClosing;
+  }
+
   /** Creates the first middleware: every request behind it has a context, and its response an id. */
   createContext(): RequestHandler {
     return (request, response, next) => {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
-      if (requests.length === MAX_PIPELINED) {
-        socket.destroy();
-        return;
-      }
+      if (requests.length === MAX_PIPELINED) socket.destroy();
+      // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
+      if (socket.destroyed || requests.at(-1)?.response.getHeader('connection') === 'close') return;
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
       if (this.isDraining) response.setHeader('connection', 'close');
@@ -83,8 +86,12 @@ export class Connections implements BeforeApplicationShutdown {
     TcpServer.prototype.close.call(server);
     const drainMs = Math.min(MAX_DRAIN_MS, shutdownTimeout / 4);
     await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
-    this.isRefusing = true;
+    this.isClosing = true;
     const closeMs = Math.min(MAX_CLOSE_MS, shutdownTimeout / 2);
-    setTimeout(() => server.closeAllConnections(), closeMs).unref();
+    setTimeout(() => {
+      server.closeAllConnections();
+      // It does not know those that CONNECT took over.
+      for (const socket of this.open.keys()) socket.destroy();
+    }, closeMs).unref();
   }
 }

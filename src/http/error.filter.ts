@@ -9,14 +9,20 @@ import {
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
 import type { Request, Response } from 'express';
+import { QueryFailedError } from 'typeorm';
 import { StoreHealth } from '../database/health.js';
 import { formatStack } from '../errors/operator-message.js';
 import type { ErrorDto } from '../errors/error.dto.js';
-import { ERRORS, ApiException, HTTP_EXCEPTION } from '../errors/error-codes.js';
+import {
+  ERRORS,
+  ApiException,
+  HTTP_EXCEPTION,
+  StoreUnavailableException,
+} from '../errors/error-codes.js';
 import { describePath } from './request-context.js';
 
 /**
- * Maps an exception to one with a row in the table. An {@link ApiException} and Nest's exceptions show their own message to the client,
+ * Maps an exception to what the client may see. An {@link ApiException} and Nest's exceptions show their own message,
  * except Nest's of 5xx, which keep their status only. Anything else is an internal error.
  */
 export function toApiException(error: unknown): ApiException {
@@ -36,6 +42,12 @@ function getMessage(error: HttpException): string {
   // ValidationPipe has a list.
   if (Array.isArray(message)) return message.join('; ');
   return typeof message === 'string' ? message : error.message;
+}
+
+export function sendError(response: Response, { kind, message, details }: ApiException): void {
+  if (response.context) Object.assign(response.context, { error: kind.error, details });
+  const body: ErrorDto = { error: kind.error, message };
+  response.status(kind.status).set(kind.headers).json(body);
 }
 
 /** Whether an exception is Nest's for a request that no route matches. */
@@ -58,13 +70,9 @@ export class ErrorFilter extends BaseExceptionFilter {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
     const exception = toApiException(this.recognize(error, request));
-    const { kind, message, details } = exception;
-    if (kind.status >= 500 || response.headersSent) this.logOnce(request, response, error);
-    if (!response.headersSent) {
-      if (response.context) Object.assign(response.context, { error: kind.error, details });
-      const body: ErrorDto = { error: kind.error, message };
-      response.status(kind.status).set(kind.headers).json(body);
-    }
+    if (exception.kind.status >= 500 || response.headersSent)
+      this.logOnce(request, response, error);
+    if (!response.headersSent) sendError(response, exception);
     // A body that ends early tells the client that it is incomplete.
     else if (!response.writableEnded) response.destroy();
   }
@@ -74,7 +82,9 @@ export class ErrorFilter extends BaseExceptionFilter {
     if (isRouteNotFound(error, request)) return new ApiException(ERRORS.NO_SUCH_PATH);
     if (!(error instanceof HttpException) && this.isHttpError(error))
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
-    return this.health.recordFailure(error);
+    const isOfStore =
+      error instanceof QueryFailedError || error instanceof StoreUnavailableException;
+    return isOfStore ? this.health.recordFailure(error) : error;
   }
 
   /** Logs an error once that many requests share, such as those that wait for one lookup of their tokens. */

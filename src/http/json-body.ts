@@ -12,9 +12,9 @@ export const BODY_LIMIT = 'body limit';
 const DEFAULT_BODY_LIMIT = 64 * 1024;
 
 /**
- * The request's JSON body (RFC 8259), read once the guards have let the request pass, unlike that of Nest's `@Body()`:
- * nothing of a body is read or kept without a token. A number is a number if a double has all of its digits, else a
- * bigint if it is an int64, else a LosslessNumber. If a body parser has read the body before, its `rawBody` counts.
+ * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token. A number is a number if a double has all of its digits, else a
+ * bigint if it is an int64, else a LosslessNumber. If a body
+ * parser has read the body before, its `rawBody` counts; without one, what it has parsed.
  *
  * A ValidationPipe validates it with `validateCustomDecorators`.
  *
@@ -22,26 +22,26 @@ const DEFAULT_BODY_LIMIT = 64 * 1024;
  */
 export const JsonBody = createParamDecorator(async (_data: unknown, context: ExecutionContext) => {
   const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
-  if (request.rawBody) return parseJson(request.rawBody);
+  const { headers, rawBody } = request;
   const parsed: unknown = request.body;
-  return parsed === undefined ? parseJson(await readRaw(request)) : parsed;
+  const limit = (request.app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
+  checkType(headers['content-type']);
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
+    throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
+  if ((rawBody?.length ?? Number(headers['content-length'] ?? 0)) > limit)
+    throw createTooLarge(limit);
+  if (rawBody === undefined && parsed !== undefined) return parsed;
+  return parseJson(rawBody ?? (await readRaw(request, limit)));
 });
 
-async function readRaw(request: Request): Promise<Buffer> {
+async function readRaw(request: Request, limit: number): Promise<Buffer> {
   const { headers, httpVersion } = request;
-  checkType(headers['content-type']);
-  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
-    throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
-  }
-  const limit = (request.app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
-  if (Number(headers['content-length'] ?? 0) > limit) throw createTooLarge(limit);
   // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1).
   if (headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1')
     request.res?.writeContinue();
   const length = Number(headers['content-length']);
-  // Most bodies have arrived with their head.
-  const arrived = request.readableLength === length ? (request.read() as Buffer | null) : null;
-  if (arrived?.length === length) return arrived;
+  // Most bodies have arrived with their head. Without a size, read() returns one piece of several.
+  if (length > 0 && request.readableLength === length) return request.read(length) as Buffer;
   const body = await readBody(request, { limit }).catch((error: unknown) => {
     // It has stopped reading; the connection's next request comes behind the rest.
     request.resume();

@@ -2,8 +2,10 @@ import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
+import { ApiException, ERRORS } from '../errors/error-codes.js';
+import { sendError } from './error.filter.js';
 import { BODY_LIMIT } from './json-body.js';
 import { MAX_FIELDS } from './request-checks.js';
 
@@ -60,8 +62,11 @@ function createListener(app: Express): RequestListener {
   return (request, response) => {
     const { url = '' } = request;
     // Express cannot route a target without a path, such as `*` or `http://`; this path has no route either.
-    if (!url.startsWith('/') && !URL.canParse(url)) request.url = '/*';
-    // Express's own last handler would show a stack in HTML.
-    app(request as express.Request, response as express.Response, () => request.socket.destroy());
+    if (!url.startsWith('/') && !URL.parse(url)?.pathname) request.url = '/*';
+    app(request as Request, response as Response, (error?: unknown) => {
+      // Express's own last handler would respond in HTML, and with a stack.
+      if (error || response.headersSent) response.destroy();
+      else sendError(response as Response, new ApiException(ERRORS.NO_SUCH_PATH));
+    });
   };
 }

@@ -46,7 +46,7 @@ export function createChecks(
 ): RequestHandler {
   return (request, response, next) => {
     const { connection, upgrade, 'transfer-encoding': coding = 'chunked' } = request.headers;
-    // Node drops what it has read behind this head: what comes next must not be taken for a request.
+    // Node drops bytes after an Upgrade request, so the connection must close.
     if (upgrade !== undefined && /\bupgrade\b/i.test(connection ?? ''))
       response.setHeader('connection', 'close');
     if (connections.isRefusing) throw new ApiException(ERRORS.SHUTTING_DOWN);

@@ -26,6 +26,7 @@ export class RequestContext {
   error: number | undefined = undefined;
   /** What the error says for the log. */
   details: LogMembers | undefined = undefined;
+  private isOver = false;
 
   /** @param inProgress the requests of its connection, oldest first */
   constructor(
@@ -42,10 +43,16 @@ export class RequestContext {
 
   /** Called when the response is sent, or when the client has left. */
   end(): void {
-    const at = this.inProgress.indexOf(this);
-    if (at < 0) return;
-    this.inProgress.splice(at, 1);
+    if (this.isOver) return;
+    this.isOver = true;
+    // Node reads the rest of the request, and refuses it if it is late or invalid.
+    if (this.request.complete) this.leave();
+    else this.request.once('end', () => this.leave()).resume();
     if (requestEnd.hasSubscribers) requestEnd.publish(this);
+  }
+
+  private leave(): void {
+    this.inProgress.splice(this.inProgress.indexOf(this), 1);
   }
 
   /** The status of the response; undefined if the connection was gone before there was one. */

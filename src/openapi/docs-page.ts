@@ -117,7 +117,7 @@ function setPageHeaders(_request: Request, response: Response, next: NextFunctio
   next();
 }
 
-/** Bytes that are written of a file at once: TLS encrypts all of them before a client reads the first. */
+/** Chunk size: TLS encrypts a whole chunk before a client reads its first byte. */
 const PIECE_BYTES = 64 * 1024;
 
 /** Serves the page's files from memory: clients that do not read them share one buffer, and hold no file open. */
@@ -141,8 +141,8 @@ function serveFiles(express: Express): void {
     if (file) {
       response.type(name).set(file.headers);
       if (request.fresh) response.status(304).removeHeader('content-length');
-      const isBare = request.method === 'HEAD' || response.statusCode === 304;
-      Readable.from(isBare ? [] : file.pieces).pipe(response);
+      if (request.method === 'HEAD' || response.statusCode === 304) response.end();
+      else Readable.from(file.pieces).pipe(response);
     } else if (name === 'swagger-ui-init.js') next();
     else throw new ApiException(ERRORS.NO_SUCH_PATH);
   });

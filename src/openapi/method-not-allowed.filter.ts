@@ -20,12 +20,12 @@ export class MethodNotAllowedFilter extends ErrorFilter {
 
   override catch(error: NotFoundException, context: ArgumentsHost): void {
     const request = context.switchToHttp().getRequest<Request>();
-    const methods = isRouteNotFound(error, request)
-      ? this.operations.listMethods(request.path)
-      : [];
+    // With the global prefix, which Express takes off.
+    const path = request.baseUrl + request.path;
+    const methods = isRouteNotFound(error, request) ? this.operations.listMethods(path) : [];
     // A route may not match for another reason, such as its version.
     const isOtherMethod = methods.length > 0 && !methods.includes(request.method);
-    super.catch(isOtherMethod ? this.createException(methods, request.path) : error, context);
+    super.catch(isOtherMethod ? this.createException(methods, path) : error, context);
   }
 
   private createException(methods: readonly string[], path: string): ApiException {

@@ -29,7 +29,7 @@ export class Operations implements OnApplicationBootstrap {
     private readonly scanner: MetadataScanner,
   ) {}
 
-  /** @param buildDocument is called once, at the first use: before, not all operations may be there */
+  /** @param buildDocument is called once, at the first use: operations may still be registered before */
   describeBy(buildDocument: () => OpenAPIObject): void {
     this.buildDocument = buildDocument;
   }
@@ -58,7 +58,7 @@ export class Operations implements OnApplicationBootstrap {
     };
   }
 
-  /** Warns of `@Body()`: no body parser runs before the guards, so it would be undefined. */
+  /** Warns of `@Body()`: by default no body parser runs before the guards. */
   onApplicationBootstrap(): void {
     for (const { metatype } of this.discovery.getControllers()) {
       if (!metatype) continue;
@@ -68,7 +68,7 @@ export class Operations implements OnApplicationBootstrap {
         const isBody = (key: string) => key.startsWith(`${RouteParamtypes.BODY}:`);
         if (!Object.keys(params).some(isBody)) continue;
         new Logger('Operations').warn(
-          `${name}.${method}: @Body() is undefined, as no body is parsed before the guards: use @JsonBody(), or ` +
+          `${name}.${method}: @Body() is undefined unless a body parser runs before the guards: use @JsonBody(), or ` +
             "app.useBodyParser('json'), which parses bodies without a token too",
         );
       }

@@ -146,6 +146,14 @@ describe('too late', () => {
     expect(await hasty.store.plant(8n)).toBeUndefined();
   });
 
+  it('sends no second response to a request that was refused before its body', async () => {
+    const connection = await hasty.connect();
+    connection.write(requestText({ 'content-length': '20' }));
+    expect((await connection.read()).status).toBe(401);
+    await connection.closed();
+    await expect(connection.read()).rejects.toThrow(/^the connection ended after: $/);
+  });
+
   it('closes idle connections', async () => {
     const connection = await hasty.connect();
     const { headers } = await connection.write(requestText(hasty.client.headers, '{}')).read();

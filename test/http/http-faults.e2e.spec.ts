@@ -190,6 +190,8 @@ it('a fragment in the target: 400', async () => {
 
 it.each([
   'GET http:// HTTP/1.1',
+  'GET foo:// HTTP/1.1',
+  'GET a://b HTTP/1.1',
   'POST http:// HTTP/1.0',
   'OPTIONS * HTTP/1.1',
   'GET http://[::1 HTTP/1.1',

@@ -1,8 +1,10 @@
 /** @engine sqlite */
 import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { Test } from '@nestjs/testing';
+import type { NextFunction, Request, Response } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { IsString } from 'class-validator';
@@ -14,6 +16,7 @@ import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { createStore } from '../support/engine.js';
+import { requestText } from '../support/raw-connection.js';
 import { Log } from '../support/secrecy.js';
 import { Service } from '../support/service.js';
 
@@ -47,6 +50,13 @@ async function start(prepare?: (app: NestExpressApplication) => void): Promise<S
 const EXACT = '{"id":9007199254740993,"name":"oak"}';
 
 describe('@Body()', () => {
+  it("BODY_LIMIT and the media type hold with app.useBodyParser('text')", async () => {
+    const own = await start((app) => app.useBodyParser('text', { limit: '1mb' }));
+    const post = (body: string) =>
+      own.client.post(body, { ...own.client.headers, 'content-type': 'text/plain' });
+    expect(await post(EXACT)).toMatchObject({ status: 400, body: { error: 1001 } });
+  });
+
   const postLeaf = ({ port }: Service) =>
     fetch(`http://127.0.0.1:${port}/leaves`, {
       method: 'POST',
@@ -57,7 +67,7 @@ describe('@Body()', () => {
   it('is warned of at the start, with what to use', async () => {
     const { log } = await start();
     expect(log.text).toMatch(
-      /WARN: \[Operations\] LeavesController\.create: @Body\(\) is undefined, .*@JsonBody\(\), or app\.useBodyParser\('json'\)/,
+      /WARN: \[Operations\] LeavesController\.create: @Body\(\) is undefined unless .*@JsonBody\(\), or app\.useBodyParser\('json'\)/,
     );
     expect(log.text).not.toContain('PlantsController.create: @Body()');
   });
@@ -72,6 +82,34 @@ describe('@Body()', () => {
       tag: null,
     });
   });
+});
+
+it('a body that arrives in pieces while middleware waits is read whole', async () => {
+  let goOn = (): void => undefined;
+  const own = await start((app) =>
+    app.use((_request: Request, _response: Response, next: NextFunction) => (goOn = next)),
+  );
+  const connection = await own.connect();
+  const text = requestText(own.client.headers, EXACT);
+  for (const piece of [text.slice(0, -20), text.slice(-20, -10), text.slice(-10)]) {
+    connection.write(piece);
+    await sleep(50);
+  }
+  goOn();
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  connection.close();
+});
+
+it('a global prefix: outside it is 404, and another method within it is 405', async () => {
+  const { client, port } = await start((app) => app.setGlobalPrefix('api'));
+  const send = async (method: string, path: string) => {
+    const url = `http://127.0.0.1:${port}${path}`;
+    const { status, headers } = await fetch(url, { method, headers: client.headers, body: EXACT });
+    return [status, headers.get('allow')];
+  };
+  expect(await send('POST', '/api/plants')).toEqual([200, null]);
+  expect(await send('POST', '/plants')).toEqual([404, null]);
+  expect(await send('PUT', '/api/plants')).toEqual([405, 'POST']);
 });
 
 it("an application's own helmet decides about headers", async () => {

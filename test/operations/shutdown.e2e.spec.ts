@@ -161,6 +161,18 @@ describe('SHUTDOWN_TIMEOUT', () => {
     socket.destroy();
   });
 
+  it('cuts off a client that does not read pages and has sent CONNECT, and the stop succeeds', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '2s' });
+    const { socket } = await service.connect();
+    socket.pause();
+    const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+    socket.write(`${page.repeat(8)}CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await service.client().create({ id: 0n, name: 'oak' });
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    socket.destroy();
+  });
+
   it('cuts off a client that does not finish its request, and the stop succeeds', async () => {
     await start({ SHUTDOWN_TIMEOUT: '2s' });
     const connection = await service.connect();
