@@ -100,7 +100,7 @@ function validScript(way: Arbitrary<Way>, token: string): Arbitrary<Script> {
       steps: inPieces(text + last, pauses),
       isRead: true,
       end: 'close',
-      idle: areAllDue ? 30_000 : 500,
+      idle: areAllDue ? 10_000 : 500,
       expected: [...list.map(([, wanted]) => wanted), status],
       // One more in progress ends the connection, and with it responses that are on their way.
       due: areAllDue && list.length < MAX_PIPELINED ? list.length + due : 0,

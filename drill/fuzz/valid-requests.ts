@@ -5,7 +5,7 @@ export const pick = <Item>(items: readonly Item[]): Arbitrary<Item> => fc.consta
 export const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
 
 /** A body in chunks that is larger than the limit. */
-const LARGE = `11171\r\n${'x'.repeat(0x11171)}\r\n0\r\n\r\n`;
+const LARGE = `${`ffff\r\n${'x'.repeat(0xffff)}\r\n`.repeat(5)}0\r\n\r\n`;
 
 /** The name of plants that must not be stored. */
 export const REFUSED = 'refused';
