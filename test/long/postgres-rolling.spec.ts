@@ -8,7 +8,7 @@ import { ServiceProcess } from '../support/service-process.js';
 import { tally, type Received } from '../support/received.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
-const RESTARTS = 20;
+const RESTARTS = 10;
 const CLIENTS = 16;
 /** Milliseconds between two readiness checks of a service. */
 const INTERVAL_MS = 100;

@@ -5,7 +5,7 @@ import { ServiceProcess } from '../support/service-process.js';
 
 const STRANGERS = 200;
 /** Milliseconds; the service caches a valid token for 4 seconds. */
-const LONG = 10_000;
+const LONG = 5_000;
 
 let service: ServiceProcess;
 beforeAll(async () => {
