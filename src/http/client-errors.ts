@@ -4,13 +4,14 @@ import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import type { Connections } from './connections.js';
+import { MAX_FIELDS } from './request-checks.js';
 
 const { BAD_REQUEST, REQUEST_TIMEOUT } = ERRORS;
 /** By Node's code. */
 const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
   HPE_HEADER_OVERFLOW: new ApiException(
     BAD_REQUEST,
-    `the headers are too long: at most ${maxHeaderSize} bytes`,
+    `the headers are too long: at most ${MAX_FIELDS} fields and ${maxHeaderSize} bytes`,
   ),
   ERR_HTTP_REQUEST_TIMEOUT: new ApiException(
     REQUEST_TIMEOUT,

@@ -52,7 +52,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     for (const event of ['checkContinue', 'checkExpectation']) server.on(event, listener);
     server.timeout = IDLE_TIMEOUT_MS;
     server.maxConnections = MAX_CONNECTIONS;
-    // Node drops further ones silently: one more shows that there are too many.
+    // Of some more, Node drops the last ones silently: request-checks.ts finds one too many.
     server.maxHeadersCount = MAX_FIELDS + 1;
     this.httpServer = server;
   }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Readable } from 'node:stream';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
 import type { Express, NextFunction, Request, Response } from 'express';
@@ -118,7 +117,7 @@ function setPageHeaders(_request: Request, response: Response, next: NextFunctio
 }
 
 /** Chunk size: TLS encrypts a whole chunk before a client reads its first byte. */
-const PIECE_BYTES = 64 * 1024;
+const PIECE_BYTES = 16 * 1024;
 
 /** Serves the page's files from memory: clients that do not read them share one buffer, and hold no file open. */
 function serveFiles(express: Express): void {
@@ -128,24 +127,31 @@ function serveFiles(express: Express): void {
     FILES.map((name) => {
       const content = readFileSync(resolve(`swagger-ui-dist/${name}`));
       const etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
-      const count = Math.ceil(content.length / PIECE_BYTES);
-      const pieces = Array.from({ length: count }, (_, i) =>
-        content.subarray(i * PIECE_BYTES, (i + 1) * PIECE_BYTES),
-      );
-      return [name, { pieces, headers: { etag, 'content-length': String(content.length) } }];
+      return [name, { content, etag }];
     }),
   );
   express.get('/docs/:name', (request, response, next) => {
     const { name } = request.params;
     const file = files.get(name);
-    if (file) {
-      response.type(name).set(file.headers);
-      if (request.fresh) response.status(304).removeHeader('content-length');
-      if (request.method === 'HEAD' || response.statusCode === 304) response.end();
-      else Readable.from(file.pieces).pipe(response);
-    } else if (name === 'swagger-ui-init.js') next();
-    else throw new ApiException(ERRORS.NO_SUCH_PATH);
+    if (!file && name !== 'swagger-ui-init.js') throw new ApiException(ERRORS.NO_SUCH_PATH);
+    if (!file) {
+      next();
+      return;
+    }
+    response.type(name).set('etag', file.etag);
+    if (request.fresh) response.status(304).end();
+    else sendInPieces(response.set('content-length', String(file.content.length)), file.content);
   });
+}
+
+function sendInPieces(response: Response, content: Buffer): void {
+  const piece = content.subarray(0, PIECE_BYTES);
+  if (piece.length === content.length || response.req.method === 'HEAD') response.end(piece);
+  else
+    response.write(
+      piece,
+      (error) => error ?? sendInPieces(response, content.subarray(PIECE_BYTES)),
+    );
 }
 
 function redirectBrowser(request: Request, response: Response, next: NextFunction): void {

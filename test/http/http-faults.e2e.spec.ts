@@ -12,7 +12,7 @@ afterAll(() => service.stop());
 
 const POST = 'POST /plants HTTP/1.1\r\n';
 const HOST = 'host: localhost\r\n';
-const LONG = 'the headers are too long: at most 16384 bytes';
+const LONG = 'the headers are too long: at most 100 fields and 16384 bytes';
 
 describe('invalid HTTP: 400, an Error body, and the connection is closed', () => {
   it.each([
