@@ -33,7 +33,9 @@ export function respondToClientErrors(server: Server, connections: Connections):
     // Node removes its own listeners from a socket that it hands over; without one, an error would end the process.
     socket.on('error', () => undefined).on('timeout', () => socket.destroy());
     const requests = connections.listInProgress(socket);
-    const whole = requests.findLast(({ request }) => request.complete)?.response;
+    const whole = requests.findLast(
+      ({ request, response }) => request.complete && !response.writableFinished,
+    )?.response;
     if (whole) {
       // The request may already be stored, so it gets its own response.
       if (!whole.headersSent) whole.setHeader('connection', 'close');

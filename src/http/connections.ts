@@ -20,9 +20,8 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections implements BeforeApplicationShutdown {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  /** Every response ends its connection. */
-  private isDraining = false;
-  private isClosing = false;
+  /** While it drains, every response ends its connection. */
+  private phase: 'serving' | 'draining' | 'refusing' = 'serving';
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -36,7 +35,7 @@ export class Connections implements BeforeApplicationShutdown {
 
   /** Whether every request is to be refused with 503. */
   get isRefusing(): boolean {
-    return this.isClosing;
+    return this.phase === 'refusing';
   }
 
   /** Creates the first middleware: every request behind it has a context, and its response an id. */
@@ -49,7 +48,7 @@ export class Connections implements BeforeApplicationShutdown {
       if (socket.destroyed || requests.at(-1)?.response.getHeader('connection') === 'close') return;
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
-      if (this.isDraining) response.setHeader('connection', 'close');
+      if (this.phase !== 'serving') response.setHeader('connection', 'close');
       if (requestStart.hasSubscribers) requestStart.runStores(context, () => next());
       else next();
     };
@@ -76,7 +75,7 @@ export class Connections implements BeforeApplicationShutdown {
     const { shutdownDelay, shutdownTimeout } = this.config;
     // Load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
     await sleep(shutdownDelay);
-    this.isDraining = true;
+    this.phase = 'draining';
     for (const requests of this.open.values()) {
       const last = requests.at(-1)?.response;
       if (last && !last.headersSent) last.setHeader('connection', 'close');
@@ -86,7 +85,7 @@ export class Connections implements BeforeApplicationShutdown {
     TcpServer.prototype.close.call(server);
     const drainMs = Math.min(MAX_DRAIN_MS, shutdownTimeout / 4);
     await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
-    this.isClosing = true;
+    this.phase = 'refusing';
     const closeMs = Math.min(MAX_CLOSE_MS, shutdownTimeout / 2);
     setTimeout(() => {
       server.closeAllConnections();

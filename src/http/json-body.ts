@@ -12,9 +12,9 @@ export const BODY_LIMIT = 'body limit';
 const DEFAULT_BODY_LIMIT = 64 * 1024;
 
 /**
- * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token. A number is a number if a double has all of its digits, else a
- * bigint if it is an int64, else a LosslessNumber. If a body
- * parser has read the body before, its `rawBody` counts; without one, what it has parsed.
+ * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
+ * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. If a
+ * body parser has read the body before, its `rawBody` counts; without one, what it has parsed.
  *
  * A ValidationPipe validates it with `validateCustomDecorators`.
  *

@@ -133,15 +133,15 @@ function serveFiles(express: Express): void {
   express.get('/docs/:name', (request, response, next) => {
     const { name } = request.params;
     const file = files.get(name);
-    if (!file && name !== 'swagger-ui-init.js') throw new ApiException(ERRORS.NO_SUCH_PATH);
-    if (!file) {
-      next();
-      return;
-    }
-    response.type(name).set('etag', file.etag);
-    if (request.fresh) response.status(304).end();
-    else sendInPieces(response.set('content-length', String(file.content.length)), file.content);
+    if (file) sendFile(response.type(name).set('etag', file.etag), file.content);
+    else if (name === 'swagger-ui-init.js') next();
+    else throw new ApiException(ERRORS.NO_SUCH_PATH);
   });
+}
+
+function sendFile(response: Response, content: Buffer): void {
+  if (response.req.fresh) response.status(304).end();
+  else sendInPieces(response.set('content-length', String(content.length)), content);
 }
 
 function sendInPieces(response: Response, content: Buffer): void {
