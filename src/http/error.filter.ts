@@ -73,8 +73,8 @@ export class ErrorFilter extends BaseExceptionFilter {
     if (exception.kind.status >= 500 || response.headersSent)
       this.logOnce(request, response, error);
     if (!response.headersSent) sendError(response, exception);
-    // A body that ends early tells the client that it is incomplete.
-    else if (!response.writableEnded) response.destroy();
+    // The client learns that the body is incomplete. Node never destroys a response that is queued behind another.
+    else if (!response.writableEnded) request.socket.destroy();
   }
 
   /** Recognizes what is no exception of ours: that no route matches, errors of http-errors' form, and the store's. */

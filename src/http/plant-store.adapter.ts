@@ -65,7 +65,7 @@ function createListener(app: Express): RequestListener {
     if (!url.startsWith('/') && !URL.parse(url)?.pathname) request.url = '/*';
     app(request as Request, response as Response, (error?: unknown) => {
       // Express's own last handler would respond in HTML, and with a stack.
-      if (error || response.headersSent) response.destroy();
+      if (error || response.headersSent) request.socket.destroy();
       else sendError(response as Response, new ApiException(ERRORS.NO_SUCH_PATH));
     });
   };
