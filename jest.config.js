@@ -40,7 +40,7 @@ export default {
   // A failing test ends soon; the long ones take their time.
   testTimeout: env.TEST_LONG ? 240_000 : 60_000,
   // More than many machines have cores: tests mostly wait, for processes and timeouts.
-  maxWorkers: 3,
+  maxWorkers: 4,
   // Modules are loaded anew for each file, and some outlive it.
   workerIdleMemoryLimit: '1GB',
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],

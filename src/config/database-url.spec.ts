@@ -52,7 +52,7 @@ it.each([
   ['h/plants?sslmode=requier', INVALID_MODE],
   ['h/plants?sslmode=', INVALID_MODE],
   ['h/plants?sslmode=verify-full&sslmode=x', INVALID_MODE],
-  ['h/plants?ssl=0', ['DATABASE_URL has an unknown parameter: ssl; did you mean sslmode?']],
+  ['h/plants?ssl=0', ['DATABASE_URL has an unknown parameter: ssl']],
   ['u:p@h:99999/plants', INVALID_HOST],
   ['u:p@h:0/plants', INVALID_HOST],
   ['a:1,b:2/plants', INVALID_HOST],

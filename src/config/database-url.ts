@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { parse } from 'pg-connection-string';
-import { suggest } from './suggest.js';
 
 /** An engine by its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
 export type DatabaseSystem = 'sqlite' | 'postgresql';
@@ -84,17 +83,15 @@ function readParameters(url: string): ReadonlyMap<string, string> {
   return new Map(new URLSearchParams(url.split('?')[1]));
 }
 
+const UNSHOWN = '; in a password, write %26 for &';
+
 /** Finds the parameters that the driver ignores. A name that may be a part of a password is not shown. */
 function findUnknownParameters(url: string, names: readonly string[]): string[] {
   // A password has an unencoded & or ? itself.
   const isShown = !names.some(isPassword) && !url.includes('@', url.indexOf('?'));
   return names
     .filter((name) => !PARAMETERS.includes(name))
-    .map((name) => {
-      const advice = suggest(name === 'ssl' ? 'sslmode' : name, PARAMETERS);
-      const shown = isShown || advice ? `: ${name}${advice}` : '; in a password, write %26 for &';
-      return `DATABASE_URL has an unknown parameter${shown}`;
-    });
+    .map((name) => `DATABASE_URL has an unknown parameter${isShown ? `: ${name}` : UNSHOWN}`);
 }
 
 /** Selects the engine that a valid DATABASE_URL names by its scheme. */

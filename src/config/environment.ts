@@ -4,7 +4,6 @@ import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
 import { describeDatabase, findAddressProblems } from './database-url.js';
-import { suggest } from './suggest.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -59,11 +58,10 @@ function findIgnoredLines(text: string): string[] {
     const [, name] = /^\s*(?:export\s+)?([^=]*?)\s*=/.exec(line) ?? [];
     const at = index + 1;
     if (name === undefined) return `${at}: ignored, as it has no =`;
-    const advice = suggest(name.toUpperCase(), known);
-    if (known.includes(name) || (FOREIGN.test(name) && !advice)) return [];
+    if (known.includes(name) || FOREIGN.test(name)) return [];
     // Other texts may be a part of a key.
     const shown = /^[A-Z_]{1,40}$/.test(name) ? name : 'the name';
-    return `${at}: ${shown} is unknown${advice}`;
+    return `${at}: ${shown} is unknown`;
   });
 }
 

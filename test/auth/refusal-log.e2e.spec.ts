@@ -42,7 +42,6 @@ const line = (error: number, reason: RegExp, known: object = {}) => ({
 
 const NURSERY = { tokenId: 'jwt:nursery', tokenName: 'nursery' };
 
-// At most ten lines a second tell of the same error.
 it("the line of a request that is refused names the reason and the service's own token", async () => {
   const { tokens } = service;
   const expired = await tokens.create('expired', -1_000);
@@ -62,7 +61,6 @@ it("the line of a request that is refused names the reason and the service's own
 });
 
 it('the line names the reason and the subject of a JSON Web Token, and how far its times are', async () => {
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
   expect(await refuseToken(forger.signed({ exp: seconds(-45) }))).toEqual(
     line(2001, /^ERR_JWT_EXPIRED, exp is 4[5-9] s ago$/, NURSERY),
   );

@@ -113,11 +113,11 @@ describe('config', () => {
       code: 0,
       lines: [
         'warning: .env:3: ignored, as it has no =',
-        'warning: .env:4: DOC is unknown; did you mean DOCS?',
-        'warning: .env:7: the name is unknown; did you mean DOCS?',
+        'warning: .env:4: DOC is unknown',
+        'warning: .env:7: the name is unknown',
         'warning: .env:8: the name is unknown',
         'warning: .env:9: SECRET is unknown',
-        'warning: .env:11: DATABASE_URL_FIL is unknown; did you mean DATABASE_URL_FILE?',
+        'warning: .env:11: DATABASE_URL_FIL is unknown',
       ],
     });
   });

@@ -122,7 +122,7 @@ describe('a failed start reports on stderr', () => {
     const { code, stdout } = await runMain(store, { DOCS: 'x', LOG_LEVEL: 'warn' });
     expect(code).toBe(78);
     expect(stdout.match(/(?<=\[Configuration\] ).*/g)).toEqual([
-      '.env:1: PROT is unknown; did you mean PORT?',
+      '.env:1: PROT is unknown',
       '.env:2: ignored, as it has no =',
     ]);
   });
