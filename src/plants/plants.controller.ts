@@ -1,4 +1,3 @@
-// Has the plant committed, then returns it as the response's body.
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Authenticated } from '../auth/bearer.guard.js';
@@ -6,9 +5,9 @@ import { Sender, type Principal } from '../auth/principal.js';
 import { documentRateLimit } from '../auth/rate-limit.guard.js';
 import { ApiError, REQUEST_ID, RETRY_AFTER } from '../errors/error.dto.js';
 import { JsonBody } from '../http/json-body.js';
-import { GroupCommit } from './group-commit.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
-import { NewPlantDto, PlantDto, toEntity, toPlantDto } from './plant.dto.js';
+import { NewPlantDto, PlantDto } from './plant.dto.js';
+import { PlantsService } from './plants.service.js';
 
 const CREATE_DESCRIPTION = `Stores a plant under its id and responds with the plant, without the id.
 
@@ -36,9 +35,8 @@ const UNTAGGED = { name: 'Black alder' };
 
 @Controller('plants')
 export class PlantsController {
-  constructor(private readonly groups: GroupCommit) {}
+  constructor(private readonly plants: PlantsService) {}
 
-  /** Resolves once the plant is durable: written now, or earlier with the same content. */
   @Post()
   @HttpCode(200)
   @Authenticated()
@@ -66,12 +64,11 @@ export class PlantsController {
     'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
     { headers: RETRY_AFTER },
   )
-  async create(
+  create(
     // `Readonly<…>` is `Object` at run time: a global ValidationPipe leaves the body to NewPlantPipe.
     @JsonBody(NewPlantPipe) plant: Readonly<NewPlantDto>,
     @Sender() sender: Principal,
   ): Promise<PlantDto> {
-    await this.groups.commit(toEntity(plant, sender.id));
-    return toPlantDto(plant);
+    return this.plants.create(plant, sender);
   }
 }
