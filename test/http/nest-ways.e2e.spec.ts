@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
+import { Body, Controller, GoneException, HttpCode, Module, Post } from '@nestjs/common';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { Test } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
@@ -14,6 +14,7 @@ import { AppModule } from '../../src/app.module.js';
 import { Token } from '../../src/auth/tokens/token.entity.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
+import { PlantsService } from '../../src/plants/plants.service.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { createStore } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
@@ -125,16 +126,20 @@ it("an application's own helmet decides about headers", async () => {
 });
 
 describe('createTestingModule() and createNestApplication()', () => {
+  async function prepare() {
+    const store = await createStore();
+    const config = readConfig({ DATABASE_URL: store.url });
+    const imports = [AppModule.forRoot(config, new ServiceLogger(config, new Log()))];
+    return { store, testing: Test.createTestingModule({ imports }) };
+  }
+
   it.each([
     ['as they are', {}, '7', 7n],
     ['with rawBody', { rawBody: true }, '9007199254740993', 9007199254740993n],
     ['without a body parser', { bodyParser: false }, '9007199254740993', 9007199254740993n],
   ])('%s serve POST /plants to supertest', async (_name, options, literal, id) => {
-    const store = await createStore();
-    const config = readConfig({ DATABASE_URL: store.url });
-    const imports = [AppModule.forRoot(config, new ServiceLogger(config, new Log()))];
-    const testing = await Test.createTestingModule({ imports }).compile();
-    const app = testing.createNestApplication(options);
+    const { store, testing } = await prepare();
+    const app = (await testing.compile()).createNestApplication(options);
     await app.init();
     const token = await new TokensService(app.get(getRepositoryToken(Token))).create('test');
     const post = () =>
@@ -154,6 +159,22 @@ describe('createTestingModule() and createNestApplication()', () => {
     await request(app.getHttpServer() as Server)
       .get('/nowhere')
       .expect(404, notFound);
+    await app.close();
+    await store.remove();
+  });
+
+  it('overrideProvider() replaces a provider of the service', async () => {
+    const { store, testing } = await prepare();
+    const closed = { create: () => Promise.reject(new GoneException('the store has closed')) };
+    testing.overrideProvider(PlantsService).useValue(closed);
+    const app = (await testing.compile()).createNestApplication();
+    await app.init();
+    const token = await new TokensService(app.get(getRepositoryToken(Token))).create('test');
+    await request(app.getHttpServer() as Server)
+      .post('/plants')
+      .auth(token, { type: 'bearer' })
+      .send({ id: 7, name: 'oak' })
+      .expect(410, { error: 3005, message: 'the store has closed' });
     await app.close();
     await store.remove();
   });
