@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
@@ -44,16 +44,14 @@ async function run(name: string, variables: Partial<Variables> = {}): Promise<st
   return (await shell(name, CLIENTS[name]?.run ?? '', all)).stdout;
 }
 
-const STORED = `Alder\n400 ${ID_TAKEN.error}: ${ID_TAKEN.message}\n`;
-const printed = (name: string) =>
-  name === 'curl' ? '200 {"name":"Alder","tag":"Alnus"}\n' : STORED;
+const PRINTED = `Alder\n400 ${ID_TAKEN.error}: ${ID_TAKEN.message}\n`;
 
 it.each(Object.entries(CLIENTS))(
   '%s can be made, and made again in the same folder',
   async (name, { setup }) => {
     const folder = join(root, name);
     mkdirSync(folder);
-    if (existsSync(join(SOURCES, name))) cpSync(join(SOURCES, name), folder, { recursive: true });
+    cpSync(join(SOURCES, name), folder, { recursive: true });
     for (const file of [join(SOURCES, 'http.ts'), resolve('openapi.json')]) {
       cpSync(file, join(folder, file.slice(dirname(file).length)));
     }
@@ -66,9 +64,9 @@ it(
   'each client stores its own plant exactly, whatever ran before it',
   async () => {
     for (const name of [...NAMES, ...NAMES.toReversed()]) {
-      expect({ name, printed: await run(name) }).toEqual({ name, printed: printed(name) });
+      expect({ name, printed: await run(name) }).toEqual({ name, printed: PRINTED });
     }
-    const first = 9_223_372_036_854_775_041n;
+    const first = 9_223_372_036_854_775_042n;
     expect(await service.store.plants()).toEqual(
       NAMES.map((_, i) => ({ id: first + BigInt(i), name: 'Alder', tag: 'Alnus' })),
     );
@@ -83,7 +81,7 @@ describe.each(NAMES)('%s', (name) => {
       const overloaded = await Overloaded.start(service.port);
       try {
         const BASE_URL = `http://127.0.0.1:${overloaded.port}`;
-        expect(await run(name, { BASE_URL })).toBe(printed(name));
+        expect(await run(name, { BASE_URL })).toBe(PRINTED);
         const [first = 0, second = 0, ...more] = overloaded.times;
         expect(second - first).toBeGreaterThan(1_990);
         expect(more.length).toBeGreaterThanOrEqual(2);
@@ -134,7 +132,7 @@ describe.each(NAMES)('%s', (name) => {
       const start = performance.now();
       const ran = run(name, { BASE_URL });
       await expect(ran).rejects.toMatchObject({
-        stdout: expect.stringMatching(/^(000 )?$/),
+        stdout: '',
         stderr: expect.stringMatching(/^(\S.*conn.*\n|exit status 1\n)+$/i),
       });
       expect(performance.now() - start).toBeGreaterThan(14_000);

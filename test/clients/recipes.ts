@@ -1,4 +1,4 @@
-import { read } from '../support/published.js';
+import { blockOf } from '../support/pages.js';
 
 /** How a client is made and run: lines of a shell, in a folder with its sources and `openapi.json`. */
 export interface Recipe {
@@ -6,19 +6,18 @@ export interface Recipe {
   readonly run: string;
 }
 
-const TYPESCRIPT = linesOf('TypeScript');
+const OTHERS = 'test/clients/README.md';
+const TYPESCRIPT = linesOf('docs/clients.md', 'TypeScript');
+const [HEY_API = '', ORVAL = ''] = linesOf(OTHERS, 'TypeScript by another generator');
 
-const [HEY_API = '', ORVAL = ''] = linesOf('TypeScript', 1);
-
-/** The samples of docs/clients.md, made as the page says. */
+/** The samples of docs/clients.md and of the README of this folder, made as the pages say. */
 export const CLIENTS: Readonly<Record<string, Recipe>> = {
-  curl: toRecipe(linesOf('curl')),
   'openapi-fetch': toRecipe(TYPESCRIPT),
   'hey-api': toRecipe(generateBy(HEY_API)),
   orval: toRecipe(generateBy(ORVAL)),
-  python: toRecipe(linesOf('Python')),
-  go: toRecipe(linesOf('Go')),
-  java: toRecipe(linesOf('Java')),
+  python: toRecipe(linesOf(OTHERS, 'Python')),
+  go: toRecipe(linesOf(OTHERS, 'Go')),
+  java: toRecipe(linesOf(OTHERS, 'Java')),
 };
 
 /** The page's lines for TypeScript with another generator. */
@@ -30,9 +29,9 @@ function toRecipe(lines: readonly string[]): Recipe {
   return { setup: lines.slice(0, -1), run: lines.at(-1) ?? '' };
 }
 
-/** The lines of a block of shell commands below a heading of the page. */
-function linesOf(heading: string, index = 0): string[] {
-  const [, section = ''] = read('docs/clients.md').split(`\n## ${heading}\n`);
-  const [, block = ''] = Array.from(section.matchAll(/```sh\n([^]*?)\n```/g))[index] ?? [];
-  return block.split(/(?<!\\)\n/);
+/** The lines of a block of shell commands below a heading of a page. */
+function linesOf(page: string, heading: string): string[] {
+  return blockOf(page, heading)
+    .trimEnd()
+    .split(/(?<!\\)\n/);
 }

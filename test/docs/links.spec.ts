@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
 
-const PAGES = globSync('{*.md,docs/*.md,drill/*.md,contract/*.md}');
+const PAGES = globSync('{*.md,docs/*.md,drill/*.md,test/clients/*.md}');
 
 /** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(page: string): string[] {
