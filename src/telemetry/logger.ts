@@ -6,16 +6,20 @@ import type { Config } from '../config/config.js';
 import { escapeControls, formatStack } from '../errors/operator-message.js';
 import { redact } from '../errors/redact.js';
 
-/** Parts of Nest that log each module and route at the start, which only developers need. */
-const WIRING = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
+/** Contexts of Nest at the start: its wiring is for developers, and a failed start has its own message. */
+const NEST_STARTUP =
+  /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication|ExceptionHandler)$/;
 
-/**
- * Nest's logger over pino: all lines of the service go through it. In production a line is a JSON object, in development
- * readable text (docs/logging.md).
- */
+/** Nest's logger over pino: JSON in production, else readable text (docs/logging.md). */
 export class ServiceLogger implements LoggerService {
   /** For lines that do not follow Nest's conventions. */
   readonly pino: Logger;
+  readonly fatal = this.createMethod('fatal');
+  readonly error = this.createMethod('error', 'debug');
+  readonly warn = this.createMethod('warn');
+  readonly log = this.createMethod('info', 'debug');
+  readonly debug = this.createMethod('debug');
+  readonly verbose = this.createMethod('trace');
 
   /** @param output where the lines go; by default stdout */
   constructor({ logLevel, production }: Config, output?: DestinationStream) {
@@ -25,6 +29,8 @@ export class ServiceLogger implements LoggerService {
         base: { pid: process.pid },
         timestamp: stdTimeFunctions.isoTime,
         formatters: { level: (level) => ({ level }) },
+        errorKey: 'stack',
+        serializers: { stack: formatStack },
         hooks: { streamWrite: production ? redact : createFormatter() },
       },
       output ??
@@ -34,57 +40,31 @@ export class ServiceLogger implements LoggerService {
     );
   }
 
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.write('fatal', message, rest);
-  }
-
-  /** Nest logs what fails a start, with its stack or its code; start.ts says it in words for the operator. */
-  error(message: unknown, ...rest: unknown[]): void {
-    const isOfStart = /^(ExceptionHandler|NestApplication)$/.test(String(rest.at(-1)));
-    this.write(isOfStart ? 'debug' : 'error', message, rest);
-  }
-
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
-  }
-
-  log(message: unknown, ...rest: unknown[]): void {
-    this.write(WIRING.test(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
-  }
-
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
-
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
-  }
-
-  private write(level: Level, message: unknown, rest: readonly unknown[]): void {
-    if (this.pino.isLevelEnabled(level)) this.pino[level](toMembers(message, rest));
+  /** @param startupLevel the level of lines from {@link NEST_STARTUP} */
+  private createMethod(level: Level, startupLevel = level) {
+    return (message: unknown, ...rest: unknown[]): void => {
+      const actual = NEST_STARTUP.test(String(rest.at(-1))) ? startupLevel : level;
+      if (this.pino.isLevelEnabled(actual)) this.pino[actual](toMembers(message, rest));
+    };
   }
 }
 
 const STACK = /\n\s+at /;
 
 /**
- * The members of a line by the arguments of Nest's Logger: a message, then stacks, errors and objects,
- * and the context as the last one. Of an Error only its message and its stack are logged: its other
- * members may contain the plants of a query. The members of an object become those of the line; an object
- * in place of the message is its `data`.
+ * The members of a line, from the arguments of Nest's Logger: a message, then stacks, errors and objects, and last the
+ * context. Only the message and the stack of an Error are logged: its other members may contain the plants of a query.
  */
 function toMembers(message: unknown, rest: readonly unknown[]): Record<string, unknown> {
   const members: Record<string, unknown> = {};
-  if (message instanceof Error) members.stack = formatStack(message);
-  const last = rest.at(-1);
-  const hasContext = typeof last === 'string' && !STACK.test(last);
-  for (const one of hasContext ? rest.slice(0, -1) : rest) {
-    if (one instanceof Error) members.stack = formatStack(one);
-    else if (typeof one === 'string') members.stack = one;
-    else Object.assign(members, one);
+  for (const [i, one] of rest.entries()) {
+    if (one instanceof Object && !Error.isError(one)) Object.assign(members, one);
+    else if (i === rest.length - 1 && typeof one === 'string' && !STACK.test(one))
+      members.context = one;
+    else members.stack = one;
   }
-  if (hasContext) members.context = last;
-  if (message instanceof Error) members.msg = message.message;
+  // Pino takes the message of an error in `stack`.
+  if (Error.isError(message)) members.stack = message;
   else members[typeof message === 'string' ? 'msg' : 'data'] = message;
   return members;
 }
@@ -95,30 +75,30 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const FLUSH_INTERVAL_MS = 100;
 
 /**
- * Opens stdout for the log. Each line is written at once, so none is lost when the process ends or crashes. A reader
- * that stalls cannot stop the service: lines wait up to a bound, and are then dropped and counted. If the reader has
- * gone, they are lost.
+ * Opens stdout for the log. Each line is written at once, so none is lost in a crash. For a slow reader lines wait up to a
+ * bound, and are then dropped.
  *
- * @param onCaughtUp called with the number of dropped lines, once the reader has all others
+ * @param onDrain called with the number of dropped lines, once the reader has all others
  */
-function openStdout(onCaughtUp: (dropped: number) => void): DestinationStream {
+function openStdout(onDrain: (dropped: number) => void): DestinationStream {
   const output = pino.destination({
-    // Node makes a pipe non-blocking when process.stdout is first read, so a full one fails with EAGAIN.
+    // Reading process.stdout makes a pipe non-blocking: a full one fails with EAGAIN.
     dest: process.stdout.fd,
     sync: true,
-    // The library would sleep on the event loop until the pipe has space.
+    // By default pino would sleep on the event loop until the pipe has space.
     retryEAGAIN: () => false,
     maxLength: MAX_WAITING_BYTES,
     periodicFlush: FLUSH_INTERVAL_MS,
-    // Without a minimum, the library ignores periodicFlush.
+    // Without a minimum, periodicFlush is ignored.
     minLength: 1,
   });
   let dropped = 0;
+  // The reader has gone.
   output.on('error', () => undefined);
   output.on('drop', () => {
     if (dropped++ > 0) return;
     output.once('drain', () => {
-      onCaughtUp(dropped);
+      onDrain(dropped);
       dropped = 0;
     });
   });
@@ -127,23 +107,15 @@ function openStdout(onCaughtUp: (dropped: number) => void): DestinationStream {
 
 const require = createRequire(import.meta.url);
 
-/** Members that are in the message, or that a person does not need. */
-const LEFT_OUT = 'pid,context,method,path,status';
-
-/**
- * Creates a function that formats a line of JSON for a person: time, level, context, message, other members; a stack on
- * lines of its own. Text of a client cannot colour the terminal or look like another line: control characters are
- * escaped.
- */
+/** Creates a function that formats a line of JSON for a person, and escapes control characters of clients. */
 function createFormatter(): (json: string) => string {
-  // Production does not need it, so it is not imported above.
+  // Not imported above: production does not need it, and it takes 40 ms to load.
   const { prettyFactory } = require('pino-pretty') as typeof PinoPretty;
   const format = prettyFactory({
     colorize: process.stdout.isTTY && process.stdout.hasColors(),
     translateTime: 'SYS:HH:MM:ss.l',
-    messageFormat: ({ context, msg }) =>
-      (context === undefined ? [msg] : [`[${context as string}]`, msg]).join(' '),
-    ignore: LEFT_OUT,
+    messageFormat: '{if context}[{context}] {end}{msg}',
+    ignore: 'pid,context,method,path,status',
     singleLine: true,
     errorLikeObjectKeys: ['stack'],
     customPrettifiers: { stack: String },
@@ -157,10 +129,7 @@ function escapeMember(name: string, value: unknown): unknown {
   return value.split('\n').map(escapeControls).join('\n');
 }
 
-/**
- * Logs an uncaught exception, and ends the process with 1. Node itself would print all members of the
- * error, and with them the plants of a query.
- */
+/** Logs an uncaught exception, and ends the process: Node would print all members of the error, such as plants. */
 export function logCrashes(): void {
   process.on('uncaughtException', (error: unknown) => {
     new NestLogger('PlantStore').fatal('uncaught exception', error);
