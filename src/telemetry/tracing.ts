@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
@@ -15,52 +14,41 @@ import {
   detectResources,
   envDetector,
   resourceFromAttributes,
-  type Resource,
+  serviceInstanceIdDetector,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { VERSION, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
+import { speaksTls } from '../config/key-pair.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
 import * as http from '../http/request-context.js';
-import { speaksTls } from '../config/key-pair.js';
 import { commits, plantQueued, type Commit } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
 
 const logger = new Logger('Tracing');
+const propagator = new W3CTraceContextPropagator();
 
 /** Milliseconds that the last spans have to reach the collector. */
 const LAST_EXPORT_TIMEOUT_MS = 2_000;
-/** Warnings of OpenTelemetry that are logged at most. */
-const MAX_WARNINGS = 100;
 /** A client may send any method: unknown ones are `_OTHER` (opentelemetry.io/docs/specs/semconv/http/http-spans). */
 const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));
 
-/**
- * Sends a span of each request to a collector, with its commit as a child (docs/tracing.md). Subscribes to what `http`
- * and `plants` publish. The SDK reads `OTEL_*` itself.
- */
+/** Sends a span of each request, with its commit as a child (docs/tracing.md). The SDK reads `OTEL_*` itself. */
 export class Tracing implements OnApplicationShutdown {
-  private readonly processor: BatchSpanProcessor;
+  private readonly provider: BasicTracerProvider;
   private readonly tracer: api.Tracer;
-  private readonly propagator = new W3CTraceContextPropagator();
-  private readonly scheme: string;
-  private readonly database: api.Attributes;
   /** The recorded span of the current request. */
   private readonly current = new AsyncLocalStorage<api.Span | undefined>();
   private readonly byRequest = new WeakMap<http.RequestContext, api.Span>();
   private readonly byPlant = new WeakMap<Plant, api.Span>();
 
-  constructor(config: Config) {
+  constructor(private readonly config: Config) {
     logWarnings();
-    this.processor = new BatchSpanProcessor(new SpanExporter({ headers: config.otlpHeaders }));
-    const options = { resource: describeResource(config), spanProcessors: [this.processor] };
-    this.tracer = new BasicTracerProvider(options).getTracer('plant-store');
-    this.scheme = speaksTls(config) ? 'https' : 'http';
-    this.database = {
-      'db.system.name': getDatabaseSystem(config.databaseUrl),
-      'db.operation.name': 'INSERT',
-      'db.collection.name': 'plants',
-    };
+    this.provider = new BasicTracerProvider({
+      resource: describeResource(config),
+      spanProcessors: [new BatchSpanProcessor(new SpanExporter({ headers: config.otlpHeaders }))],
+    });
+    this.tracer = this.provider.getTracer('plant-store');
     http.requestStart.bindStore(this.current, this.startRequest);
     http.requestEnd.subscribe(this.endRequest);
     plantQueued.subscribe((plant) => {
@@ -72,8 +60,8 @@ export class Tracing implements OnApplicationShutdown {
 
   /** Sends the last spans. All commits have ended: Nest shuts global modules down last. */
   async onApplicationShutdown(): Promise<void> {
-    // The exporter has logged its own failure.
-    const sent = this.processor.shutdown().catch(() => undefined);
+    // SpanExporter has logged a failure.
+    const sent = this.provider.shutdown().catch(() => undefined);
     const isLate = await Promise.race([sent, sleep(LAST_EXPORT_TIMEOUT_MS, true, { ref: false })]);
     if (isLate) logger.warn('the last traces are lost: the collector is too slow');
   }
@@ -81,11 +69,14 @@ export class Tracing implements OnApplicationShutdown {
   /** Begins the span of a request, in the client's trace if it has sent one. */
   private readonly startRequest = (context: http.RequestContext): api.Span | undefined => {
     const { headers, method: sent } = context.request;
-    const parent = this.propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
-    const method = METHODS.has(sent) ? sent : '_OTHER';
-    const attributes = { 'http.request.method': method, 'url.scheme': this.scheme };
+    const isKnown = METHODS.has(sent);
+    const attributes = {
+      'http.request.method': isKnown ? sent : '_OTHER',
+      'url.scheme': speaksTls(this.config) ? 'https' : 'http',
+    };
     const options = { kind: api.SpanKind.SERVER, attributes };
-    const span = this.tracer.startSpan(METHODS.has(sent) ? sent : 'HTTP', options, parent);
+    const parent = propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
+    const span = this.tracer.startSpan(isKnown ? sent : 'HTTP', options, parent);
     if (!span.isRecording()) return undefined;
     this.byRequest.set(context, span);
     return span;
@@ -114,7 +105,12 @@ export class Tracing implements OnApplicationShutdown {
   /** Adds the span of a commit that has ended to each of its recorded requests. */
   private readonly addCommit = (message: unknown): void => {
     const { plants, startedAt: startTime, error } = message as Commit;
-    const attributes = { ...this.database, 'plant_store.plants': plants.length };
+    const attributes = {
+      'db.system.name': getDatabaseSystem(this.config.databaseUrl),
+      'db.operation.name': 'INSERT',
+      'db.collection.name': 'plants',
+      'plant_store.plants': plants.length,
+    };
     const options = { kind: api.SpanKind.CLIENT, attributes, startTime };
     for (const plant of plants) {
       const request = this.byPlant.get(plant);
@@ -151,32 +147,28 @@ class SpanExporter extends OTLPTraceExporter {
 }
 
 /** The resource of all spans. `OTEL_RESOURCE_ATTRIBUTES` adds to it, and wins. */
-function describeResource({ otelServiceName }: Config): Resource {
+function describeResource({ otelServiceName }: Config) {
   const attributes = {
     'service.name': otelServiceName,
     'service.version': VERSION,
-    'service.instance.id': randomUUID(),
     'host.name': hostname(),
     'process.pid': process.pid,
   };
   return defaultResource()
     .merge(resourceFromAttributes(attributes))
-    .merge(detectResources({ detectors: [envDetector] }));
+    .merge(detectResources({ detectors: [serviceInstanceIdDetector, envDetector] }));
 }
 
-/**
- * Logs warnings of OpenTelemetry, such as a variable that it cannot read, or dropped spans: each once, whatever numbers
- * are in it. Failed exports are logged by SpanExporter.
- */
+/** Logs warnings of OpenTelemetry, such as dropped spans: each once, whatever numbers are in it. */
 function logWarnings(): void {
   const logged = new Set<string>();
   const warn = (text: string): void => {
     const pattern = text.replace(/\d+/g, '0');
-    if (logged.has(pattern) || logged.size >= MAX_WARNINGS) return;
+    if (!logged.has(pattern)) logger.warn(`OpenTelemetry: ${text}`);
     logged.add(pattern);
-    logger.warn(`OpenTelemetry: ${text}`);
   };
   const sink = Object.assign(new api.DiagConsoleLogger(), { error: warn, warn });
   api.diag.setLogger(sink, { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true });
+  // SpanExporter logs failed exports.
   setGlobalErrorHandler(() => undefined);
 }
