@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -13,6 +12,7 @@ const FILES = [
   'swagger-ui.css',
   'swagger-ui-bundle.js',
   'swagger-ui-standalone-preset.js',
+  'favicon-16x16.png',
   'favicon-32x32.png',
 ];
 
@@ -27,7 +27,7 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-/** Makes tables fit a phone and text readable in the dark, and hides the column of links: no operation has any. */
+/** Fits tables to a phone, makes text readable in the dark, and hides the column of links: no operation has any. */
 const STYLE = `
   .swagger-ui .response-controls { flex-wrap: wrap; }
   html.dark-mode body { background: #1c2022; }
@@ -36,8 +36,6 @@ const STYLE = `
   }
   @media (max-width: 640px) {
     .swagger-ui .wrapper { padding: 0 8px; }
-    .swagger-ui .servers > label select { min-width: 0; max-width: 100%; width: 100%; }
-    .swagger-ui .servers > label { margin: 0; }
     .swagger-ui :is(.opblock-description-wrapper, .responses-inner, .opblock-section .opblock-body) { padding: 8px; }
     .swagger-ui .responses-table thead { display: none; }
     .swagger-ui .responses-table :is(tbody, tr, td) { display: block; width: auto; }
@@ -46,30 +44,29 @@ const STYLE = `
   .swagger-ui .responses-table .response-col_links { display: none; }
 `;
 
-/**
- * The page's icon, and behind it what SwaggerModule's page lacks: without it, a phone shows the page as wide as a desktop
- * does. SwaggerModule writes the quotes around.
- */
-const ICON_AND_VIEWPORT =
-  "<% baseUrl %>favicon-32x32.png'><meta name='viewport' content='width=device-width, initial-scale=1";
-
 const PAGE: SwaggerCustomOptions = {
   raw: false,
   customSiteTitle: 'Plant Store',
-  customfavIcon: ICON_AND_VIEWPORT,
   customCss: STYLE,
   swaggerOptions: {
     deepLinking: true,
     docExpansion: 'full',
     persistAuthorization: true,
     // The page has the text of these functions.
-    plugins: [keepTokenInTab],
+    plugins: [preparePage],
     requestInterceptor: removeSecondScheme,
   },
 };
 
-/** Has Swagger UI keep the token until the tab is closed, and not on disk. */
-function keepTokenInTab(): object {
+/** The part of a browser that {@link preparePage} uses. */
+interface Browser {
+  readonly document: { readonly head: { insertAdjacentHTML(where: string, html: string): void } };
+}
+
+/** A plugin of Swagger UI: fits the page to a phone, and keeps the token until the tab is closed, not on disk. */
+function preparePage(): object {
+  const { head } = (globalThis as unknown as Browser).document;
+  head.insertAdjacentHTML('beforeend', '<meta name="viewport" content="width=device-width">');
   Object.defineProperty(globalThis, 'localStorage', { get: () => globalThis.sessionStorage });
   return {};
 }
@@ -116,24 +113,22 @@ function setPageHeaders(_request: Request, response: Response, next: NextFunctio
   next();
 }
 
-/** Chunk size: TLS encrypts a whole chunk before a client reads its first byte. */
-const PIECE_BYTES = 16 * 1024;
+function redirectBrowser(request: Request, response: Response, next: NextFunction): void {
+  if (request.accepts('json', 'html') === 'html') response.redirect('docs');
+  else next();
+}
 
-/** Serves the page's files from memory: clients that do not read them share one buffer, and hold no file open. */
+/** Serves Swagger UI's files in place of SwaggerModule, from memory: unread ones hold no file open. */
 function serveFiles(express: Express): void {
-  // @nestjs/swagger serves the folder of its own version of Swagger UI.
-  const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
-  const files = new Map(
-    FILES.map((name) => {
-      const content = readFileSync(resolve(`swagger-ui-dist/${name}`));
-      const etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
-      return [name, { content, etag }];
-    }),
-  );
+  // @nestjs/swagger has its own version of Swagger UI.
+  const require = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
+  const { version } = require('swagger-ui-dist/package.json') as { version: string };
+  const read = (name: string) => readFileSync(require.resolve(`swagger-ui-dist/${name}`));
+  const files = new Map(FILES.map((name) => [name, read(name)]));
   express.get('/docs/:name', (request, response, next) => {
     const { name } = request.params;
-    const file = files.get(name);
-    if (file) sendFile(response.type(name).set('etag', file.etag), file.content);
+    const content = files.get(name);
+    if (content) sendFile(response.type(name).set('etag', `"${version}"`), content);
     else if (name === 'swagger-ui-init.js') next();
     else throw new ApiException(ERRORS.NO_SUCH_PATH);
   });
@@ -141,20 +136,17 @@ function serveFiles(express: Express): void {
 
 function sendFile(response: Response, content: Buffer): void {
   if (response.req.fresh) response.status(304).end();
-  else sendInPieces(response.set('content-length', String(content.length)), content);
+  else writePieces(response.set('content-length', String(content.length)), content);
 }
 
-function sendInPieces(response: Response, content: Buffer): void {
-  const piece = content.subarray(0, PIECE_BYTES);
-  if (piece.length === content.length || response.req.method === 'HEAD') response.end(piece);
+const PIECE_BYTES = 16 * 1024;
+
+/** Writes piece by piece: TLS encrypts at once what is written, even if the client does not read it. */
+function writePieces(response: Response, content: Buffer): void {
+  if (content.length === 0) response.end();
   else
     response.write(
-      piece,
-      (error) => error ?? sendInPieces(response, content.subarray(PIECE_BYTES)),
+      content.subarray(0, PIECE_BYTES),
+      (error) => error ?? writePieces(response, content.subarray(PIECE_BYTES)),
     );
-}
-
-function redirectBrowser(request: Request, response: Response, next: NextFunction): void {
-  if (request.accepts('json', 'html') === 'html') response.redirect('docs');
-  else next();
 }

@@ -92,7 +92,7 @@ describe('the document and its UI', () => {
       expect(text.match(/<title>.*/g)).toEqual(['<title>Plant Store</title>']);
       const files = text.matchAll(/(?:href|src)=["']\.\/([^"']+)["']/g);
       const names = Array.from(files, ([, name = '']) => name);
-      expect(names).toHaveLength(5);
+      expect(names).toHaveLength(6);
       for (const name of names) {
         const path = `${base}${name}`;
         expect((await service.client.send({ method: 'GET', path, headers: {} })).status).toBe(200);
