@@ -52,11 +52,7 @@ export const ERRORS = {
     message: 'the token lacks the scope',
     headers: { 'www-authenticate': `${REALM}, error="insufficient_scope"` },
   },
-  NO_SUCH_PATH: {
-    error: 3000,
-    status: 404,
-    message: 'no such path: plants are created by POST /plants',
-  },
+  NO_SUCH_PATH: { error: 3000, status: 404, message: 'no such path' },
   // Its Allow, and what the message adds, are the path's: src/openapi/method-not-allowed.filter.ts.
   NO_SUCH_METHOD: { error: 3001, status: 405, message: 'method not allowed' },
   BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },

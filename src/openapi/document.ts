@@ -4,9 +4,8 @@ import type { Config } from '../config/config.js';
 import { speaksTls } from '../config/key-pair.js';
 import { formatAuthority } from '../config/parsers.js';
 
-const SERVICE_DESCRIPTION = `Keeps a store of plants. A client sends a plant to create it; there is no \
-other operation. Every response other than 200 has an Error body with a number that stays the same \
-forever.`;
+const SERVICE_DESCRIPTION = `Keeps a store of plants. Every response other than 200 has an Error body with a \
+number that stays the same forever.`;
 
 const TOKEN_DESCRIPTION = `Paste the token alone. A client sends it as \`Authorization: Bearer <ACCESS_TOKEN>\`, \
 never in a query or a body. It comes from the operator of the service, or is a JSON Web Token of the identity \

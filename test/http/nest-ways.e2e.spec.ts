@@ -155,7 +155,7 @@ describe('createTestingModule() and createNestApplication()', () => {
       .auth(token, { type: 'bearer' })
       .send('{"id":"x","name":"oak"}')
       .expect(400, /^{"error":1003,"message":"id must be an integer [^"]+\\"x\\""}$/);
-    const notFound = { error: 3000, message: 'no such path: plants are created by POST /plants' };
+    const notFound = { error: 3000, message: 'no such path' };
     await request(app.getHttpServer() as Server)
       .get('/nowhere')
       .expect(404, notFound);

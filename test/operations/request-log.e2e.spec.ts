@@ -123,7 +123,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     const { token } = service;
     const other = await service.tokens.create('other');
     const headers = { 'x-request-id': token, 'user-agent': token, referer: token };
-    await service.client.send({ path: `/plants/${token}`, headers });
+    await service.client.send({ path: `/nowhere/${token}`, headers });
     await service.client.send({ path: `${'/x'.repeat(110)}/${other}`, headers });
     const split = other.replace(/.{4}/g, '$&/');
     await service.client.send({ path: `/${split}`, headers: { 'x-request-id': split } });

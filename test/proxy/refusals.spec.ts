@@ -32,10 +32,7 @@ const NO_METHOD = [
   405,
   { error: 3001, message: 'method not allowed: only POST /plants; see /docs' },
 ] as const;
-const NO_PATH = [
-  404,
-  { error: 3000, message: 'no such path: plants are created by POST /plants' },
-] as const;
+const NO_PATH = [404, { error: 3000, message: 'no such path' }] as const;
 const NO_CODING = [
   501,
   { error: 3003, message: 'unsupported transfer coding: send `chunked`, or a Content-Length' },
