@@ -1,11 +1,8 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
-import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { Injectable, type NestApplicationOptions } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 
-/** What pages of other origins may send and read, and for how many seconds a browser need not ask again. */
+/** What pages of other origins may send and read; `maxAge` in seconds. */
 const CORS = {
   allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'traceparent', 'tracestate'],
   exposedHeaders: [
@@ -18,18 +15,15 @@ const CORS = {
   maxAge: 600,
 };
 
-/** The operations of the application, as its OpenAPI document has them: for the `Allow` of a 405, and for CORS. */
+type CorsOptionsDelegate = Extract<NestApplicationOptions['cors'], (...args: never) => unknown>;
+
+/** The operations of the OpenAPI document, for the `Allow` of a 405 and for CORS. */
 @Injectable()
-export class Operations implements OnApplicationBootstrap {
+export class Operations {
   private paths: { readonly pattern: RegExp; readonly methods: readonly string[] }[] | undefined;
   private buildDocument: (() => OpenAPIObject) | undefined;
 
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-  ) {}
-
-  /** @param buildDocument is called once, at the first use: operations may still be registered before */
+  /** @param buildDocument is called at the first use, when all operations are registered */
   describeBy(buildDocument: () => OpenAPIObject): void {
     this.buildDocument = buildDocument;
   }
@@ -44,9 +38,9 @@ export class Operations implements OnApplicationBootstrap {
     return [...new Set(matching.flatMap(({ methods }) => methods.map((one) => one.toUpperCase())))];
   }
 
-  /** Makes what Nest's enableCors() takes: pages of the origins may call every operation, without cookies. */
-  createCorsOptions(origins: readonly string[]): CorsOptionsDelegate<Request> {
-    return ({ method, path, headers }, respond) => {
+  /** Creates the options of enableCors(): pages of the origins may call every operation, without cookies. */
+  createCorsOptions(origins: readonly string[]): CorsOptionsDelegate {
+    return ({ method, path, headers }: Request, respond) => {
       const methods = this.listMethods(path);
       // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
       const isPreflight =
@@ -56,23 +50,6 @@ export class Operations implements OnApplicationBootstrap {
       const origin = (method !== 'OPTIONS' || isPreflight) && [...origins];
       respond(null, { ...CORS, methods, origin });
     };
-  }
-
-  /** Warns of `@Body()`: by default no body parser runs before the guards. */
-  onApplicationBootstrap(): void {
-    for (const { metatype } of this.discovery.getControllers()) {
-      if (!metatype) continue;
-      const { name, prototype } = metatype as { readonly name: string; readonly prototype: object };
-      for (const method of this.scanner.getAllMethodNames(prototype)) {
-        const params = (Reflect.getMetadata(ROUTE_ARGS_METADATA, metatype, method) ?? {}) as object;
-        const isBody = (key: string) => key.startsWith(`${RouteParamtypes.BODY}:`);
-        if (!Object.keys(params).some(isBody)) continue;
-        new Logger('Operations').warn(
-          `${name}.${method}: @Body() is undefined unless a body parser runs before the guards: use @JsonBody(), or ` +
-            "app.useBodyParser('json'), which parses bodies without a token too",
-        );
-      }
-    }
   }
 }
 
