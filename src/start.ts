@@ -13,7 +13,7 @@ import { TokensService } from './auth/tokens/tokens.service.js';
 import { listExpiryWarnings } from './cli/token-table.js';
 import { COMMAND, type Config } from './config/config.js';
 import { ConfigError, describeProcess, findUser, inspectConfig } from './config/environment.js';
-import { formatAuthority } from './config/parsers.js';
+import { formatAuthority } from './http/authority.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { readKeyPair, speaksTls } from './config/key-pair.js';
 import { reloadKeyPairOnHangup } from './http/tls.js';

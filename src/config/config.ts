@@ -8,10 +8,10 @@ export const { version: VERSION } = JSON.parse(
   readFileSync(findPackageJSON(import.meta.url) ?? '', 'utf8'),
 ) as { readonly version: string };
 
-/** The commit that the service was built from: the image's build argument REVISION. The environment file may set it. */
+/** The commit that the service was built from. A function, as the environment file may set it. */
 export const readCommit = () => process.env.GIT_COMMIT || 'unknown';
 
-/** What the operator's command was called by: bin/plant-store sets the variable. */
+/** How the operator called the command: bin/plant-store sets the variable. */
 export const COMMAND = process.env.PLANT_STORE_COMMAND ?? 'bin/plant-store';
 
 /** An environment variable, the field of {@link Config} that it sets, and how its text is read. */
@@ -19,11 +19,11 @@ export interface ConfigVariable {
   readonly name: string;
   readonly field: keyof Config;
   readonly parser: parsers.EnvParser<unknown>;
-  /** The text that stands for a variable that is not set; '' if the field stays as it is. */
+  /** Default, as text; '' for none. */
   readonly defaultText: string;
 }
 
-/** Every environment variable of {@link Config}, in its order. (Systemd, the driver and OpenTelemetry have others.) */
+/** Every environment variable of {@link Config}, in its order. */
 export const VARIABLES: ConfigVariable[] = [];
 
 /** The fields that can have a value of this type. */
@@ -35,6 +35,8 @@ function Variable<Value>(name: string, parser: parsers.EnvParser<Value>, default
   return (_config: Config, field: FieldFor<Value>) =>
     void VARIABLES.push({ name, field, parser, defaultText });
 }
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 /** The service's configuration: for each field its variable and its default. No field changes while the service runs. */
 export class Config {
@@ -123,8 +125,8 @@ export class Config {
   readonly shutdownTimeout!: number;
 
   /** Lowest severity that is logged. */
-  @Variable('LOG_LEVEL', parsers.logLevel, 'info')
-  readonly logLevel!: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
+  @Variable('LOG_LEVEL', parsers.makeWordParser(...LOG_LEVELS), 'info')
+  readonly logLevel!: (typeof LOG_LEVELS)[number];
 
   /** Which requests are logged. */
   @Variable('LOG_REQUESTS', parsers.makeWordParser('all', 'errors', 'none'), 'errors')
@@ -146,15 +148,12 @@ export class Config {
   @Variable('NODE_ENV', parsers.nodeEnv, 'development')
   readonly production!: boolean;
 
-  /**
-   * Milliseconds that a request waits for its token's lookup, or for its plant's commit: `databaseTimeout` is for both
-   * together.
-   */
+  /** Milliseconds that a request waits for its token's lookup, and for its plant's commit. */
   get waitTimeoutMs(): number {
     return this.databaseTimeout / 2;
   }
 
-  /** Milliseconds of a statement, or of connecting: it fails before the request that waits for it gives up. */
+  /** Milliseconds of a statement, or of connecting: it fails before the request that waits for it. */
   get statementTimeoutMs(): number {
     return 0.8 * this.waitTimeoutMs;
   }

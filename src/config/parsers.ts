@@ -1,5 +1,6 @@
+// Parsers of the texts of variables.
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import { MASK, maskPassword, parseDatabaseUrl } from './database-url.js';
 
 /** Reads the text of a variable, and says what the text must be. */
@@ -22,29 +23,27 @@ export interface Rate {
   readonly seconds: number;
 }
 
-/** The units of a duration, in milliseconds. */
-const DURATION_UNITS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
+const UNIT_MS = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }));
+const UNIT_BYTES = new Map(Object.entries({ '': 1, kb: 2 ** 10, mb: 2 ** 20 }));
 
 export const anyText = new EnvParser('a text', (text) => text);
-
-/** By its form alone: whether it is an address of this machine shows when the service listens. */
 export const host = new EnvParser('a host name or an IP address, without a port', (text) =>
   isIP(text) || /^[\w.-]+$/.test(text) ? text : undefined,
 );
 
-export const onOff = makeChoiceParser('on or off', { on: true, off: false });
-
 export const port = new EnvParser('from 0 to 65535', (text) => parseWholeNumber(text, 0, 65_535));
-
 export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
   text === 'off' ? text : port.parse(text),
 );
+
+export const onOff = makeChoiceParser('on or off', { on: true, off: false });
+
+/** Whether this is production. */
+export const nodeEnv = makeChoiceParser('one of production, development, test', {
+  production: true,
+  development: false,
+  test: false,
+});
 
 export const databaseUrl = new EnvParser(
   'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?, %23 for #)',
@@ -54,18 +53,17 @@ export const databaseUrl = new EnvParser(
 
 /** In bytes: `kb` is KiB, `mb` MiB, and a number alone bytes. */
 export const size = new EnvParser('a size up to 1mb, such as 64kb', (text) => {
-  const [, number, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(text) ?? [];
-  const bytes = Number(number) * ({ kb: 2 ** 10, mb: 2 ** 20 }[unit.toLowerCase()] ?? 1);
-  return bytes >= 1 && bytes <= 2 ** 20 ? bytes : undefined;
+  const [, digits, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(text) ?? [];
+  return within(Number(digits) * (UNIT_BYTES.get(unit.toLowerCase()) ?? 0), 1, 2 ** 20);
 });
 
 export const rate = new EnvParser<Rate>(
   'a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
   (text) => {
-    const [, number = '', unit = ''] = /^(\d+)\/([smh])$/.exec(text) ?? [];
-    const requests = parseWholeNumber(number, 1, 1_000_000);
-    const unitMs = DURATION_UNITS[unit];
-    return requests && unitMs ? { requests, seconds: unitMs / 1_000 } : undefined;
+    const [, digits = '', unit = ''] = /^(\d+)\/([smh])$/.exec(text) ?? [];
+    const requests = parseWholeNumber(digits, 1, 1_000_000);
+    const intervalMs = UNIT_MS.get(unit);
+    return requests && intervalMs ? { requests, seconds: intervalMs / 1_000 } : undefined;
   },
 );
 
@@ -94,7 +92,7 @@ export const baseUrl = new EnvParser(
   (text) => (parseHttpUrl(text) ? text.replace(/\/$/, '') : undefined),
 );
 
-/** A URL that tokens or keys come from: https, or http on this machine. */
+/** A URL that tokens or keys come from. */
 export const secureUrl = new EnvParser(
   'an https URL (http on this machine alone), without credentials, query and fragment',
   (text) => {
@@ -115,21 +113,12 @@ export const proxies = new EnvParser(
   (text) => text !== 'off' && (parseWholeNumber(text, 1, 16) ?? parseList(text, isNetwork)),
 );
 
-export const logLevel = makeWordParser('fatal', 'error', 'warn', 'info', 'debug', 'trace');
-
-export const nodeEnv = makeChoiceParser('one of production, development, test', {
-  production: true,
-  development: false,
-  test: false,
-});
-
 /** Makes the parser of a duration within bounds. Its value is in milliseconds. */
 export function makeDurationParser(min: string, max: string): EnvParser<number> {
   const [from = 0, to = 0] = [min, max].map(parseDuration);
-  return new EnvParser(`a duration from ${min} to ${max}, such as 5s`, (text) => {
-    const milliseconds = parseDuration(text) ?? -1;
-    return milliseconds >= from && milliseconds <= to ? milliseconds : undefined;
-  });
+  return new EnvParser(`a duration from ${min} to ${max}, such as 5s`, (text) =>
+    within(parseDuration(text), from, to),
+  );
 }
 
 export function makeWordParser<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
@@ -147,45 +136,42 @@ function makeChoiceParser<Value>(rule: string, choices: Readonly<Record<string, 
  * @returns milliseconds, or undefined if invalid
  */
 export function parseDuration(text: string): number | undefined {
-  const [, number, unit = ''] = /^(0(?=s)|[1-9]\d{0,4})([smhdw])$/.exec(text) ?? [];
-  const unitMs = DURATION_UNITS[unit];
-  return unitMs === undefined ? undefined : Number(number) * unitMs;
+  const [, digits, unit = ''] = /^(0(?=s)|[1-9]\d{0,4})([smhdw])$/.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits) * (UNIT_MS.get(unit) ?? 0);
 }
 
-/** Whether nobody can change a response from a URL on its way: the URL is https, or of this machine. */
+/** https, or localhost. */
 export function isSecure({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Reads a whole number within bounds; undefined if it is none. */
+/** Reads a whole number within bounds; undefined if invalid. */
 export function parseWholeNumber(digits: string, min: number, max: number): number | undefined {
-  const number = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
+  return within(/^\d+$/.test(digits) ? Number(digits) : undefined, min, max);
+}
+
+function within(number = Number.NaN, min: number, max: number): number | undefined {
   return number >= min && number <= max ? number : undefined;
 }
 
-function parseList(value: string, isItem: (item: string) => boolean): string[] | undefined {
-  const items = value.split(',').map((item) => item.trim());
+function parseList(text: string, isItem: (item: string) => boolean): string[] | undefined {
+  const items = text.split(',').map((item) => item.trim());
   return items.every(isItem) ? items : undefined;
 }
 
-/** Reads an http or https URL without credentials, query and fragment; undefined if it is none. */
-export function parseHttpUrl(value: string): URL | undefined {
-  const url = URL.parse(value);
-  const isPlain = url && !url.username && !url.password && !/[?#\s]/.test(value);
+/** Reads an http or https URL without credentials, query and fragment; undefined if invalid. */
+export function parseHttpUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  const isPlain = url && !url.username && !url.password && !/[?#\s]/.test(text);
   return isPlain && /^https?:$/.test(url.protocol) ? url : undefined;
-}
-
-/** Formats the host and the port of a URL: an IPv6 address stands in brackets (RFC 3986, section 3.2.2). */
-export function formatAuthority(host: string, port: number): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 /** An address, a network such as `10.0.0.0/8`, or Express's name for networks that are not of the internet. */
 function isNetwork(item: string): boolean {
   if (/^(loopback|linklocal|uniquelocal)$/.test(item)) return true;
   const [address = '', prefix = '1', ...more] = item.split('/');
-  const bits = { 4: 32, 6: 128 }[isIP(address)];
-  return bits !== undefined && parseWholeNumber(prefix, 1, bits) !== undefined && more.length === 0;
+  const bits = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  return parseWholeNumber(prefix, 1, bits) !== undefined && more.length === 0;
 }
 
 function parseHeader(pair: string): [name: string, value: string] {
