@@ -1,97 +1,88 @@
+// Reads DATABASE_URL: pg-connection-string ignores or misreads some mistakes.
 import { resolve } from 'node:path';
 import { parse } from 'pg-connection-string';
 
 /** An engine by its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
 export type DatabaseSystem = 'sqlite' | 'postgresql';
 
-/**
- * `sqlite:` and a path. SQLite's driver would trim the path, and open another file than the one named.
- * `sqlite://data/x` would be `/data/x`.
- */
-const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 const SQLITE_SCHEME = 'sqlite:';
+/** SQLite's driver would trim the path. `sqlite://data/x` would be `/data/x`. */
+const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 
 /**
- * An address with or without a database. Its name has no `@`: after an unencoded slash, question mark or number sign in a
- * password, the driver would take the rest of the password for the database.
+ * With or without a database. Its name has no `@`: after an unencoded slash, question mark or number sign in a password,
+ * the driver would take the rest of the password for the database.
  */
 const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*(\/[^/?#@]+(\?[^#]*)?|\/?)$/;
+const BAD_ESCAPE = /%(?![\da-f]{2})/i;
 
 /** What is shown of a secret. */
 export const MASK = '***';
 
 /**
- * The parameters of an address that the driver `pg` reads. It ignores others, such as a misspelt `sslmode`. Not `ssl`,
- * which it takes for no TLS, for TLS, or for nothing that it can use.
+ * Parameters that the driver `pg` reads, apart from `password`; it ignores others, such as a misspelt `sslmode`. Not
+ * `ssl`, whose value it may misread.
  */
-const PARAMETERS = [
-  ...['host', 'port', 'user', 'password', 'options', 'application_name', 'client_encoding'],
+const ALLOWED_SETTINGS = [
+  ...['host', 'port', 'user', 'options', 'application_name', 'fallback_application_name'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat'],
   ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
-  'fallback_application_name',
+  'client_encoding',
 ];
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
-const INVALID_HOST = 'DATABASE_URL must have one host, and a port from 1 to 65535';
-/** Modes that the driver takes for `verify-full`, which it warns of: in PostgreSQL's own clients they check less. */
+/** The driver takes these for `verify-full` with a warning: in PostgreSQL's own clients they check less. */
 const ALIASES_OF_VERIFY_FULL = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/;
 
 /** Reads a DATABASE_URL, for the driver: undefined if it names neither a SQLite file nor a PostgreSQL database. */
 export function parseDatabaseUrl(text: string): string | undefined {
   if (SQLITE_URL.test(text)) return text;
-  if (!POSTGRES_URL.test(text) || !isDecodable(text)) return undefined;
+  if (!POSTGRES_URL.test(text) || BAD_ESCAPE.test(text)) return undefined;
   // With this parameter the modes mean what they do elsewhere.
   if (readParameters(text).has('uselibpqcompat')) return text;
   return text.replace(ALIASES_OF_VERIFY_FULL, '$1verify-full');
 }
 
-/** Whether each `%` is that of a percent-encoded character. */
-function isDecodable(text: string): boolean {
-  try {
-    return decodeURI(text) !== '';
-  } catch {
-    return false;
-  }
-}
-
-/** Finds what the driver would ignore, misread or refuse in a valid DATABASE_URL: a line for each problem. */
-export function findAddressProblems(url: string): string[] {
-  if (findSqliteFile(url) !== undefined) return [];
+/** Finds what the driver would ignore, misread or refuse in a parsed DATABASE_URL; undefined if nothing. */
+export function findAddressProblem(url: string): string | undefined {
+  const file = findSqliteFile(url);
+  if (file !== undefined) return findPathProblem('DATABASE_URL', file);
   const parameters = readParameters(url);
-  const found = findUnknownParameters(url, [...parameters.keys()]);
-  // They may be a part of a password: the rest of the address is misread then.
-  if (found.length > 0) return found;
-  const mode = parameters.get('sslmode') ?? 'disable';
-  if (!SSL_MODES.includes(mode))
-    found.push(`DATABASE_URL must have an sslmode of ${SSL_MODES.join(', ')}`);
+  const unknown = findUnknownParameter(url, [...parameters.keys()]);
+  if (unknown !== undefined) return unknown;
+  if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'disable'))
+    return `DATABASE_URL must have an sslmode of ${SSL_MODES.join(', ')}`;
+  const invalidHost = 'DATABASE_URL must have one host, and a port from 1 to 65535';
   try {
     const { port, database } = parse(url);
-    if (!database)
-      found.push('DATABASE_URL names no database after its host: postgres://host/database');
-    if (port && !(Number(port) >= 1 && Number(port) <= 65_535)) found.push(INVALID_HOST);
+    if (!database) return 'DATABASE_URL names no database after its host: postgres://host/database';
+    return port && !(Number(port) >= 1 && Number(port) <= 65_535) ? invalidHost : undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_INVALID_URL') return invalidHost;
     const files = ['sslrootcert', 'sslcert', 'sslkey'].filter((name) => parameters.has(name));
-    const unreadable = `DATABASE_URL must name a file that can be read: ${files.join(', ')} (${code})`;
-    if (code === 'ERR_INVALID_URL') found.push(INVALID_HOST);
-    else found.push(code ? unreadable : `DATABASE_URL: ${message}`);
+    return code
+      ? `DATABASE_URL must name a file that can be read: ${files.join(', ')} (${code})`
+      : `DATABASE_URL: ${message}`;
   }
-  return found;
 }
 
-/** Reads the parameters as the driver does: of several ones of a name the last one. */
+/** Refuses a path that is meant for a shell: it would make a folder named `~`. */
+export function findPathProblem(variable: string, path: string): string | undefined {
+  if (!/^~|\$[a-z_{]/i.test(path)) return undefined;
+  return `${variable} must have the whole path, such as /home/plants/x, in place of ~ or $NAME: no shell reads it`;
+}
+
+/** Reads the parameters as the driver does: the last one of a name counts. */
 function readParameters(url: string): ReadonlyMap<string, string> {
   return new Map(new URLSearchParams(url.split('?')[1]));
 }
 
-const UNSHOWN = '; in a password, write %26 for &';
-
-/** Finds the parameters that the driver ignores. A name that may be a part of a password is not shown. */
-function findUnknownParameters(url: string, names: readonly string[]): string[] {
-  // A password has an unencoded & or ? itself.
-  const isShown = !names.some(isPassword) && !url.includes('@', url.indexOf('?'));
-  return names
-    .filter((name) => !PARAMETERS.includes(name))
-    .map((name) => `DATABASE_URL has an unknown parameter${isShown ? `: ${name}` : UNSHOWN}`);
+function findUnknownParameter(url: string, names: readonly string[]): string | undefined {
+  const unknown = names.find((name) => name !== 'password' && !ALLOWED_SETTINGS.includes(name));
+  if (unknown === undefined) return undefined;
+  // It may be a part of a password that has an unencoded & or ?.
+  const mayBeSecret = names.some((name) => /password/i.test(name)) || /\?.*@/.test(url);
+  return `DATABASE_URL has an unknown parameter${mayBeSecret ? '; in a password, write %26 for &' : `: ${unknown}`}`;
 }
 
 /** Selects the engine that a valid DATABASE_URL names by its scheme. */
@@ -113,17 +104,12 @@ export function describeDatabase(url: string): string {
   return `PostgreSQL ${address}${port ? `:${port}` : ''}, database ${database}`;
 }
 
-/** Shows a valid DATABASE_URL without its password. */
+/** Shows a parsed DATABASE_URL without its password. */
 export function maskPassword(text: string): string {
   if (findSqliteFile(text) !== undefined) return text;
   return text
     .replace(/(?<=\/\/[^:/?#]*:)[^/?#]*(?=@)/, MASK)
     .replace(/(?<=[?&])([^=&]*)=[^&]*/g, (parameter, name: string) =>
-      isPassword(decodeURIComponent(name)) ? `${name}=${MASK}` : parameter,
+      ALLOWED_SETTINGS.includes(name) ? parameter : `${name}=${MASK}`,
     );
-}
-
-/** Whether the name of a parameter says that its value is a password. */
-function isPassword(name: string): boolean {
-  return /password/i.test(name);
 }

@@ -1,9 +1,9 @@
 // Reads the configuration from the environment and a file.
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
-import { describeDatabase, findAddressProblems } from './database-url.js';
+import { describeDatabase, findAddressProblem, findPathProblem } from './database-url.js';
+import { parseEnvFile } from './env-file.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -17,52 +17,29 @@ export interface Setting {
   readonly from: string;
 }
 
-/** What loadEnvironment() did, for findSource() and inspectConfig(): the variables that it set, its file, its warnings. */
-let loaded:
-  | { readonly names: ReadonlySet<string>; readonly path: string; readonly warnings: string[] }
-  | undefined;
+/** What loadEnvironment() did. */
+let loaded: { path: string; names: ReadonlySet<string>; warnings: readonly string[] } | undefined;
 
 /**
  * Adds the variables of a file to those of this process, which win.
  *
  * @param file path of the file; `.env` in the working directory, if there is one, if left out
- * @returns a line for each line of the file that is ignored
+ * @returns a warning for each line of the file that has no effect
  * @throws ConfigError if the file cannot be read
  */
 export function loadEnvironment(file?: string): readonly string[] {
   const path = file ?? (existsSync('.env') ? '.env' : undefined);
   loaded = undefined;
   if (path === undefined) return [];
-  const text = readText(path, `${path} cannot be read`);
-  const found = parseEnv(text);
-  const names = new Set(Object.keys(found).filter((name) => !(name in process.env)));
-  const warnings = findIgnoredLines(text).map((line) => `${path}:${line}`);
-  loaded = { names, path, warnings };
-  for (const name of names) process.env[name] = found[name];
-  return warnings;
-}
-
-/** Variables that others read: the driver, OpenTelemetry, Node.js, a shell, and `import`. */
-const FOREIGN = /^(PG|OTEL_|NODE_|UV_|SSL_|LC_|PLANT_STORE_|GIT_COMMIT$|LANG$|PATH$|TZ$)/;
-
-/** Finds the lines of a file that set nothing, or a variable that nobody reads. Values are not shown. */
-function findIgnoredLines(text: string): string[] {
-  const known = VARIABLES.flatMap(({ name, parser }) =>
-    parser.mask ? [name, `${name}_FILE`] : name,
-  );
-  // A value in quotes may have several lines.
-  const quoted = /(?<==[ \t]*)(["'`])[^]*?\1/g;
-  const lines = text.replace(quoted, (value) => value.replace(/[^\n]/g, '')).split('\n');
-  return lines.flatMap((line, index) => {
-    if (/^\s*([#;]|$)/.test(line)) return [];
-    const [, name] = /^\s*(?:export\s+)?([^=]*?)\s*=/.exec(line) ?? [];
-    const at = index + 1;
-    if (name === undefined) return `${at}: ignored, as it has no =`;
-    if (known.includes(name) || FOREIGN.test(name)) return [];
-    // Other texts may be a part of a key.
-    const shown = /^[A-Z_]{1,40}$/.test(name) ? name : 'the name';
-    return `${at}: ${shown} is unknown`;
-  });
+  const { variables, warnings } = parseEnvFile(readText(path, `${path} cannot be read`));
+  const added = [...variables].filter(([name]) => !(name in process.env));
+  Object.assign(process.env, Object.fromEntries(added));
+  loaded = {
+    path,
+    names: new Set(added.map(([name]) => name)),
+    warnings: warnings.map((warning) => `${path}:${warning}`),
+  };
+  return loaded.warnings;
 }
 
 /** Reads the configuration; an empty variable counts as one that is not set. @throws ConfigError */
@@ -72,10 +49,7 @@ export function readConfig(env = process.env): Config {
   return config;
 }
 
-/**
- * Reads the configuration as far as it is valid, with every variable in its order, a line for each problem, and one for
- * each line of the environment file that is ignored.
- */
+/** Reads the configuration as far as it is valid, with every variable in order, its problems, and loadEnvironment()'s warnings. */
 export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
@@ -96,13 +70,12 @@ export function inspectConfig(env = process.env) {
     }
   });
   // A conflict with the default of an invalid variable is none.
-  if (problems.length === 0) problems.push(...findConflicts(config));
+  if (problems.length === 0) problems.push(...crossFieldErrors(config));
   return { config, settings, problems, warnings: loaded?.warnings ?? [] };
 }
 
 /**
- * Reads a secret from its variable, or from the file that `NAME_FILE` names. A line break at the end of the file is
- * not part of the secret.
+ * Reads a secret from its variable, or from the file that `NAME_FILE` names, without the line break at its end.
  *
  * @throws ConfigError if both are set, or the file cannot be read or is empty
  */
@@ -116,13 +89,11 @@ export function readSecret(name: string, env = process.env): string | undefined 
   return secret;
 }
 
-/**
- * Reads the text of the file that a variable names.
- *
- * @throws ConfigError if it cannot be read; the path is shown unless it may be the secret itself
- */
+/** Reads the file that a variable names. @throws ConfigError with its path, unless that may be the secret itself */
 export function readNamedFile(variable: string, path: string): string {
-  const shown = SHOWABLE.test(path) ? `: ${path}` : '';
+  const problem = findPathProblem(variable, path);
+  if (problem) throw new ConfigError(problem);
+  const shown = PRINTABLE_VALUE.test(path) ? `: ${path}` : '';
   return readText(path, `${variable} must name a file that can be read${shown}`);
 }
 
@@ -152,18 +123,18 @@ function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): s
 }
 
 /** Matches a value without a token, or the credentials or the query of a URL. */
-const SHOWABLE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
+const PRINTABLE_VALUE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
 /** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
 function explainInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
-  const isShown = !parser.mask && SHOWABLE.test(text);
+  const isShown = !parser.mask && PRINTABLE_VALUE.test(text);
   return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
-/** Finds problems of several variables together, in a line each. */
-function findConflicts(config: Config): string[] {
+/** Finds errors that involve several variables, and those of a valid DATABASE_URL's parts. */
+function crossFieldErrors(config: Config): string[] {
   const { port, managementPort, authIssuer, authAudience, authJwksUrl } = config;
-  const found = findAddressProblems(config.databaseUrl);
+  const found = [findAddressProblem(config.databaseUrl) ?? []].flat();
   if (managementPort === port && port !== 0)
     found.push('MANAGEMENT_PORT must not be PORT: health and metrics are not for the public');
   if ((config.tlsCertFile === undefined) !== (config.tlsKeyFile === undefined))

@@ -80,7 +80,7 @@ describe('config', () => {
     });
   });
 
-  it.each(['mysql://h/plants', 'postgres://h:99999/plants', 'postgres://h/d?sslrootcert=/nope'])(
+  it.each(['mysql://h/plants', 'postgres://h/d?sslrootcert=/nope', 'sqlite:~/p.sqlite'])(
     'names no store if the address is invalid: %s',
     async (url) => {
       const ran = await run('config', { DATABASE_URL: url });
@@ -93,41 +93,31 @@ describe('config', () => {
   it('marks each variable of a conflict', async () => {
     const ran = await run('config', { TLS_CERT_FILE: 'x', AUTH_AUDIENCE: 'x', PORT: '9464' });
     const invalid = Object.entries(rowsOf(ran)).filter(([, [value]]) => value === '(invalid)');
-    const names = ['PORT', 'MANAGEMENT_PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE'];
-    expect(invalid.map(([name]) => name)).toEqual([
-      ...names,
-      'AUTH_ISSUER',
-      'AUTH_AUDIENCE',
-      'AUTH_JWKS_URL',
-    ]);
+    const names = ['PORT', 'MANAGEMENT_PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'AUTH_ISSUER'];
+    expect(invalid.map(([name]) => name)).toEqual([...names, 'AUTH_AUDIENCE', 'AUTH_JWKS_URL']);
   });
 
-  it.each(['config', 'migrate'])('%s warns of ignored lines, without values', async (command) => {
-    const lines = ['PORT=4000', '# no', 'foo', 'export DOC = on', "PGUSER='a\nb'", 'docs=x'];
-    writeFileSync(
-      join(cwd, '.env'),
-      [...lines, 'c2VjcmV0==', 'SECRET=x', '; no', 'DATABASE_URL_FIL=x'].join('\n'),
-    );
+  it.each(['config', 'migrate'])('%s warns of lines without effect', async (command) => {
+    writeFileSync(join(cwd, '.env'), 'foo\nPORT=1\nSECRET=x\nNODE_OPTIONS=--inspect\n');
     const { code, stderr } = await run(`${command} --quiet`);
     expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 0,
       lines: [
-        'warning: .env:3: ignored, as it has no =',
-        'warning: .env:4: DOC is unknown',
-        'warning: .env:7: the name is unknown',
-        'warning: .env:8: the name is unknown',
-        'warning: .env:9: SECRET is unknown',
-        'warning: .env:11: DATABASE_URL_FIL is unknown',
+        'warning: .env:1: ignored, as it has no =',
+        'warning: .env:3: SECRET is unknown',
+        expect.stringMatching(/^warning: .env:4: NODE_OPTIONS works only in the environment/),
       ],
     });
   });
 
   it.each(['config --env-file FILE', '--env-file FILE config', 'config --env-file=FILE'])(
-    'reads the named file instead of .env: %s',
+    'reads the named file instead of .env, with a byte order mark and odd blanks: %s',
     async (line) => {
       writeFileSync(join(cwd, '.env'), 'HOST=::1\n');
-      writeFileSync(join(cwd, 'service.env'), `; no\nPORT="4000"\nAUTH_SCOPE='a#b'\n`);
+      const lines = ['\uFEFFPORT="4000"', "\u00a0AUTH_SCOPE\u2003=\v'a#b'", '; no', ''];
+      writeFileSync(join(cwd, 'service.env'), lines.join('\n'));
       const ran = await run(line.replace('FILE', 'service.env'));
+      expect(ran.stderr).not.toContain('warning');
       expect(rowsOf(ran)).toMatchObject({
         PORT: ['4000', 'service.env'],
         AUTH_SCOPE: ['a#b', 'service.env'],
