@@ -45,11 +45,14 @@ export function addServeCommand(program: Command): void {
     });
 }
 
-/** Writes why the start failed to stderr: as a line of the log in production, else as other commands do. */
+/** Writes why the start failed to stderr: as lines of the log in production, else as other commands do. */
 function reportFailure(message: string): void {
   const { config } = inspectConfig();
-  if (config.production) new ServiceLogger(config, process.stderr).fatal(message, 'PlantStore');
-  else process.stderr.write(`error: ${message}\n`);
+  const logger = new ServiceLogger(config, process.stderr);
+  for (const line of message.split('\n')) {
+    if (config.production) logger.fatal(line, 'PlantStore');
+    else process.stderr.write(`error: ${line}\n`);
+  }
 }
 
 async function start(): Promise<void> {

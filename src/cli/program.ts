@@ -120,6 +120,6 @@ function fail(error: unknown): void {
     process.exitCode = BROKEN_PIPE_EXIT_CODE;
     return;
   }
-  process.stderr.write(`error: ${toOperatorMessage(error)}\n`);
+  process.stderr.write(`${toOperatorMessage(error).replace(/^/gm, 'error: ')}\n`);
   process.exitCode = toExitCode(error);
 }

@@ -48,10 +48,10 @@ export function formatStack(error: unknown): string {
   return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
 }
 
-/** Why a start or a command failed, in one line for the operator. Never a stack, never a secret. */
+/** Why a start or a command failed: one line, or one for each problem of the configuration. Never a stack or a secret. */
 export function toOperatorMessage(error: unknown): string {
   if (!(error instanceof ConfigError)) return describeError(error);
-  return `Invalid configuration: ${error.message.replaceAll('\n', '; ')}`;
+  return error.message.replace(/^/gm, 'Invalid configuration: ');
 }
 
 /** Control characters of terminals and of the direction of writing, among them line breaks. */
