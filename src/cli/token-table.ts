@@ -1,6 +1,5 @@
-import { isActive, isBefore, type Token } from '../auth/tokens/token.entity.js';
+import { EXPIRES_SOON_MS, isActive, isBefore, type Token } from '../auth/tokens/token.entity.js';
 import { COMMAND } from '../config/config.js';
-import { EXPIRES_SOON_MS } from '../errors/operator-message.js';
 import { alignColumns } from './terminal.js';
 
 /**

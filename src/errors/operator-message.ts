@@ -2,26 +2,19 @@ import { getSystemErrorMessage, inspect } from 'node:util';
 import { ConfigError } from '../config/environment.js';
 import { StoreUnavailableException } from './error-codes.js';
 
-/** How long before its end the operator is warned of a token or a certificate, in milliseconds. */
-export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
-
-/** Node's advice about a certificate that is not trusted: the operator does not run Node.js. */
+/** Node's advice about a certificate that is not trusted, for who runs Node.js. */
 const NODE_ADVICE = /(?<=; )if the root CA is installed locally, .*--use-system-ca/;
 const TRUST_ADVICE =
-  'to trust it, set NODE_EXTRA_CA_CERTS, or for PostgreSQL sslrootcert, to the file of its authority';
+  'to trust it, set NODE_EXTRA_CA_CERTS in the environment, or for PostgreSQL sslrootcert, to the file of its authority';
 
-/**
- * The message of an error, in one line. A host with several addresses has one for each; that of fetch() says nothing
- * without its cause.
- */
+/** The message of an error, in one line. */
 export function describeError(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') {
+  // A host with several addresses has an error for each.
+  if (error instanceof AggregateError && error.message === '')
     return error.errors.map(describeError).join('; ');
-  }
   // `using` throws it if the work failed, and then closing failed too.
-  if (error instanceof SuppressedError) {
+  if (error instanceof SuppressedError)
     return `${describeError(error.suppressed)}; ${describeError(error.error)}`;
-  }
   if (error instanceof StoreUnavailableException) return error.reason;
   // TypeORM rewords the driver's error. Its class is not imported, as that would load all of TypeORM.
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
@@ -30,6 +23,7 @@ export function describeError(error: unknown): string {
   const text = (Error.isError(error) ? error.message : String(error))
     .replace(/\s*\n\s*/g, ' ')
     .replace(NODE_ADVICE, TRUST_ADVICE);
+  // fetch() gives its reason as the cause.
   if (!(error instanceof TypeError) || error.cause === undefined) return text;
   const cause = describeError(error.cause);
   return text === 'fetch failed' ? cause : `${text}: ${cause}`;
@@ -54,13 +48,13 @@ export function toOperatorMessage(error: unknown): string {
   return error.message.replace(/^/gm, 'Invalid configuration: ');
 }
 
-/** Control characters of terminals and of the direction of writing, among them line breaks. */
+/** Those of terminals and of the direction of writing, among them line breaks. */
 export const CONTROL_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes control characters as in JSON. */
 export function escapeControls(text: string): string {
-  return text.replace(CONTROL_CHARACTERS, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u${code.toString(16).padStart(4, '0')}`;
-  });
+  return text.replace(
+    CONTROL_CHARACTERS,
+    (character) => `\\u${character.codePointAt(0)?.toString(16).padStart(4, '0')}`,
+  );
 }

@@ -19,7 +19,7 @@ import {
   HTTP_EXCEPTION,
   StoreUnavailableException,
 } from '../errors/error-codes.js';
-import { describePath } from './request-context.js';
+import { describeOperation } from './request-context.js';
 
 /**
  * Maps an exception to what the client may see. An {@link ApiException} and Nest's exceptions show their own message,
@@ -91,7 +91,7 @@ export class ErrorFilter extends BaseExceptionFilter {
   private logOnce(request: Request, { context }: Response, error: unknown): void {
     if (error instanceof ApiException || (error instanceof Error && this.logged.has(error))) return;
     if (error instanceof Error) this.logged.add(error);
-    this.log.error(`${request.method} ${describePath(request)} failed`, formatStack(error), {
+    this.log.error(`${describeOperation(request)} failed`, formatStack(error), {
       requestId: context?.requestId,
     });
   }

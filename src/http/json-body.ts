@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import readBody from 'raw-body';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
-import { redact, redactChosen } from '../errors/redact.js';
+import { redact } from '../errors/redact.js';
 import { parseInt64 } from '../database/int64.js';
 
 /** The setting of Express that has the maximum size of a body in bytes. */
@@ -57,7 +57,7 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
 function checkType(contentType = ''): void {
   const type = contentType.split(';', 1)[0]?.trim() ?? '';
   if (type.toLowerCase() === 'application/json') return;
-  const sent = redactChosen(type) || 'missing';
+  const sent = shorten(type) || 'missing';
   const message = `the media type is ${sent}: send \`Content-Type: application/json\``;
   throw new ApiException(ERRORS.MEDIA_TYPE, message);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
 import type { LogMembers } from '../errors/error-codes.js';
-import { redactChosen } from '../errors/redact.js';
+import { redact } from '../errors/redact.js';
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Express's types are extended like this
@@ -72,9 +72,16 @@ export const requestStart = channel<RequestContext, unknown>('plant-store.http.s
 /** Publishes each {@link RequestContext} once its response is sent, or its connection is gone. */
 export const requestEnd = channel<RequestContext>('plant-store.http.end');
 
-/** The path as it is logged, without its query. */
-export function describePath({ originalUrl }: Pick<Request, 'originalUrl'>): string {
-  return redactChosen(originalUrl.split('?', 1)[0] ?? '');
+/** The path of the matched route, such as `/plants`. Undefined without one: another path may contain a token. */
+export function findRoute({ baseUrl, route }: Request): string | undefined {
+  const { path } = (route ?? {}) as { readonly path?: string };
+  return path === undefined ? undefined : `${baseUrl}${path}`;
+}
+
+/** `POST /plants`; the method alone if no route matched. */
+export function describeOperation(request: Request): string {
+  const route = findRoute(request);
+  return route === undefined ? request.method : `${request.method} ${route}`;
 }
 
 /** What a client may name its request: nothing that could pass for more than a word in a log. */
@@ -83,6 +90,6 @@ const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 /** The request's id: that of its `X-Request-Id` if that is valid and no token, else a new one. */
 export function chooseRequestId(header: string | string[] | undefined): string {
   const isValid =
-    typeof header === 'string' && REQUEST_ID.test(header) && redactChosen(header) === header;
+    typeof header === 'string' && REQUEST_ID.test(header) && redact(header) === header;
   return isValid ? header : randomUUID();
 }

@@ -3,9 +3,12 @@ import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { readKeyPair, type KeyPair } from '../config/key-pair.js';
-import { EXPIRES_SOON_MS, toOperatorMessage } from '../errors/operator-message.js';
+import { toOperatorMessage } from '../errors/operator-message.js';
 
 const logger = new Logger('TLS');
+
+/** How long before its end the operator is warned of a certificate. */
+const RENEWAL_NOTICE_MS = 14 * 24 * 60 * 60 * 1_000;
 
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.http.certificate');
@@ -17,7 +20,7 @@ export function announceCertificate({ expiresAt }: KeyPair): void {
   const expires = left > 0 ? 'expires' : 'has expired:';
   const message = `the certificate of TLS_CERT_FILE ${expires} ${expiresAt.toISOString()}; renew it`;
   if (left <= 0) logger.error(message);
-  else if (left <= EXPIRES_SOON_MS) logger.warn(message);
+  else if (left <= RENEWAL_NOTICE_MS) logger.warn(message);
 }
 
 /**

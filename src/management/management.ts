@@ -9,7 +9,7 @@ import { TokensService } from '../auth/tokens/tokens.service.js';
 import { VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { StoreHealth } from '../database/health.js';
-import { surviveAcceptErrors } from '../errors/availability-log.js';
+import { surviveAcceptErrors } from '../http/accept-errors.js';
 import { describeError } from '../errors/operator-message.js';
 import { ERRORS, type ErrorCode } from '../errors/error-codes.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';

@@ -1,9 +1,14 @@
+import { isIP } from 'node:net';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
-import { requestEnd, describePath, type RequestContext } from '../http/request-context.js';
-import { redactChosen } from '../errors/redact.js';
+import {
+  describeOperation,
+  findRoute,
+  requestEnd,
+  type RequestContext,
+} from '../http/request-context.js';
 
 /** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
@@ -26,8 +31,8 @@ export class RequestLog implements OnApplicationShutdown {
     // Not by the status: a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
-    const line = describeRequest(context);
-    this.logger[level](line, `${line.method} ${line.path} ${status ?? 'no response'}`);
+    const line = `${describeOperation(context.request)} ${status ?? 'no response'}`;
+    this.logger[level](describeRequest(context), line);
   };
 }
 
@@ -38,19 +43,19 @@ function isOurFault(error = 0, status = 0): boolean {
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
 function describeRequest(context: RequestContext) {
   const { request, requestId, status, error, details, startedAt, remoteAddress } = context;
-  const ip = request.ip ?? remoteAddress;
+  const { ip = '' } = request;
   return {
     context: 'Request',
     requestId,
     method: request.method,
-    path: describePath(request),
+    path: findRoute(request),
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
     tokenId: request.user?.id,
     tokenName: request.user?.name,
     ...details,
-    // Behind trusted proxies, the address that they name.
-    client: ip && redactChosen(ip),
+    // Behind trusted proxies, the address that they name: a client may have written it.
+    client: isIP(ip) ? ip : remoteAddress,
   };
 }

@@ -21,6 +21,7 @@ import { VERSION, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { speaksTls } from '../config/key-pair.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
+import { redact } from '../errors/redact.js';
 import * as http from '../http/request-context.js';
 import { commits, plantQueued, type Commit } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
@@ -87,11 +88,13 @@ export class Tracing implements OnApplicationShutdown {
     const { request, status, error, requestId } = context;
     const span = this.byRequest.get(context);
     if (!span) return;
-    const { path: route } = (request.route ?? {}) as { path?: string };
-    // Only the path of a known route is recorded: others may contain a token.
+    const route = http.findRoute(request);
     if (route !== undefined) {
       span.updateName(`${request.method} ${route}`);
-      span.setAttributes({ 'http.route': route, 'url.path': http.describePath(request) });
+      span.setAttributes({
+        'http.route': route,
+        'url.path': redact(request.originalUrl.split('?', 1)[0] ?? ''),
+      });
     }
     span.setAttributes({
       'http.response.status_code': status,

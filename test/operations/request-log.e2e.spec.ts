@@ -51,16 +51,11 @@ describe('LOG_REQUESTS=all: a line for', () => {
   it.each<[string, Sent, object]>([
     ['no token', { headers: {} }, { status: 401, error: 2000, path: '/plants' }],
     ['no JSON', { body: '{' }, { status: 400, error: 1000, tokenName: 'test' }],
-    ['no such path', { path: '/x/y?access_token=z' }, { status: 404, error: 3000, path: '/x/y' }],
+    ['no such path', { path: '/x/y' }, { status: 404, error: 3000, msg: 'POST 404' }],
     ['no such method', { method: 'PUT' }, { status: 405, error: 3001, method: 'PUT' }],
-    ['a bad path', { path: '/%zz?x' }, { status: 400, error: 3002, path: '/%zz' }],
-    ['a long path', { path: '/x'.repeat(2_500) }, { path: '/x'.repeat(128) }],
+    ['a bad path', { path: '/%zz?x' }, { status: 400, error: 3002, msg: 'POST 400' }],
     ['the document', { method: 'GET', path: '/docs' }, { status: 200, path: '/docs' }],
-    [
-      'a part of it',
-      { method: 'GET', path: '/docs/swagger-ui.css' },
-      { path: '/docs/swagger-ui.css' },
-    ],
+    ['a part of it', { method: 'GET', path: '/docs/swagger-ui.css' }, { path: '/docs/:name' }],
   ])('%s', async (_name, request, expected) => {
     await start();
     const { headers } = await service.client.send(request);
@@ -118,22 +113,17 @@ describe('LOG_REQUESTS=all: a line for', () => {
     );
   });
 
-  it('a request with secrets in wrong places, which are removed', async () => {
+  it('a request with secrets in wrong places, without them', async () => {
     await start();
     const { token } = service;
-    const other = await service.tokens.create('other');
     const headers = { 'x-request-id': token, 'user-agent': token, referer: token };
-    await service.client.send({ path: `/nowhere/${token}`, headers });
-    await service.client.send({ path: `${'/x'.repeat(110)}/${other}`, headers });
-    const split = other.replace(/.{4}/g, '$&/');
-    await service.client.send({ path: `/${split}`, headers: { 'x-request-id': split } });
-    for (const line of await lines(3)) {
-      expect(line).toMatchObject({
-        requestId: expect.stringMatching(MADE),
-        path: '[redacted]',
-        msg: expect.stringContaining(' [redacted] 404'),
-      });
-    }
+    await service.client.send({
+      path: `/nowhere/${token.replace(/.{4}/g, '$&/')}?${token}`,
+      headers,
+    });
+    const [line] = await lines(1);
+    expect(line).toMatchObject({ requestId: expect.stringMatching(MADE), msg: 'POST 404' });
+    expect(line).not.toHaveProperty('path');
   });
 });
 
@@ -186,13 +176,10 @@ describe('TRUST_PROXY', () => {
     expect(await lines(1)).toMatchObject([{ client }]);
   });
 
-  it('1: a token in place of an address is removed, even if split', async () => {
+  it.each(['plant_7', '203.0.113.7:4711'])('1: %s is no address', async (forwarded) => {
     await start({ TRUST_PROXY: '1' });
-    const { token } = service;
-    for (const forwarded of [token, token.slice(6), token.replace(/.{4}/g, '$&:')]) {
-      await service.client.send({ headers: { 'x-forwarded-for': `192.0.2.7, ${forwarded}` } });
-    }
-    expect((await lines(3)).map(({ client }) => client)).toEqual(Array(3).fill('[redacted]'));
+    await service.client.send({ headers: { 'x-forwarded-for': `192.0.2.7, ${forwarded}` } });
+    expect(await lines(1)).toMatchObject([{ client: '127.0.0.1' }]);
   });
 });
 
