@@ -40,19 +40,6 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**'],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        {
-          name: '@nestjs/common',
-          importNames: ['Body'],
-          message: 'No body is parsed before the guards: use @JsonBody().',
-        },
-      ],
-    },
-  },
-  {
     files: ['{src,test}/**/*.js'],
     rules: {
       // The compiler checks these by JSDoc's casts, which the rules do not see.

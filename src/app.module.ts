@@ -1,5 +1,5 @@
 import { Module, type DynamicModule, type NestApplicationOptions } from '@nestjs/common';
-import { APP_FILTER, NestFactory } from '@nestjs/core';
+import { APP_FILTER, DiscoveryModule, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import {
   contentSecurityPolicy,
@@ -33,7 +33,7 @@ export class AppModule {
     return {
       module: AppModule,
       global: true,
-      imports: [DatabaseModule.forRoot(config), PlantsModule],
+      imports: [DatabaseModule.forRoot(config), DiscoveryModule, PlantsModule],
       providers: [
         { provide: Config, useValue: config },
         // Nest asks the last one first.

@@ -1,4 +1,11 @@
-import { Injectable, type NestApplicationOptions } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type NestApplicationOptions,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 
@@ -19,9 +26,14 @@ type CorsOptionsDelegate = Extract<NestApplicationOptions['cors'], (...args: nev
 
 /** The operations of the OpenAPI document, for the `Allow` of a 405 and for CORS. */
 @Injectable()
-export class Operations {
+export class Operations implements OnApplicationBootstrap {
   private paths: { readonly pattern: RegExp; readonly methods: readonly string[] }[] | undefined;
   private buildDocument: (() => OpenAPIObject) | undefined;
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
 
   /** @param buildDocument is called at the first use, when all operations are registered */
   describeBy(buildDocument: () => OpenAPIObject): void {
@@ -50,6 +62,23 @@ export class Operations {
       const origin = (method !== 'OPTIONS' || isPreflight) && [...origins];
       respond(null, { ...CORS, methods, origin });
     };
+  }
+
+  /** Warns of `@Body()`: by default no body parser runs before the guards. */
+  onApplicationBootstrap(): void {
+    for (const { metatype } of this.discovery.getControllers()) {
+      if (!metatype) continue;
+      const { name, prototype } = metatype as { readonly name: string; readonly prototype: object };
+      for (const method of this.scanner.getAllMethodNames(prototype)) {
+        const params = (Reflect.getMetadata(ROUTE_ARGS_METADATA, metatype, method) ?? {}) as object;
+        if (!Object.keys(params).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`)))
+          continue;
+        new Logger('Operations').warn(
+          `${name}.${method}: @Body() is undefined unless a body parser runs before the guards: use @JsonBody(), or ` +
+            "app.useBodyParser('json'), which parses bodies without a token too",
+        );
+      }
+    }
   }
 }
 

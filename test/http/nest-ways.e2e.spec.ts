@@ -65,6 +65,14 @@ describe('@Body()', () => {
       body: '{"text":"green"}',
     }).then((response) => response.json());
 
+  it('is warned of at the start, with what to use', async () => {
+    const { log } = await start();
+    expect(log.text).toMatch(
+      /WARN: \[Operations\] LeavesController\.create: @Body\(\) is undefined unless .*@JsonBody\(\), or app\.useBodyParser\('json'\)/,
+    );
+    expect(log.text).not.toContain('PlantsController.create: @Body()');
+  });
+
   it("works with app.useBodyParser('json'), and POST /plants stays exact", async () => {
     const own = await start((app) => app.useBodyParser('json'));
     expect(await postLeaf(own)).toEqual({ leaf: { text: 'green' } });
