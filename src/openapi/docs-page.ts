@@ -121,9 +121,9 @@ function redirectBrowser(request: Request, response: Response, next: NextFunctio
 /** Serves Swagger UI's files in place of SwaggerModule, from memory: unread ones hold no file open. */
 function serveFiles(express: Express): void {
   // @nestjs/swagger has its own version of Swagger UI.
-  const require = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
-  const { version } = require('swagger-ui-dist/package.json') as { version: string };
-  const read = (name: string) => readFileSync(require.resolve(`swagger-ui-dist/${name}`));
+  const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
+  const read = (name: string) => readFileSync(resolve(`swagger-ui-dist/${name}`));
+  const { version } = JSON.parse(read('package.json').toString()) as { version: string };
   const files = new Map(FILES.map((name) => [name, read(name)]));
   express.get('/docs/:name', (request, response, next) => {
     const { name } = request.params;
