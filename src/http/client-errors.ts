@@ -7,7 +7,7 @@ import type { Connections } from './connections.js';
 import { MAX_FIELDS } from './request-checks.js';
 
 const { BAD_REQUEST, REQUEST_TIMEOUT } = ERRORS;
-/** By Node's code. */
+/** By the code of Node's error. */
 const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
   HPE_HEADER_OVERFLOW: new ApiException(
     BAD_REQUEST,
@@ -20,14 +20,14 @@ const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
 };
 const INVALID_HTTP = new ApiException(BAD_REQUEST);
 
-/** Milliseconds that a client has to read the response and to close its side of the connection. */
+/** How long a client may take to read the response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** Sends an Error body for what Node rejects itself: invalid HTTP, late requests, and CONNECT. */
 export function respondToClientErrors(server: Server, connections: Connections): void {
   const rejected = new WeakSet<Duplex>();
   const reject = (socket: Duplex, code: string): void => {
-    // Node reports every further piece of an invalid request, too.
+    // Node reports each further piece of an invalid request too.
     if (rejected.has(socket)) return;
     rejected.add(socket);
     // Node removes its own listeners from a socket that it hands over; without one, an error would end the process.
@@ -41,7 +41,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
       if (!whole.headersSent) whole.setHeader('connection', 'close');
       whole.once('close', () => socket.destroy());
     } else if (socket.writable && !requests.some(({ response }) => response.headersSent))
-      sendError(socket, code);
+      sendRawError(socket, code);
     else socket.destroy();
   };
   server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
@@ -52,7 +52,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
   });
 }
 
-function sendError(socket: Duplex, code: string): void {
+function sendRawError(socket: Duplex, code: string): void {
   const { kind, message } = EXCEPTIONS[code] ?? INVALID_HTTP;
   const requestId = randomUUID();
   const body = JSON.stringify({ error: kind.error, message });
@@ -68,7 +68,7 @@ function sendError(socket: Duplex, code: string): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   // A client that never closes its side would keep the connection open forever.
   setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
-  // Anyone can cause this without a token, so it has no line in the log by default; the bytes are not for the log.
+  // Unauthenticated clients can cause this at will: it is logged at debug, and without the bytes.
   new Logger('Http').debug(`rejected bytes that are not a request: ${kind.status}, ${code}`, {
     requestId,
   });

@@ -9,7 +9,7 @@ import type { RequestHandler } from 'express';
 import { Config } from '../config/config.js';
 import { RequestContext, requestStart } from './request-context.js';
 
-/** Requests in progress that a connection may have; one more ends it. RFC 9112, section 9.3.2, sets no limit. */
+/** Maximum number of requests in progress on a connection; one more ends it. */
 export const MAX_PIPELINED = 16;
 /** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
@@ -20,7 +20,7 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections implements BeforeApplicationShutdown {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  /** While it drains, every response ends its connection. */
+  /** While draining, every response ends its connection. */
   private phase: 'serving' | 'draining' | 'refusing' = 'serving';
 
   constructor(
@@ -66,8 +66,8 @@ export class Connections implements BeforeApplicationShutdown {
   }
 
   /**
-   * Serves for SHUTDOWN_DELAY more, then takes no new connections and serves the open ones for a second. Nest closes the
-   * server after this; what is still open after a time-out is cut off.
+   * Serves for SHUTDOWN_DELAY, then accepts no connections and serves the open ones for a second. Nest closes the server
+   * after this; connections that are still open after a timeout are cut off.
    */
   async beforeApplicationShutdown(): Promise<void> {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
@@ -89,7 +89,7 @@ export class Connections implements BeforeApplicationShutdown {
     const closeMs = Math.min(MAX_CLOSE_MS, shutdownTimeout / 2);
     setTimeout(() => {
       server.closeAllConnections();
-      // It does not know those that CONNECT took over.
+      // Node no longer tracks sockets that CONNECT took over.
       for (const socket of this.open.keys()) socket.destroy();
     }, closeMs).unref();
   }

@@ -33,7 +33,7 @@ export function toApiException(error: unknown): ApiException {
   return new ApiException({ error: HTTP_EXCEPTION, status, message });
 }
 
-/** Gets the message that Nest would send; if its response is an Error, which may reveal internals, that of the status. */
+/** Gets the message that Nest would send; that of the status if Nest's response is an Error, which may reveal internals. */
 function getMessage(error: HttpException): string {
   const response: unknown = error.getResponse();
   if (Error.isError(response)) return STATUS_CODES[error.getStatus()] ?? 'Error';
@@ -55,7 +55,7 @@ export function isRouteNotFound(error: unknown, { method, originalUrl }: Request
   return error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`;
 }
 
-/** Responds to an exception with an Error. Logs it unless the response names it. */
+/** Responds to every exception with an Error body, and logs those whose reason the response hides. */
 @Catch()
 @Injectable()
 export class ErrorFilter extends BaseExceptionFilter {
@@ -77,7 +77,7 @@ export class ErrorFilter extends BaseExceptionFilter {
     else if (!response.writableEnded) request.socket.destroy();
   }
 
-  /** Recognizes what is no exception of ours: that no route matches, errors of http-errors' form, and the store's. */
+  /** Maps errors of others: an unmatched route, http-errors, the store's. */
   private recognize(error: unknown, request: Request): unknown {
     if (isRouteNotFound(error, request)) return new ApiException(ERRORS.NO_SUCH_PATH);
     if (!(error instanceof HttpException) && this.isHttpError(error))
@@ -87,7 +87,7 @@ export class ErrorFilter extends BaseExceptionFilter {
     return isOfStore ? this.health.recordFailure(error) : error;
   }
 
-  /** Logs an error once that many requests share, such as those that wait for one lookup of their tokens. */
+  /** Logs an error once, even if many requests share it, such as those that wait for one token lookup. */
   private logOnce(request: Request, { context }: Response, error: unknown): void {
     if (error instanceof ApiException || (error instanceof Error && this.logged.has(error))) return;
     if (error instanceof Error) this.logged.add(error);

@@ -13,8 +13,8 @@ const DEFAULT_BODY_LIMIT = 64 * 1024;
 
 /**
  * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
- * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. If a
- * body parser has read the body before, its `rawBody` counts; without one, what it has parsed.
+ * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. After
+ * a body parser, uses its `rawBody`, or else what it has parsed.
  *
  * A ValidationPipe validates it with `validateCustomDecorators`.
  *
@@ -40,15 +40,15 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
   if (headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1')
     request.res?.writeContinue();
   const length = Number(headers['content-length']);
-  // Most bodies have arrived with their head. Without a size, read() returns one piece of several.
+  // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   if (length > 0 && request.readableLength === length) return request.read(length) as Buffer;
   const body = await readBody(request, { limit }).catch((error: unknown) => {
-    // It has stopped reading; the connection's next request comes behind the rest.
+    // raw-body has stopped reading: skip the rest, as the connection's next request follows it.
     request.resume();
     const { type } = error as { type?: string };
     throw type === 'entity.too.large' ? createTooLarge(limit) : createEndedEarly();
   });
-  // A request that took too long got 408, and its rest may still come: it must not be stored.
+  // A late request got 408; its rest may still arrive, and must not be stored.
   if (!request.socket.writable) throw createEndedEarly();
   return body;
 }
@@ -86,7 +86,7 @@ export function parseJson(body: Buffer): unknown {
   try {
     return parse(text, undefined, parseNumber);
   } catch (error) {
-    // The library calls itself for each level: some thousands of them.
+    // The library recurses for each level.
     const reason =
       error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
     throw createInvalidJson(`is not valid JSON: ${shorten(reason)}`);
@@ -97,7 +97,7 @@ function createInvalidJson(what: string): ApiException {
   return new ApiException(ERRORS.INVALID_JSON, `the body ${what}`);
 }
 
-/** Characters of each end of a message that quotes a long key or number. */
+/** How much of each end is kept of a message that quotes a long key or number. */
 const MAX_LENGTH = 60;
 
 function shorten(text: string): string {
@@ -105,7 +105,7 @@ function shorten(text: string): string {
   return redact(text.length > 2 * MAX_LENGTH ? ends.join('...') : text).toWellFormed();
 }
 
-/** A double has every decimal number of so many characters (IEEE 754: 15 digits). */
+/** A double represents every decimal number of up to 15 digits (IEEE 754). */
 const MAX_SAFE_LENGTH = 15;
 const ZERO = /^-?0(\.0+)?(e[+-]?\d+)?$/i;
 

@@ -18,14 +18,14 @@ const TIMEOUTS = {
   requestTimeout: 30 * SECOND,
   /** From a response to the next request: longer than proxies keep an idle connection, mostly 60 s. */
   keepAliveTimeout: 75 * SECOND,
-  /** How often Node looks for clients that are too slow. */
+  /** How often Node enforces the timeouts. */
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
-/** To agree on TLS, at most. */
+/** Maximum time of a TLS handshake. */
 const MAX_HANDSHAKE_MS = 10 * SECOND;
-/** Without a byte read or written: longer than a request waits for the store. */
+/** Maximum time without a byte read or written; longer than a request waits for the store. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;
-/** Each is a file descriptor, and up to 16 requests in memory. */
+/** Each connection is a file descriptor, and up to 16 requests in memory. */
 const MAX_CONNECTIONS = 2_000;
 
 /** Nest's Express adapter, with the limits that Node has for a server and Nest has no option for. */
@@ -52,7 +52,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     for (const event of ['checkContinue', 'checkExpectation']) server.on(event, listener);
     server.timeout = IDLE_TIMEOUT_MS;
     server.maxConnections = MAX_CONNECTIONS;
-    // Of some more, Node drops the last ones silently: request-checks.ts finds one too many.
+    // Node drops fields beyond this silently; with one more, request-checks.ts can tell.
     server.maxHeadersCount = MAX_FIELDS + 1;
     this.httpServer = server;
   }

@@ -6,19 +6,19 @@ import type { Connections } from './connections.js';
 export const MAX_FIELDS = 100;
 
 /**
- * Headers that a request may have only once. Node uses the first of several, a proxy may use the last: they would not
- * agree on the request or its sender (RFC 9112, section 3.2; RFC 9110, section 5.3).
+ * Headers that must not be repeated. Node uses the first, a proxy may use the last: they would not agree on the request
+ * or its principal (RFC 9112, section 3.2; RFC 9110, section 5.3).
  */
-const SINGLE = ['Host', 'Authorization', 'Content-Type'];
+const SINGLE_HEADERS = ['Host', 'Authorization', 'Content-Type'];
 
-/** Finds what HTTP forbids in a request and Node's parser accepts; undefined if nothing. */
+/** Finds an error in a request that Node's parser accepts; undefined if there is none. */
 function findRequestError(request: Request): string | undefined {
   const { headers, headersDistinct, httpVersion, rawHeaders, url } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return ERRORS.BAD_REQUEST.message;
   if (rawHeaders.length > 2 * MAX_FIELDS) return `there are more than ${MAX_FIELDS} header fields`;
   // RFC 9112, section 3.2.
   if (headers.host === undefined && httpVersion === '1.1') return 'the Host header is missing';
-  for (const name of SINGLE) {
+  for (const name of SINGLE_HEADERS) {
     const values = headersDistinct[name.toLowerCase()] ?? [];
     if (values.length > 1) return `there is more than one ${name} header`;
   }
@@ -36,10 +36,7 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/**
- * Creates the middleware that refuses what HTTP forbids, and everything while the service stops or is overloaded: before
- * a token and a body cost anything.
- */
+/** Creates the middleware that refuses invalid requests, and all requests while the service stops or is overloaded. */
 export function createChecks(
   connections: Connections,
   isOverloaded: () => boolean,

@@ -14,17 +14,17 @@ declare global {
   }
 }
 
-/** What the service knows of a request and its response. */
+/** The state of a request and its response. */
 export class RequestContext {
   /** When the request's headers were read, by performance.now(), in milliseconds. */
   readonly startedAt = performance.now();
-  /** Read at once: Node does not know it when the client has left, unless its connection asked before. */
+  /** Read at once: Node does not know it once the client has left. */
   readonly remoteAddress: string | undefined;
   /** Names the request in the log, in traces and to the client. */
   readonly requestId: string;
   /** The `error` member of the response's body; undefined for successful responses. */
   error: number | undefined = undefined;
-  /** What the error says for the log. */
+  /** Members of the request's log line that the error adds. */
   details: LogMembers | undefined = undefined;
   private isOver = false;
 
@@ -45,13 +45,13 @@ export class RequestContext {
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    // Node reads the rest of the request, and refuses it if it is late or invalid.
-    if (this.request.complete) this.leave();
-    else this.request.once('end', () => this.leave()).resume();
+    // The rest of the request is still read, and may be late or invalid.
+    if (this.request.complete) this.remove();
+    else this.request.once('end', () => this.remove()).resume();
     if (requestEnd.hasSubscribers) requestEnd.publish(this);
   }
 
-  private leave(): void {
+  private remove(): void {
     this.inProgress.splice(this.inProgress.indexOf(this), 1);
   }
 
@@ -61,12 +61,12 @@ export class RequestContext {
   }
 }
 
-/** One function for all responses: V8 would promote a closure for each, and all that it reaches, to its old space. */
+/** Shared by all responses: V8 would promote a closure for each, and all that it reaches, to its old space. */
 function endRequest(this: Response): void {
   this.context?.end();
 }
 
-/** Publishes each {@link RequestContext} as it begins, and is the context of all that is done for it. */
+/** Publishes each {@link RequestContext} as it begins, and runs the request within the channel's stores. */
 export const requestStart = channel<RequestContext, unknown>('plant-store.http.start');
 
 /** Publishes each {@link RequestContext} once its response is sent, or its connection is gone. */
@@ -84,10 +84,10 @@ export function describeOperation(request: Request): string {
   return route === undefined ? request.method : `${request.method} ${route}`;
 }
 
-/** What a client may name its request: nothing that could pass for more than a word in a log. */
+/** The request ids that are accepted: one word in a log. */
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The request's id: that of its `X-Request-Id` if that is valid and no token, else a new one. */
+/** The id in `X-Request-Id` if it is valid and no token, else a new one. */
 export function chooseRequestId(header: string | string[] | undefined): string {
   const isValid =
     typeof header === 'string' && REQUEST_ID.test(header) && redact(header) === header;

@@ -13,7 +13,7 @@ const RENEWAL_NOTICE_MS = 14 * 24 * 60 * 60 * 1_000;
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.http.certificate');
 
-/** To be called when a certificate is in use; warns if it has expired, or expires soon. */
+/** Publishes when the certificate in use expires; warns if it has expired, or expires soon. */
 export function announceCertificate({ expiresAt }: KeyPair): void {
   certificateUsed.publish(expiresAt);
   const left = expiresAt.getTime() - Date.now();
@@ -24,9 +24,9 @@ export function announceCertificate({ expiresAt }: KeyPair): void {
 }
 
 /**
- * Reloads the certificate and its key on SIGHUP, for later connections. A bad pair is logged, and the one in use stays.
+ * Reloads the certificate and its key on SIGHUP, for later connections. An invalid pair is logged, and not used.
  *
- * @param listening the server once it listens: what was signalled before is done then
+ * @param listening the server once it listens; signals received earlier are handled then
  */
 export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config): void {
   process.on('SIGHUP', () => void listening.then(reload));
