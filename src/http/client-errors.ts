@@ -32,10 +32,11 @@ export function respondToClientErrors(server: Server, connections: Connections):
     rejected.add(socket);
     // Node removes its own listeners from a socket that it hands over; without one, an error would end the process.
     socket.on('error', () => undefined).on('timeout', () => socket.destroy());
-    const requests = connections.listInProgress(socket);
-    const whole = requests.findLast(
-      ({ request, response }) => request.complete && !response.writableFinished,
-    )?.response;
+    // A refused request is still listed when the end of its body and the invalid bytes arrive together.
+    const requests = connections
+      .listInProgress(socket)
+      .filter(({ request, response }) => !request.complete || !response.writableFinished);
+    const whole = requests.findLast(({ request }) => request.complete)?.response;
     if (whole) {
       // The request may already be stored, so it gets its own response.
       if (!whole.headersSent) whole.setHeader('connection', 'close');

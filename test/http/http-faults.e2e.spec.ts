@@ -70,6 +70,24 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     },
   );
 
+  it('right after the body of a refused request: each has its own response', async () => {
+    const connection = await service.connect();
+    connection.write(requestText({ 'content-length': '20' }));
+    expect((await connection.read()).status).toBe(401);
+    connection.write(`${'x'.repeat(20)}garbage\r\n\r\n`);
+    expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
+    await connection.closed();
+  });
+
+  it('in the body of a refused request: that request has no second response', async () => {
+    const connection = await service.connect();
+    const chunked = requestText({ 'transfer-encoding': 'chunked' });
+    connection.write(chunked.replace('content-length: 0\r\n', ''));
+    expect((await connection.read()).status).toBe(401);
+    connection.write('zz\r\n');
+    await expect(connection.read()).rejects.toThrow(/^the connection ended after: $/);
+  });
+
   it('a malformed chunk with a valid token: 400', async () => {
     const connection = await service.connect();
     const { authorization = '' } = service.client.headers;
