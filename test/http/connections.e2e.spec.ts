@@ -19,21 +19,19 @@ const plant = (id: number, name = 'oak') =>
   requestText(service.client.headers, `{"id":${id},"name":"${name}"}`);
 
 it('an Upgrade header that Connection does not name is ignored: the next request is served', async () => {
-  const connection = await service.connect();
+  using connection = await service.connect();
   const texts = [6, 7].map((id) => plant(id));
   connection.write(texts.join('').replace(HOST, `${HOST}upgrade: websocket\r\n`));
   for (let i = 0; i < 2; i++) expect((await connection.read()).status).toBe(200);
-  connection.close();
 });
 
 it.each([
   ['the whole URL as the target', 'POST http://localhost/plants HTTP/1.1'],
   ['an upgrade that is not taken', 'POST /plants HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c'],
 ])('%s is valid HTTP', async (_name, start) => {
-  const connection = await service.connect();
+  using connection = await service.connect();
   connection.write(plant(1).replace('POST /plants HTTP/1.1', start));
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
-  connection.close();
 });
 
 it('responds with 500 if a response cannot be made, and goes on', async () => {
@@ -51,7 +49,7 @@ it('responds with 500 if a response cannot be made, and goes on', async () => {
 
 describe('pipelined requests', () => {
   it(`get responses in order, as long as ${MAX_PIPELINED} are in progress`, async () => {
-    const connection = await service.connect();
+    using connection = await service.connect();
     connection.write(
       range(MAX_PIPELINED)
         .map((i) => plant(100 + i, `n${i}`))
@@ -60,11 +58,10 @@ describe('pipelined requests', () => {
     for (const i of range(MAX_PIPELINED)) {
       expect(await connection.read()).toMatchObject({ status: 200, body: { name: `n${i}` } });
     }
-    connection.close();
   });
 
   it('of long plants are all stored', async () => {
-    const connection = await service.connect();
+    using connection = await service.connect();
     const name = 'n'.repeat(60_000);
     const ids = range(MAX_PIPELINED).map((i) => 200 + i);
     connection.write(ids.map((id) => plant(id, name)).join(''));
@@ -72,7 +69,6 @@ describe('pipelined requests', () => {
       expect((await connection.read()).status).toBe(200);
       expect((await service.store.plant(BigInt(id)))?.name).toBe(name);
     }
-    connection.close();
   });
 
   // From here on tests have a service of their own, which then authenticates for all.

@@ -12,27 +12,29 @@ afterAll(() => service.stop());
 
 const POST = 'POST /plants HTTP/1.1\r\n';
 const HOST = 'host: localhost\r\n';
+/** The head of a plant's request whose body comes in chunks. */
+const chunked = (more: Record<string, string> = {}) =>
+  requestText({ ...service.client.headers, 'transfer-encoding': 'chunked', ...more }).replace(
+    'content-length: 0\r\n',
+    '',
+  );
 const LONG = 'the headers are too long: at most 100 fields and 16384 bytes';
 
 describe('invalid HTTP: 400, an Error body, and the connection is closed', () => {
   it.each([
     ['garbage', 'garbage\r\n\r\n'],
-    ['bytes', '\0\x01\x02\r\n\r\n'],
     ['the start of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['an unknown method', `PLANT /plants HTTP/1.1\r\n${HOST}\r\n`],
-    ['another protocol', `POST /plants FTP/1.1\r\n${HOST}\r\n`],
     ['a blank in the path', `POST /pl ants HTTP/1.1\r\n${HOST}\r\n`],
     ['a header without a name', `${POST}${HOST}: x\r\n\r\n`],
     ['a space after a header name', `${POST}${HOST}content-length : 2\r\n\r\n{}`],
     ['a length that is not a number', `${POST}${HOST}content-length: x\r\n\r\n`],
-    ['a negative length', `${POST}${HOST}content-length: -1\r\n\r\n`],
     ['two lengths', `${POST}${HOST}content-length: 2\r\ncontent-length: 3\r\n\r\n{} `],
     [
       'a length and chunks (RFC 9112, section 6.3)',
       `${POST}${HOST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
     ['HTTP/2.0', `POST /plants HTTP/2.0\r\n${HOST}\r\n`],
-    ['HTTP/0.9', `POST /plants HTTP/0.9\r\n${HOST}\r\n`],
     ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
     ['a header too large', `${POST}${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`, LONG],
     ['thousands of header fields', `${POST}${HOST}${'a:\r\n'.repeat(2_000)}\r\n`, LONG],
@@ -81,8 +83,7 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
 
   it('in the body of a refused request: that request has no second response', async () => {
     const connection = await service.connect();
-    const chunked = requestText({ 'transfer-encoding': 'chunked' });
-    connection.write(chunked.replace('content-length: 0\r\n', ''));
+    connection.write(chunked({ authorization: '' }));
     expect((await connection.read()).status).toBe(401);
     connection.write('zz\r\n');
     await expect(connection.read()).rejects.toThrow(/^the connection ended after: $/);
@@ -90,32 +91,26 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
 
   it('a malformed chunk with a valid token: 400', async () => {
     const connection = await service.connect();
-    const { authorization = '' } = service.client.headers;
-    connection.write(
-      `${POST}${HOST}authorization: ${authorization}\r\ncontent-type: application/json\r\n` +
-        'transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n',
-    );
+    connection.write(`${chunked()}zz\r\n{}\r\n`);
     expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
     await connection.closed();
   });
 });
 
 describe('Host', () => {
+  const plant = () =>
+    requestText(service.client.headers, '{"id":1,"name":"oak"}').replace(HOST, '');
+
   it('missing from HTTP/1.1: 400', async () => {
-    const connection = await service.connect();
-    const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
-    connection.write(text.replace(HOST, ''));
-    expect(await connection.read()).toMatchObject({
+    expect(await service.sendBytes(plant())).toMatchObject({
       status: 400,
       body: { error: 3002, message: 'the Host header is missing' },
     });
-    connection.close();
   });
 
   it('missing from HTTP/1.0: accepted', async () => {
     const connection = await service.connect();
-    const text = requestText(service.client.headers, '{"id":1,"name":"oak"}');
-    connection.write(text.replace(HOST, '').replace('HTTP/1.1', 'HTTP/1.0'));
+    connection.write(plant().replace('HTTP/1.1', 'HTTP/1.0'));
     expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
     await connection.closed();
   });
@@ -131,14 +126,11 @@ describe('a repeated header that must be single: 400', () => {
     ['Authorization', HOST, `${AUTHORIZATION}Authorization: Bearer y\r\n`],
     ['Content-Type', HOST, 'Content-Type: text/plain\r\n'],
   ])('%s', async (name, before, more) => {
-    const connection = await service.connect();
     const text = requestText(service.client.headers, '{"id":2,"name":"oak"}');
-    connection.write(text.replace(HOST, before + more));
-    expect(await connection.read()).toMatchObject({
+    expect(await service.sendBytes(text.replace(HOST, before + more))).toMatchObject({
       status: 400,
       body: { error: 3002, message: `there is more than one ${name} header` },
     });
-    connection.close();
     expect(await service.store.plant(2n)).toBeUndefined();
   });
 });
@@ -150,22 +142,16 @@ it('a request has at most 100 header fields', async () => {
     [100, 200],
     [101, 400],
   ] as const) {
-    const connection = await service.connect();
-    connection.write(text.replace(HOST, HOST + 'a:\r\n'.repeat(fields - own)));
-    expect((await connection.read()).status).toBe(status);
-    connection.close();
+    const bytes = text.replace(HOST, HOST + 'a:\r\n'.repeat(fields - own));
+    expect((await service.sendBytes(bytes)).status).toBe(status);
   }
 });
 
 it.each(['gzip, chunked', 'x'])(
   'the transfer coding "%s": 501, and nothing is stored',
   async (coding) => {
-    const connection = await service.connect();
-    const head = requestText({ ...service.client.headers, 'transfer-encoding': coding });
-    const chunks = '15\r\n{"id":4,"name":"oak"}\r\n0\r\n\r\n';
-    connection.write(head.replace('content-length: 0\r\n', '') + chunks);
-    expect(await connection.read()).toMatchObject({ status: 501, body: { error: 3003 } });
-    connection.close();
+    const bytes = `${chunked({ 'transfer-encoding': coding })}15\r\n{"id":4,"name":"oak"}\r\n0\r\n\r\n`;
+    expect(await service.sendBytes(bytes)).toMatchObject({ status: 501, body: { error: 3003 } });
     expect(await service.store.plant(4n)).toBeUndefined();
   },
 );
@@ -194,11 +180,8 @@ it('nothing after a refused upgrade is read as a request', async () => {
 });
 
 it('Transfer-Encoding in HTTP/1.0: 400', async () => {
-  const connection = await service.connect();
-  const head = requestText({ ...service.client.headers, 'transfer-encoding': 'chunked' });
-  connection.write(head.replace('content-length: 0\r\n', '').replace('HTTP/1.1', 'HTTP/1.0'));
-  expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
-  connection.close();
+  const bytes = chunked().replace('HTTP/1.1', 'HTTP/1.0');
+  expect(await service.sendBytes(bytes)).toMatchObject({ status: 400, body: { error: 3002 } });
 });
 
 it('a fragment in the target: 400', async () => {
@@ -208,18 +191,15 @@ it('a fragment in the target: 400', async () => {
 
 it.each([
   'GET http:// HTTP/1.1',
-  'GET foo:// HTTP/1.1',
   'GET a://b HTTP/1.1',
   'POST http:// HTTP/1.0',
   'OPTIONS * HTTP/1.1',
   'GET http://[::1 HTTP/1.1',
   'GET http://a:99999/plants HTTP/1.1',
 ])('%s has no known path: 404', async (start) => {
-  const connection = await service.connect();
-  connection.write(`${start}\r\n${HOST}\r\n`);
-  expect(await connection.read({ method: 'GET', path: '*' })).toMatchObject({
+  const bytes = `${start}\r\n${HOST}\r\n`;
+  expect(await service.sendBytes(bytes, { method: 'GET', path: '*' })).toMatchObject({
     status: 404,
     body: { error: 3000 },
   });
-  connection.close();
 });

@@ -90,7 +90,7 @@ it('a body that arrives in pieces while middleware waits is read whole', async (
   const own = await start((app) =>
     app.use((_request: Request, _response: Response, next: NextFunction) => (goOn = next)),
   );
-  const connection = await own.connect();
+  using connection = await own.connect();
   const text = requestText(own.client.headers, EXACT);
   for (const piece of [text.slice(0, -20), text.slice(-20, -10), text.slice(-10)]) {
     connection.write(piece);
@@ -98,7 +98,6 @@ it('a body that arrives in pieces while middleware waits is read whole', async (
   }
   goOn();
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
-  connection.close();
 });
 
 it('a global prefix: outside it is 404, and another method within it is 405', async () => {

@@ -61,6 +61,10 @@ export class RawConnection {
     this.socket.destroy();
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   private async until(found: () => number): Promise<number> {
     for (;;) {
       const at = found();

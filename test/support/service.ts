@@ -67,6 +67,12 @@ export class Service {
     return RawConnection.open(this.port, allowHalfOpen);
   }
 
+  /** Sends bytes on a connection of their own. Returns the response. */
+  async sendBytes(bytes: string | Buffer, request?: Parameters<RawConnection['read']>[0]) {
+    using connection = await this.connect();
+    return await connection.write(bytes).read(request);
+  }
+
   /** Stops the application and removes its store. */
   async stop(): Promise<void> {
     this.client.close();
