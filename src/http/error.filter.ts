@@ -25,7 +25,7 @@ import { describeOperation } from './request-context.js';
  * Maps an exception to what the client may see. An {@link ApiException} and Nest's exceptions show their own message,
  * except Nest's of 5xx, which keep their status only. Anything else is an internal error.
  */
-export function toApiException(error: unknown): ApiException {
+function toApiException(error: unknown): ApiException {
   if (error instanceof ApiException) return error;
   if (!(error instanceof HttpException)) return new ApiException(ERRORS.INTERNAL);
   const status = error.getStatus();

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Headers of every JSON response, without those of the connection. */
+/** Headers of every JSON response. */
 const EVERY = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
@@ -32,23 +32,16 @@ describe('headers of a JSON response', () => {
   it.each(responses)('of status %i', async (status, request, more) => {
     const response = await service.client.send(request);
     expect(response.status).toBe(status);
-    const {
-      date,
-      connection,
-      'keep-alive': keepAlive,
-      'x-request-id': id,
-      server,
-      ...headers
-    } = response.headers;
-    // nginx makes ids without dashes, and names itself.
-    expect(id).toMatch(PROXIED ? /^[\da-f]{32}$/ : /^[\da-f-]{36}$/);
-    expect(server).toBe(PROXIED ? 'nginx' : undefined);
-    const length = `${Buffer.byteLength(response.text)}`;
-    expect(headers).toEqual({ ...EVERY, 'content-length': length, ...more });
-    expect(new Date(date ?? '').getTime()).not.toBeNaN();
-    expect({ connection, keepAlive }).toEqual({
+    expect(response.headers).toEqual({
+      ...EVERY,
+      'content-length': `${Buffer.byteLength(response.text)}`,
+      date: expect.stringMatching(/ GMT$/),
       connection: 'keep-alive',
-      keepAlive: 'timeout=75',
+      'keep-alive': 'timeout=75',
+      // nginx makes ids without dashes, and names itself.
+      'x-request-id': expect.stringMatching(PROXIED ? /^[\da-f]{32}$/ : /^[\da-f-]{36}$/),
+      ...(PROXIED && { server: 'nginx' }),
+      ...more,
     });
   });
 });

@@ -54,25 +54,16 @@ describe('what a handler throws', () => {
     expect(notes.send('GET', `/notes/${path}`)).rejects.toThrow(/^(terminated|fetch failed)$/),
   );
 
-  it('a filter of a module responds', async () => {
-    const { status, body } = await notes.send('GET', '/notes/throws/GoneException');
-    expect([status, body]).toEqual([410, { gone: true }]);
-  });
-
-  it('its own exception filter responds', async () => {
-    const { status, body } = await notes.send('GET', '/notes/teapot');
-    expect({ status, body }).toEqual({
-      status: 418,
-      body: { teapot: 'short and stout' },
-    });
-  });
+  it.each([
+    ['of a module', 'throws/GoneException', 410, { gone: true }],
+    ['of its own', 'teapot', 418, { teapot: 'short and stout' }],
+  ])('a filter %s responds', async (_whose, path, status, body) =>
+    expect(await notes.send('GET', `/notes/${path}`)).toMatchObject({ status, body }),
+  );
 
   it('another error is an internal error, with its reason in the log', async () => {
-    const { status, body } = await notes.send('GET', '/notes/fails');
-    expect({ status, body }).toEqual({
-      status: 500,
-      body: { error: 5000, message: 'internal error' },
-    });
+    const internal = { status: 500, body: { error: 5000, message: 'internal error' } };
+    expect(await notes.send('GET', '/notes/fails')).toMatchObject(internal);
     expect(notes.service.log.text).toContain('Error: an inner secret');
   });
 });

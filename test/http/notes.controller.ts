@@ -69,11 +69,6 @@ export class NotesController {
     return new StreamableFile(Readable.from(['a stream']), { type: 'text/markdown' });
   }
 
-  @Get('nothing')
-  nothing(): void {
-    return undefined;
-  }
-
   @Get('text')
   text(): string {
     return 'a text';

@@ -90,26 +90,22 @@ export const EXCEPTIONS = new Map(
     .map((each) => [(each as Type).name, each as Type<HttpException>]),
 );
 
+const INTERNAL = { error: 5000, message: 'internal error' };
+
 /** What else a handler may throw, and the response. */
 export const FORMS: Readonly<
   Record<string, readonly [thrown: unknown, status: number, body: object]>
 > = {
-  object: [
-    new HttpException({ reason: 'x' }, 409),
-    409,
-    { error: 3005, message: 'Http Exception' },
-  ],
+  object: [new HttpException({ a: 1 }, 409), 409, { error: 3005, message: 'Http Exception' }],
   list: [new BadRequestException(['a', 'b']), 400, { error: 3005, message: 'a; b' }],
-  error: [
-    new BadRequestException(new Error('SELECT secret')),
-    ...([400, { error: 3005, message: 'Bad Request' }] as const),
-  ],
+  error: [new BadRequestException(new Error('secret')), 400, { message: 'Bad Request' }],
   nothing: [new HttpException(null as unknown as string, 400), 400, { error: 3005 }],
   'http-errors': [
     Object.assign(new Error('large'), { status: 413, statusCode: 413, expose: true }),
     ...([413, { error: 3005, message: 'large' }] as const),
   ],
   plain: [{ statusCode: 404, message: 'no note' }, 404, { error: 3005, message: 'no note' }],
-  text: ['a text', 500, { error: 5000, message: 'internal error' }],
-  undefined: [undefined, 500, { error: 5000, message: 'internal error' }],
+  status: [Object.assign(new Error('secret'), { status: 400 }), 500, INTERNAL],
+  text: ['a text', 500, INTERNAL],
+  undefined: [undefined, 500, INTERNAL],
 };

@@ -27,51 +27,34 @@ function omitSent(body: unknown) {
 const bodies: [body: string, message: string][] = [
   ['{"name":"oak"}', NO_ID],
   ['{"id":null,"name":"oak"}', INT64],
-  ['{"id":true,"name":"oak"}', INT64],
   ['{"id":"7","name":"oak"}', INT64],
-  ['{"id":"","name":"oak"}', INT64],
   ['{"id":[7],"name":"oak"}', INT64],
-  ['{"id":{"id":7},"name":"oak"}', INT64],
-  ['{"id":{},"name":"oak"}', INT64],
   ['{"id":1.5,"name":"oak"}', INT64],
   ['{"id":1.00000000000000001,"name":"oak"}', INT64],
   ['{"id":9007199254740993.00000000000000001,"name":"oak"}', INT64],
-  ['{"id":1e-1,"name":"oak"}', INT64],
   ['{"id":1e-400,"name":"oak"}', INT64],
   ['{"id":9223372036854775808,"name":"oak"}', INT64],
   ['{"id":-9223372036854775809,"name":"oak"}', INT64],
-  ['{"id":9223372036854775807.5,"name":"oak"}', INT64],
-  ['{"id":9.3e18,"name":"oak"}', INT64],
-  ['{"id":1e19,"name":"oak"}', INT64],
   ['{"id":1e400,"name":"oak"}', INT64],
   ['{"id":-1e999999999999999999,"name":"oak"}', INT64],
-  ['{"id":1e-999999999999999999,"name":"oak"}', INT64],
   [`{"id":${'9'.repeat(400)},"name":"oak"}`, INT64],
   ['{"__proto__":{"id":7},"name":"oak"}', NO_ID],
   ['{"ID":7,"name":"oak"}', NO_ID],
   ['{"id":7}', NO_NAME],
   ['{"id":7,"name":null}', NAME],
   ['{"id":7,"name":7}', NAME],
-  ['{"id":7,"name":["oak"]}', NAME],
   ['{"id":7,"name":{"length":3}}', NAME],
   ['{"id":7,"__proto__":{"name":"oak"}}', NO_NAME],
   ['{"id":7,"name":"\\u0000"}', NAME_TEXT],
-  ['{"id":7,"name":"a\\u0000b"}', NAME_TEXT],
   ['{"id":7,"name":"\\ud800"}', NAME_TEXT],
-  ['{"id":7,"name":"\\udf35\\ud83c"}', NAME_TEXT],
   ['{"id":7,"name":"a\\uDFFFb"}', NAME_TEXT],
   ['{"id":7,"name":"oak","tag":null}', TAG],
-  ['{"id":7,"name":"oak","tag":7}', TAG],
   ['{"id":7,"name":"oak","tag":false}', TAG],
-  ['{"id":7,"name":"oak","tag":[]}', TAG],
   ['{"id":7,"name":"oak","tag":"\\u0000"}', TAG_TEXT],
   ['{"id":7,"name":"oak","tag":"\\ud800x"}', TAG_TEXT],
-  ['[]', OBJECT],
   ['[{"id":7,"name":"oak"}]', OBJECT],
   ['null', OBJECT],
-  ['7', OBJECT],
   ['"oak"', OBJECT],
-  ['true', OBJECT],
 ];
 
 describe('a body that does not match the schema', () => {
@@ -103,20 +86,14 @@ describe('a body that is not JSON', () => {
   const notJson: [name: string, body: string | Buffer, at: number][] = [
     ['only blanks', ' \n', 2],
     ['a plant cut short', plant.slice(0, -1), 20],
-    ['a plant and more', `${plant}x`, 21],
     ['a wrong letter after characters of several bytes', '{"name":"木🌵",x', 14],
-    ['a key without its value', '{"id"}', 5],
-    ['a list closed as an object', '{"a":[1}', 7],
     ['two plants', `${plant}\n${plant}`, 22],
     ['a trailing comma', '{"id":7,"name":"oak",}', 21],
     ['single quotes', "{'id':7,'name':'oak'}", 1],
     ['a comment', `/* plant */${plant}`, 0],
-    ['NaN', '{"id":NaN,"name":"oak"}', 6],
     ['a plus sign', '{"id":+7,"name":"oak"}', 6],
     ['a leading zero', '{"id":07,"name":"oak"}', 7],
-    ['no digits after the point', '{"id":7.,"name":"oak"}', 8],
     ['hexadecimal', '{"id":0x7,"name":"oak"}', 7],
-    ['a bigint of JavaScript', '{"id":7n,"name":"oak"}', 7],
     ['a raw control character', '{"id":7,"name":"a\nb"}', 17],
     ['a form', 'id=7&name=oak', 0],
     ['UTF-16', Buffer.from(plant, 'utf16le'), 1],
@@ -136,21 +113,13 @@ describe('a body that is not JSON', () => {
 
   it('empty', () => expectInvalid('', 'the body is empty'));
 
-  it('with a byte order mark (RFC 8259, section 8.1)', async () => {
-    const message = 'the body begins with a byte order mark: leave it out';
-    expect(await service.client.post(`\ufeff${plant}`)).toMatchObject({
-      status: 400,
-      body: { error: 1000, message },
-    });
-    expect(await service.store.plants()).toEqual([]);
-  });
+  it('with a byte order mark (RFC 8259, section 8.1)', () =>
+    expectInvalid(`\ufeff${plant}`, 'the body begins with a byte order mark: leave it out'));
 
   it.each([
     ['a wrong byte', '{"id":7,"name":"\xff"}', 16],
-    ['a truncated character', '{"id":7,"name":"\xc3"}', 16],
     ['an overlong slash', '{"id":7,"name":"\xc0\xaf"}', 16],
     ['a surrogate in UTF-8', '{"id":7,"name":"\xed\xa0\x80"}', 16],
-    ['a wrong byte in another field', '{"id":7,"name":"a","x":"\xff"}', 24],
     ['a replacement character cut short', '"\xef\xbf', 3],
   ])('not UTF-8: %s', async (_name, latin1, at) => {
     const bytes = Buffer.from(latin1, 'latin1');
