@@ -8,14 +8,8 @@ import { parseEnvFile } from './env-file.js';
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
 
-/** A variable of the configuration, for the operator. */
-export interface Setting {
-  readonly name: string;
-  /** Its text, secrets masked; '' if there is none, undefined if it is invalid. */
-  readonly value: string | undefined;
-  /** `default`, `environment`, the file that loadEnvironment() read, or the variable `NAME_FILE`. */
-  readonly from: string;
-}
+/** A variable for the operator: its text, with secrets masked and undefined if invalid, and its source. */
+export type Setting = Readonly<{ name: string; value: string | undefined; from: string }>;
 
 /** What loadEnvironment() did. */
 let loaded: { path: string; names: ReadonlySet<string>; warnings: readonly string[] } | undefined;
@@ -32,13 +26,9 @@ export function loadEnvironment(file?: string): readonly string[] {
   loaded = undefined;
   if (path === undefined) return [];
   const { variables, warnings } = parseEnvFile(readText(path, `${path} cannot be read`));
-  const added = [...variables].filter(([name]) => !(name in process.env));
-  Object.assign(process.env, Object.fromEntries(added));
-  loaded = {
-    path,
-    names: new Set(added.map(([name]) => name)),
-    warnings: warnings.map((warning) => `${path}:${warning}`),
-  };
+  const names = new Set([...variables.keys()].filter((name) => !(name in process.env)));
+  for (const name of names) process.env[name] = variables.get(name);
+  loaded = { path, names, warnings: warnings.map((warning) => `${path}:${warning}`) };
   return loaded.warnings;
 }
 
@@ -133,19 +123,20 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
 
 /** Finds errors that involve several variables, and those of a valid DATABASE_URL's parts. */
 function crossFieldErrors(config: Config): string[] {
-  const { port, managementPort, authIssuer, authAudience, authJwksUrl } = config;
-  const found = [findAddressProblem(config.databaseUrl) ?? []].flat();
+  const { port, managementPort, tlsCertFile, tlsKeyFile } = config;
+  const { authIssuer, authAudience, authJwksUrl } = config;
+  const found = [findAddressProblem(config.databaseUrl)];
   if (managementPort === port && port !== 0)
     found.push('MANAGEMENT_PORT must not be PORT: health and metrics are not for the public');
-  if ((config.tlsCertFile === undefined) !== (config.tlsKeyFile === undefined))
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined))
     found.push('TLS_CERT_FILE and TLS_KEY_FILE must be set together');
-  if (authIssuer !== undefined && authAudience === undefined)
+  if (authIssuer && !authAudience)
     found.push(
       'AUTH_AUDIENCE must be set with AUTH_ISSUER: a token for another service would be taken',
     );
-  if (authIssuer === undefined && (authAudience ?? authJwksUrl) !== undefined)
+  if (!authIssuer && (authAudience ?? authJwksUrl))
     found.push('AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL');
-  return found;
+  return found.filter((problem) => problem !== undefined);
 }
 
 /** Describes this process and the database that it uses in one line for the operator, without a password. */

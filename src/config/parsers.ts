@@ -18,10 +18,7 @@ export class EnvParser<Value> {
 }
 
 /** A number of requests in a time. */
-export interface Rate {
-  readonly requests: number;
-  readonly seconds: number;
-}
+export type Rate = { readonly requests: number; readonly seconds: number };
 
 const UNIT_MS = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }));
 const UNIT_BYTES = new Map(Object.entries({ '': 1, kb: 2 ** 10, mb: 2 ** 20 }));
@@ -95,10 +92,7 @@ export const baseUrl = new EnvParser(
 /** A URL that tokens or keys come from. */
 export const secureUrl = new EnvParser(
   'an https URL (http on this machine alone), without credentials, query and fragment',
-  (text) => {
-    const url = parseHttpUrl(text);
-    return url && isSecure(url) ? text : undefined;
-  },
+  (text) => (isSecure(parseHttpUrl(text)) ? text : undefined),
 );
 
 /** RFC 6454, section 7. */
@@ -130,19 +124,16 @@ function makeChoiceParser<Value>(rule: string, choices: Readonly<Record<string, 
   return new EnvParser(rule, (text) => (Object.hasOwn(choices, text) ? choices[text] : undefined));
 }
 
-/**
- * Reads a duration: `0s`, or a whole number from 1 to 99999 and its unit, `s`, `m`, `h`, `d` or `w`.
- *
- * @returns milliseconds, or undefined if invalid
- */
+/** Reads a duration in milliseconds: `0s`, or a whole number from 1 to 99999 and its unit; undefined if invalid. */
 export function parseDuration(text: string): number | undefined {
   const [, digits, unit = ''] = /^(0(?=s)|[1-9]\d{0,4})([smhdw])$/.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * (UNIT_MS.get(unit) ?? 0);
 }
 
 /** https, or localhost. */
-export function isSecure({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+export function isSecure(url: URL | undefined): boolean {
+  const local = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+  return url !== undefined && (url.protocol === 'https:' || local.test(url.hostname));
 }
 
 /** Reads a whole number within bounds; undefined if invalid. */
