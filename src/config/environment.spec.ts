@@ -3,30 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { VARIABLES } from './config.js';
+import { Config, VARIABLES } from './config.js';
 import { ConfigError, readConfig } from './environment.js';
 
-const DEFAULTS = {
-  port: 3000,
-  host: '127.0.0.1',
-  databaseUrl: 'sqlite:./data/plant-store.sqlite',
-  databaseTimeout: 5_000,
-  migrate: true,
-  managementPort: 9464,
-  managementHost: '127.0.0.1',
-  bodyLimit: 65_536,
-  docs: true,
-  corsOrigins: [],
-  trustProxy: false,
-  authScope: 'plants:create',
-  shutdownDelay: 0,
-  shutdownTimeout: 25_000,
-  logLevel: 'info',
-  logRequests: 'errors',
-  otlpHeaders: {},
-  otelServiceName: 'plant-store',
-  production: false,
-};
 const ISSUER = { AUTH_ISSUER: 'https://id.example/' };
 
 /** The message of the error that an environment causes. */
@@ -41,13 +20,9 @@ function problemsWith(env: NodeJS.ProcessEnv): string {
 }
 
 describe('readConfig', () => {
-  it('has a default for everything', () => {
-    expect(readConfig({})).toEqual(DEFAULTS);
-  });
-
   it('ignores empty variables', () => {
     const names = VARIABLES.flatMap(({ name }) => [name, `${name}_FILE`]);
-    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(DEFAULTS);
+    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(new Config());
   });
 
   it('shows an invalid value, unless it may contain a secret', () => {
@@ -60,10 +35,8 @@ describe('readConfig', () => {
       for (const { name } of VARIABLES)
         expect(problemsWith({ [name]: value })).not.toContain(secret);
     }
-    for (const name of ['DATABASE_URL', 'OTEL_EXPORTER_OTLP_HEADERS']) {
-      expect(problemsWith({ [name]: secret })).toMatch(/^\w+ must be [^]+ \(from environment\)$/);
-      expect(problemsWith({ [name]: secret })).not.toContain(secret);
-    }
+    for (const name of ['DATABASE_URL', 'OTEL_EXPORTER_OTLP_HEADERS'])
+      expect(problemsWith({ [name]: secret })).toMatch(/^(?!.*s3cr3t)\w+ must be /);
   });
 
   it.each([
@@ -81,16 +54,6 @@ describe('readConfig', () => {
     expect(problemsWith({ AUTH_ISSUER: 'http://id.example', AUTH_AUDIENCE: 'x' })).toMatch(
       /^AUTH_ISSUER must be [^\n]+$/,
     );
-  });
-
-  it('lists every problem on a line of its own', () => {
-    expect(problemsWith({ PORT: 'x', DOCS: 'x', LOG_LEVEL: 'x' }).split('\n')).toEqual([
-      expect.stringMatching(/^PORT must be /),
-      'DOCS must be on or off, not "x" (from environment)',
-      expect.stringMatching(
-        /^LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, not /,
-      ),
-    ]);
   });
 });
 
@@ -118,23 +81,13 @@ describe('DATABASE_URL_FILE', () => {
     expect(() => readConfig({ DATABASE_URL_FILE: file(text) })).not.toThrow('SECRET');
   });
 
-  it('must be a whole path', () => {
-    expect(problemsWith({ DATABASE_URL_FILE: '~/url' })).toMatch(
-      /^DATABASE_URL_FILE must have the whole path/,
-    );
-  });
-
-  it('must exist', () => {
-    const path = join(folder, 'none');
-    expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(
-      `DATABASE_URL_FILE must name a file that can be read: ${path} (ENOENT)`,
-    );
-  });
-
-  it('is not shown if it may be the secret itself', () => {
-    expect(problemsWith({ DATABASE_URL_FILE: 'postgres://u:SECRET@h/plants' })).toBe(
-      'DATABASE_URL_FILE must name a file that can be read (ENOENT)',
-    );
+  it.each([
+    ['~/url', /^DATABASE_URL_FILE must have the whole path/],
+    ['/none', /^DATABASE_URL_FILE must name a file that can be read: \/none \(ENOENT\)$/],
+    // It may be the secret itself.
+    ['postgres://u:SECRET@h/d', /^DATABASE_URL_FILE must name a file that can be read \(ENOENT\)$/],
+  ])('must name a file: %s', (DATABASE_URL_FILE, problem) => {
+    expect(problemsWith({ DATABASE_URL_FILE })).toMatch(problem);
   });
 
   it('is refused together with DATABASE_URL', () => {

@@ -13,10 +13,7 @@ describe('config', () => {
   function rowsOf({ stdout }: Ran): Record<string, string[]> {
     const rows = stdout.split('\n').slice(1, -1);
     return Object.fromEntries(
-      rows.map((row) => {
-        const [name = '', ...rest] = row.split(/ {2,}/);
-        return [name, rest] as const;
-      }),
+      rows.map((row) => row.split(/ {2,}/)).map(([name = '', ...rest]) => [name, rest]),
     );
   }
 
