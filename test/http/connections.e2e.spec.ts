@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
-import { requestText } from '../support/raw-connection.js';
+import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 import { countInFlight } from '../support/in-flight.js';
 
@@ -29,9 +29,8 @@ it.each([
   ['the whole URL as the target', 'POST http://localhost/plants HTTP/1.1'],
   ['an upgrade that is not taken', 'POST /plants HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c'],
 ])('%s is valid HTTP', async (_name, start) => {
-  using connection = await service.connect();
-  connection.write(plant(1).replace('POST /plants HTTP/1.1', start));
-  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+  const bytes = plant(1).replace('POST /plants HTTP/1.1', start);
+  expect(await service.sendBytes(bytes)).toMatchObject({ status: 200, body: { name: 'oak' } });
 });
 
 it('responds with 500 if a response cannot be made, and goes on', async () => {
@@ -39,64 +38,40 @@ it('responds with 500 if a response cannot be made, and goes on', async () => {
   const reply = jest.spyOn(adapter, 'reply').mockImplementation(() => {
     throw new Error('broken');
   });
-  const connection = await service.connect();
-  connection.write(plant(77));
-  expect(await connection.read()).toMatchObject({ status: 500, body: { error: 5000 } });
-  connection.close();
+  expect(await service.client.create({ id: 77n, name: 'oak' })).toMatchObject({
+    status: 500,
+    body: { error: 5000 },
+  });
   reply.mockRestore();
   expect((await service.client.create({ id: 77n, name: 'oak' })).status).toBe(200);
 });
 
-describe('pipelined requests', () => {
-  it(`get responses in order, as long as ${MAX_PIPELINED} are in progress`, async () => {
-    using connection = await service.connect();
-    connection.write(
-      range(MAX_PIPELINED)
-        .map((i) => plant(100 + i, `n${i}`))
-        .join(''),
-    );
-    for (const i of range(MAX_PIPELINED)) {
-      expect(await connection.read()).toMatchObject({ status: 200, body: { name: `n${i}` } });
-    }
-  });
-
-  it('of long plants are all stored', async () => {
-    using connection = await service.connect();
-    const name = 'n'.repeat(60_000);
-    const ids = range(MAX_PIPELINED).map((i) => 200 + i);
-    connection.write(ids.map((id) => plant(id, name)).join(''));
-    for (const id of ids) {
-      expect((await connection.read()).status).toBe(200);
-      expect((await service.store.plant(BigInt(id)))?.name).toBe(name);
-    }
-  });
-
-  // From here on tests have a service of their own, which then authenticates for all.
-
-  it('one more ends the connection, and all its requests are over at once', async () => {
-    const own = await Service.start();
-    const inFlight = countInFlight();
-    const unlock = await own.store.lock();
-    const connection = await own.connect();
-    const text = requestText(own.client.headers, '{"id":1,"name":"n"}');
-    connection.write(text.repeat(MAX_PIPELINED));
-    while (inFlight.count < MAX_PIPELINED) await sleep(5);
-    connection.write(text);
-    await connection.closed();
-    while (inFlight.count > 0) await sleep(5);
-    await unlock();
-    await own.stop();
-  });
+it(`${MAX_PIPELINED} pipelined requests of long plants get responses in order, and are stored`, async () => {
+  using connection = await service.connect();
+  const nameOf = (id: number) => `${id}`.padEnd(60_000, 'n');
+  const ids = range(MAX_PIPELINED).map((i) => 200 + i);
+  connection.write(ids.map((id) => plant(id, nameOf(id))).join(''));
+  for (const id of ids) {
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name: nameOf(id) } });
+    expect((await service.store.plant(BigInt(id)))?.name).toBe(nameOf(id));
+  }
 });
 
-it('a client that leaves: its requests are over at once, and others are served', async () => {
+// From here on tests have a service of their own, which then authenticates for all.
+
+it.each<[string, (connection: RawConnection, text: string) => unknown]>([
+  ['one pipelined request too many', (connection, text) => connection.write(text)],
+  ['a client that leaves', ({ socket }) => socket.resetAndDestroy()],
+])('%s ends all requests of the connection at once; others are served', async (_name, act) => {
   const own = await Service.start();
   const inFlight = countInFlight();
   const unlock = await own.store.lock();
   const connection = await own.connect();
-  connection.write(requestText(own.client.headers, '{"id":1,"name":"n"}').repeat(3));
-  while (inFlight.count < 3) await sleep(5);
-  connection.socket.resetAndDestroy();
+  const text = requestText(own.client.headers, '{"id":1,"name":"n"}');
+  connection.write(text.repeat(MAX_PIPELINED));
+  while (inFlight.count < MAX_PIPELINED) await sleep(5);
+  act(connection, text);
+  await connection.closed();
   while (inFlight.count > 0) await sleep(5);
   await unlock();
   expect((await own.client.create({ id: 2n, name: 'oak' })).status).toBe(200);

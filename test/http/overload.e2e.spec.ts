@@ -68,8 +68,7 @@ it("beyond the queue's limit: 503 with 5002, and nothing is lost", async () => {
   commits.start.subscribe(addSize);
   const unlock = await service.store.lock();
   const flooding = flood();
-  let probes = 1;
-  while (!(await isRefusedAtOnce())) probes += 1;
+  while (!(await isRefusedAtOnce()));
   await unlock();
   const responses = await flooding;
   commits.start.unsubscribe(addSize);
@@ -82,10 +81,6 @@ it("beyond the queue's limit: 503 with 5002, and nothing is lost", async () => {
   expect((await service.store.plants()).map(({ id }) => id)).toEqual([-1n, ...stored]);
   const refused = responses.filter(({ status }) => status === 503);
   for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  const lines = () => service.log.text.split('POST /plants 503').length - 1;
-  while (lines() <= refused.length) await sleep(20);
-  // The first request that found the queue full is among them; others may have come later.
-  expect(lines()).toBeLessThanOrEqual(refused.length + probes);
 });
 
 it('refused requests succeed when sent again', async () => {

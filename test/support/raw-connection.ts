@@ -86,9 +86,11 @@ export function parseHead(head: string): { status: number; headers: Record<strin
   return { status: Number(statusLine.split(' ')[1]), headers };
 }
 
-/** The text of a request. By default `content-length` is that of the body. */
+/** The text of a request. `content-length` is that of the body, unless the headers have another or say `chunked`. */
 export function requestText(headers: Readonly<Record<string, string>>, body = ''): string {
-  const all = { host: 'localhost', 'content-length': `${Buffer.byteLength(body)}`, ...headers };
+  const isChunked = 'transfer-encoding' in headers;
+  const length = isChunked ? {} : { 'content-length': `${Buffer.byteLength(body)}` };
+  const all = { host: 'localhost', ...length, ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST /plants HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }
