@@ -41,7 +41,11 @@ export class AppModule {
         { provide: APP_FILTER, useClass: MethodNotAllowedFilter },
         Connections,
         Operations,
-        { provide: RequestLog, useFactory: () => new RequestLog(pino, config) },
+        {
+          provide: RequestLog,
+          inject: [Operations],
+          useFactory: (operations: Operations) => new RequestLog(pino, config, operations),
+        },
         { provide: Symbol('Tracing'), useFactory: () => openTracing(config) },
       ],
       exports: [Config],

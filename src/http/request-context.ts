@@ -78,10 +78,9 @@ export function findRoute({ baseUrl, route }: Request): string | undefined {
   return path === undefined ? undefined : `${baseUrl}${path}`;
 }
 
-/** `POST /plants`; the method alone if no route matched. */
-export function describeOperation(request: Request): string {
-  const route = findRoute(request);
-  return route === undefined ? request.method : `${request.method} ${route}`;
+/** `POST /plants`; the method alone without a path. */
+export function describeOperation(request: Request, path = findRoute(request)): string {
+  return path === undefined ? request.method : `${request.method} ${path}`;
 }
 
 /** The request ids that are accepted: one word in a log. */

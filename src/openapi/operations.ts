@@ -24,10 +24,13 @@ const CORS = {
 
 type CorsOptionsDelegate = Extract<NestApplicationOptions['cors'], (...args: never) => unknown>;
 
-/** The operations of the OpenAPI document, for the `Allow` of a 405 and for CORS. */
+/** A path of the document: its template as Express writes it, `/notes/:id`. */
+type Path = Readonly<{ template: string; pattern: RegExp; methods: readonly string[] }>;
+
+/** The operations of the OpenAPI document, for the `Allow` of a 405, for CORS and for the log. */
 @Injectable()
 export class Operations implements OnApplicationBootstrap {
-  private paths: { readonly pattern: RegExp; readonly methods: readonly string[] }[] | undefined;
+  private paths: Path[] | undefined;
   private buildDocument: (() => OpenAPIObject) | undefined;
 
   constructor(
@@ -42,12 +45,22 @@ export class Operations implements OnApplicationBootstrap {
 
   /** Lists the methods of a path: `POST` for `/plants`; none if it has no operation. */
   listMethods(path: string): string[] {
+    const methods = this.listPaths(path).flatMap((one) => one.methods);
+    return [...new Set(methods.map((method) => method.toUpperCase()))];
+  }
+
+  /** Finds the template of a path: no text of the client. */
+  findTemplate(path: string): string | undefined {
+    return this.listPaths(path)[0]?.template;
+  }
+
+  private listPaths(path: string): Path[] {
     this.paths ??= Object.entries(this.buildDocument?.().paths ?? {}).map(([template, item]) => ({
+      template: template.replace(/\{([^}]+)\}/g, ':$1'),
       pattern: toPattern(template),
       methods: Object.keys(item).flatMap((method) => (method === 'get' ? ['get', 'head'] : method)),
     }));
-    const matching = this.paths.filter(({ pattern }) => pattern.test(path));
-    return [...new Set(matching.flatMap(({ methods }) => methods.map((one) => one.toUpperCase())))];
+    return this.paths.filter(({ pattern }) => pattern.test(path));
   }
 
   /** Creates the options of enableCors(): pages of the origins may call every operation, without cookies. */

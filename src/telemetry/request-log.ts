@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { OnApplicationShutdown } from '@nestjs/common';
+import type { Request } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
@@ -9,12 +10,14 @@ import {
   requestEnd,
   type RequestContext,
 } from '../http/request-context.js';
+import type { Operations } from '../openapi/operations.js';
 
 /** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
   constructor(
     private readonly logger: Logger,
     private readonly config: Config,
+    private readonly operations: Operations,
   ) {
     if (config.logRequests !== 'none') requestEnd.subscribe(this.onEnd);
   }
@@ -31,9 +34,16 @@ export class RequestLog implements OnApplicationShutdown {
     // Not by the status: a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
-    const line = `${describeOperation(context.request)} ${status ?? 'no response'}`;
-    this.logger[level](describeRequest(context), line);
+    const path = this.findPath(context.request);
+    const line = `${describeOperation(context.request, path)} ${status ?? 'no response'}`;
+    this.logger[level](describeRequest(context, path), line);
   };
+
+  /** That of a refusal before routing, such as a 503 or 405, too. Another path may contain a token. */
+  private findPath(request: Request): string | undefined {
+    const [path = ''] = request.originalUrl.split('?', 1);
+    return findRoute(request) ?? this.operations.findTemplate(path);
+  }
 }
 
 function isOurFault(error = 0, status = 0): boolean {
@@ -41,14 +51,14 @@ function isOurFault(error = 0, status = 0): boolean {
 }
 
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
-function describeRequest(context: RequestContext) {
+function describeRequest(context: RequestContext, path: string | undefined) {
   const { request, requestId, status, error, details, startedAt, remoteAddress } = context;
   const { ip = '' } = request;
   return {
     context: 'Request',
     requestId,
     method: request.method,
-    path: findRoute(request),
+    path,
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,

@@ -52,7 +52,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     ['no token', { headers: {} }, { status: 401, error: 2000, path: '/plants' }],
     ['no JSON', { body: '{' }, { status: 400, error: 1000, tokenName: 'test' }],
     ['no such path', { path: '/x/y' }, { status: 404, error: 3000, msg: 'POST 404' }],
-    ['no such method', { method: 'PUT' }, { status: 405, error: 3001, method: 'PUT' }],
+    ['no such method', { method: 'PUT' }, { status: 405, error: 3001, msg: 'PUT /plants 405' }],
     ['a bad path', { path: '/%zz?x' }, { status: 400, error: 3002, msg: 'POST 400' }],
     ['the document', { method: 'GET', path: '/docs' }, { status: 200, path: '/docs' }],
     ['a part of it', { method: 'GET', path: '/docs/swagger-ui.css' }, { path: '/docs/:name' }],
