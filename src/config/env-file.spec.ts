@@ -58,6 +58,7 @@ c2VjcmV0==
 ; no
 DATABASE_URL_FIL=x
 PORT_FILE=x
+PG USER=x
 NODE_EXTRA_CA_CERTS=/x
 NODE_TLS_REJECT_UNAUTHORIZED=1`);
   expect(variables.get('PORT')).toBe('4000');
@@ -69,6 +70,7 @@ NODE_TLS_REJECT_UNAUTHORIZED=1`);
     '9: the name is unknown',
     '11: DATABASE_URL_FIL is unknown',
     '12: PORT_FILE is unknown',
-    '13: NODE_EXTRA_CA_CERTS works only in the environment: Node.js does not read it from a file',
+    '13: the name is unknown',
+    '14: NODE_EXTRA_CA_CERTS works only in the environment, which is read first',
   ]);
 });

@@ -26,10 +26,10 @@ export function parseEnvFile(content: string) {
 }
 
 /** Variables that others read: the driver, OpenTelemetry, Node.js, a shell, and `import`. */
-const OTHER_VARIABLES = /^(PG|OTEL_|NODE_TLS_|SSL_|LC_|PLANT_STORE_|GIT_COMMIT$|LANG$|PATH$|TZ$)/;
+const OTHER_VARIABLES = /^((PG|OTEL_|NODE_TLS_|SSL_|LC_|PLANT_STORE_)\w+|GIT_COMMIT|LANG|PATH|TZ)$/;
 
-/** Node.js and libuv read them before the file is read. */
-const EARLY_VARIABLES = /^(NODE_(?!TLS_)|UV_)/;
+/** Node.js, libuv and config.ts read them at once. */
+const EARLY_VARIABLES = /^(NODE_(?!TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
 
 /** Other names may be a part of a key. */
 const PRINTABLE_NAME = /^[A-Z_]{1,40}$/;
@@ -38,9 +38,9 @@ function explainNoEffect(name: string): string | undefined {
   const isKnown = VARIABLES.some(
     (one) => one.name === name || (one.parser.mask && `${one.name}_FILE` === name),
   );
-  if (isKnown || OTHER_VARIABLES.test(name)) return undefined;
-  const shown = PRINTABLE_NAME.test(name) ? name : 'the name';
-  return EARLY_VARIABLES.test(name)
-    ? `${shown} works only in the environment: Node.js does not read it from a file`
-    : `${shown} is unknown`;
+  if (isKnown) return undefined;
+  if (EARLY_VARIABLES.test(name))
+    return `${name} works only in the environment, which is read first`;
+  if (OTHER_VARIABLES.test(name)) return undefined;
+  return `${PRINTABLE_NAME.test(name) ? name : 'the name'} is unknown`;
 }
