@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from './config/config.js';
-import { WritePath } from './database/engine.js';
+import { Writer } from './database/engine.js';
 import { requestEnd, type RequestContext } from './http/request-context.js';
 import { speaksTls } from './config/key-pair.js';
 import type { Lifecycle } from './management/management.js';
@@ -54,7 +54,7 @@ async function shutDown(
     logger.error(
       `gave up after ${describeProgress()}; plants without the end of their commit: ${unsettled}`,
     );
-    void app.get(WritePath).abortAndExit(1);
+    void app.get(Writer).abortAndExit(1);
   };
   logger.log(`${signal}: stopping`);
   setTimeout(giveUp, config.shutdownDelay + config.shutdownTimeout);

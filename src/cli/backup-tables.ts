@@ -22,7 +22,7 @@ export const TABLES: readonly Table[] = [
   {
     name: 'plants',
     columns: COLUMNS.map(({ name }) => name),
-    insert: ({ writePath }, rows) => new PlantsRepository(writePath).insertRows(rows),
+    insert: (store, rows) => new PlantsRepository(store, store.writer).insertRows(rows),
   },
   { name: 'tokens', columns: TOKEN_COLUMNS, insert: insertTokens },
 ];

@@ -3,11 +3,11 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { WritePath } from './engine.js';
+import { Writer } from './engine.js';
 import { StoreHealth } from './health.js';
 import { loadEngine, openStore, type Store } from './store.js';
 
-/** Provides the opened store, its write path and its health. Logs every 3 s why the database is unavailable. */
+/** Provides the opened store, its writer and its health. Logs every 3 s why the database is unavailable. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -31,12 +31,12 @@ export class DatabaseModule {
       providers: [
         StoreHealth,
         {
-          provide: WritePath,
+          provide: Writer,
           inject: [DataSource],
-          useFactory: (store: Store) => store.writePath,
+          useFactory: (store: Store) => store.writer,
         },
       ],
-      exports: [WritePath, StoreHealth],
+      exports: [Writer, StoreHealth],
     };
   }
 }

@@ -1,4 +1,4 @@
-// What each engine provides: its Engine, to open and read a store, and its WritePath, to write while the service runs.
+// The interface of the two databases.
 import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
@@ -68,8 +68,7 @@ export interface Engine {
   readonly findTables: string;
   /** Makes TypeORM's options. @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
-  /** Opens the way on which the service writes while it runs. */
-  openWritePath(store: DataSource, config: Config): WritePath;
+  openWriter(store: DataSource, config: Config): Writer;
   /** @throws Error if the database could lose an acknowledged plant */
   assertDurable?(store: DataSource): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
@@ -85,17 +84,21 @@ export function getSystem({ dataSource }: EntityManager): DatabaseSystem {
   return dataSource.options.type === 'postgres' ? 'postgresql' : 'sqlite';
 }
 
-/** How repositories write plants and record uses of tokens: the event loop never waits for stable storage. */
-export abstract class WritePath {
+/** Writes plants and uses of tokens. The event loop never waits for stable storage. */
+export abstract class Writer {
+  abstract readonly system: DatabaseSystem;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
-  /**
-   * For the repositories that write. Each statement is its own transaction, and durable once it resolves. If
-   * toStoreError() makes its error a StoreUnavailableException, it is unknown what was written.
-   */
-  abstract readonly manager: EntityManager;
   /** SQL of the last column of each statement that writes plants; '' on an engine whose commits need no check. */
   abstract readonly commitColumn: string;
+
+  /**
+   * Runs a statement as a transaction of its own, and resolves once it is durable: to its rows, or on SQLite, if it
+   * returns none, to one row with the `count` of those that it changed.
+   *
+   * @throws QueryFailedError; if toStoreError() makes it a StoreUnavailableException, it is unknown what was written
+   */
+  abstract query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
 
   /** Commits as an insert does. @throws StoreUnavailableException if plants could be lost; the database's error */
   abstract probe(): Promise<void>;

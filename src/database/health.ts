@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/comm
 import { Config } from '../config/config.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
-import { Logger, WritePath } from './engine.js';
+import { Logger, Writer } from './engine.js';
 import { TOO_LONG, toStoreError } from './store-errors.js';
 
 /** How long a check uses the outcome of an earlier request or probe. */
@@ -29,7 +29,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
 
   constructor(
     config: Config,
-    @Inject(WritePath) private readonly writePath: Pick<WritePath, 'probe'>,
+    @Inject(Writer) private readonly writer: Pick<Writer, 'probe'>,
   ) {
     this.timeoutMs = config.waitTimeoutMs;
     this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
@@ -85,7 +85,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
 
   private async check(): Promise<void> {
     try {
-      this.probe ??= this.writePath.probe().finally(() => {
+      this.probe ??= this.writer.probe().finally(() => {
         setTimeout(() => (this.probe = undefined), PROBE_TTL_MS).unref();
       });
       await withTimeout(this.probe, Math.min(this.timeoutMs, MAX_PROBE_MS));

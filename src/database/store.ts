@@ -3,7 +3,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { COMMAND, type Config } from '../config/config.js';
 import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
-import { Logger, SchemaError, type Access, type Engine, type WritePath } from './engine.js';
+import { Logger, SchemaError, type Access, type Engine, type Writer } from './engine.js';
 import { bringUpToDate, MIGRATIONS } from './schema.js';
 
 /** What to do about the store of the configuration, by the kind of its {@link SchemaError}. */
@@ -40,10 +40,10 @@ export class StoreUnusableError extends Error {
   }
 }
 
-/** A store with the way on which its repositories write. */
+/** A store with its writer. */
 export class Store extends DataSource {
   private readonly lock: Disposable | undefined;
-  private openedWritePath: WritePath | undefined;
+  private openedWriter: Writer | undefined;
 
   /** @throws SchemaError; Error if another service has locked the store */
   constructor(
@@ -64,14 +64,14 @@ export class Store extends DataSource {
     if (access === 'serve') this.lock = engine.lock?.(config);
   }
 
-  /** To be asked for once the store is open. */
-  get writePath(): WritePath {
-    return (this.openedWritePath ??= this.engine.openWritePath(this, this.config));
+  /** To be read once the store is open. */
+  get writer(): Writer {
+    return (this.openedWriter ??= this.engine.openWriter(this, this.config));
   }
 
-  /** Closes the write path first: while it ends the process for a failed sync, this connection must stay open. */
+  /** Closes the writer first: while it ends the process for a failed sync, this connection must stay open. */
   override async destroy(): Promise<void> {
-    await this.openedWritePath?.close();
+    await this.openedWriter?.close();
     if (this.isInitialized) await super.destroy();
     this.lock?.[Symbol.dispose]();
   }

@@ -3,7 +3,7 @@ import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { WritePath } from '../database/engine.js';
+import { Writer } from '../database/engine.js';
 import { TOO_LONG } from '../database/store-errors.js';
 import { StoreHealth } from '../database/health.js';
 import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
@@ -70,7 +70,7 @@ export class GroupCommit implements OnApplicationShutdown {
     private readonly plants: PlantsRepository,
     private readonly health: StoreHealth,
     private readonly config: Config,
-    private readonly writePath: WritePath,
+    private readonly writer: Writer,
   ) {}
 
   get queued(): number {
@@ -106,7 +106,7 @@ export class GroupCommit implements OnApplicationShutdown {
     this.queuedLength += queued.length;
     if (plantQueued.hasSubscribers) plantQueued.publish(plant);
     if (this.queue.length >= MAX_GROUP_SIZE) this.batchWindow?.resolve();
-    if (!this.batchWindow && this.committers < this.writePath.concurrency) void this.commitGroups();
+    if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     return queued.stored.promise;
   }
 

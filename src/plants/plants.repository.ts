@@ -1,8 +1,8 @@
 // The SQL that inserts a group of plants, and looks up those that exist.
 import { Injectable } from '@nestjs/common';
-import { Repository } from 'typeorm';
+import { DataSource, Repository } from 'typeorm';
 import type { DatabaseSystem } from '../config/database-url.js';
-import { getSystem, WritePath } from '../database/engine.js';
+import { Writer } from '../database/engine.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, Plant, type PlantContent } from './plant.entity.js';
 
@@ -30,9 +30,8 @@ interface Statements {
   readonly toFindParameter: (ids: readonly string[]) => unknown;
 }
 
-/** @param commitColumn of the {@link WritePath} */
-const MAKE_STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
-  /** The write path makes the row with `count`: SQLite returns none (sqlite/writer.ts). */
+/** @param commitColumn of the {@link Writer} */
+const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
   sqlite: () => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
@@ -69,10 +68,12 @@ const MAKE_STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) =>
 export class PlantsRepository extends Repository<Plant> {
   private readonly statements: Statements;
 
-  constructor({ manager, commitColumn }: WritePath) {
-    // With its runner, this.query() runs on the write path: on SQLite's thread.
-    super(Plant, manager, manager.queryRunner);
-    this.statements = MAKE_STATEMENTS[getSystem(manager)](commitColumn);
+  constructor(
+    { manager }: DataSource,
+    private readonly writer: Writer,
+  ) {
+    super(Plant, manager);
+    this.statements = STATEMENTS[writer.system](writer.commitColumn);
   }
 
   /**
@@ -98,7 +99,7 @@ export class PlantsRepository extends Repository<Plant> {
    */
   async insertRows(rows: readonly Row[]): Promise<number> {
     const { insert } = this.statements;
-    const inserted = await this.query<{ count: number }[]>(insert, [JSON.stringify(rows)]);
+    const inserted = await this.writer.query<{ count: number }>(insert, [JSON.stringify(rows)]);
     return inserted.reduce((sum, { count }) => sum + count, 0);
   }
 
@@ -106,7 +107,7 @@ export class PlantsRepository extends Repository<Plant> {
   private async findContents(plants: readonly Plant[]): Promise<(PlantContent | undefined)[]> {
     const { find, toFindParameter } = this.statements;
     const ids = new Set(plants.map(({ id }) => id));
-    const found = await this.query<PlantContent[]>(find, [toFindParameter([...ids])]);
+    const found = await this.writer.query<PlantContent>(find, [toFindParameter([...ids])]);
     // The service deletes no plants: the lookup was on another server, which does not have them yet.
     if (found.length < ids.size)
       throw new StoreUnavailableException('conflicting id not found by lookup');

@@ -136,7 +136,7 @@ function spawnWriter(env: Readonly<Record<string, string>>) {
     import { readConfig } from '${resolve('dist/src/config/environment.js')}';
     import { openStore } from '${resolve('dist/src/database/store.js')}';
     const store = await openStore(readConfig());
-    const commit = () => store.writePath.manager.query('${COMMIT_A_PAGE}');
+    const commit = () => store.writer.query('${COMMIT_A_PAGE}');
     await commit();
     console.log('open');
     await once(process.stdin, 'data');

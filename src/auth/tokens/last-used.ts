@@ -1,6 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { getSystem, WritePath } from '../../database/engine.js';
+import { Writer } from '../../database/engine.js';
 import { describeError } from '../../errors/operator-message.js';
 
 const WRITE_INTERVAL_MS = 10_000;
@@ -13,14 +12,14 @@ type Uses = readonly (readonly [id: number, time: number])[];
  * tokens at once take turns.
  */
 const RECORD_USES = {
-  sqlite: (manager: EntityManager, uses: Uses) =>
-    manager.query(
+  sqlite: (writer: Writer, uses: Uses) =>
+    writer.query(
       `UPDATE tokens SET last_used_at = uses.value->>1
       FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
       [JSON.stringify(uses)],
     ),
-  postgresql: (manager: EntityManager, uses: Uses) =>
-    manager.query(
+  postgresql: (writer: Writer, uses: Uses) =>
+    writer.query(
       `WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
       locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
       UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
@@ -36,7 +35,7 @@ export class LastUsed implements OnApplicationShutdown {
   private used = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly store: WritePath) {}
+  constructor(private readonly writer: Writer) {}
 
   /** Records that the token of this id is used now. */
   record(id: number): void {
@@ -54,9 +53,8 @@ export class LastUsed implements OnApplicationShutdown {
     this.used.clear();
     this.timer = undefined;
     if (uses.length === 0) return;
-    const { manager } = this.store;
     try {
-      await RECORD_USES[getSystem(manager)](manager, uses);
+      await RECORD_USES[this.writer.system](this.writer, uses);
     } catch (error) {
       // A failure to record it fails no request.
       this.logger.warn(`times of last use were not written: ${describeError(error)}`);

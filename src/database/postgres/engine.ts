@@ -7,7 +7,7 @@ import { isUnavailable, toStoreError } from '../store-errors.js';
 import { CheckedPool, MAX_SESSIONS } from './client.js';
 import { isConnectionLost } from './driver.js';
 import { postgresReader } from './reader.js';
-import { assertSafe, PostgresWritePath, READ_SETTINGS, type Settings } from './writer.js';
+import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writer.js';
 
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
@@ -51,7 +51,7 @@ export const postgres: Engine = {
   },
 
   // The server recovers by itself, and a lookup of stored plants waits for stable storage.
-  openWritePath: (store) => new PostgresWritePath(store.manager),
+  openWriter: (store) => new PostgresWriter(store.manager),
 
   async assertDurable(store) {
     assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);

@@ -1,8 +1,8 @@
-// The write path, and the SQL that makes its commits durable.
+// The writer, and the SQL that makes its commits durable.
 import type { QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { WritePath } from '../engine.js';
+import { Writer } from '../engine.js';
 
 /** Name of the last column of a statement that writes plants. On Citus each row may come from another server. */
 const COMMITTED = 'committed';
@@ -109,16 +109,21 @@ export function isCommitDurable({ fields, rows = [] }: Partial<QueryResult>): bo
  * Writes over TypeORM's pool, which TypeORM closes. There is no session state and no named statement, so a pooler may
  * stand between.
  */
-export class PostgresWritePath extends WritePath {
+export class PostgresWriter extends Writer {
+  readonly system = 'postgresql';
   /** See docs/performance.md: the slower a commit, the more plants share it. */
   readonly concurrency = 4;
   readonly commitColumn = COMMIT_COLUMN;
 
-  constructor(readonly manager: EntityManager) {
+  constructor(private readonly manager: EntityManager) {
     super();
   }
 
+  override query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]> {
+    return this.manager.query<Row[]>(sql, parameters);
+  }
+
   override async probe(): Promise<void> {
-    assertSafe(await this.manager.query<Settings[]>(PROBE), StoreUnavailableException);
+    assertSafe(await this.query<Settings>(PROBE), StoreUnavailableException);
   }
 }

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
-import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
 import { Logger } from '../engine.js';
@@ -44,12 +43,12 @@ it('an error of the work on a store is kept if the store cannot be closed either
   let rows: Iterator<unknown> | undefined;
   const config = readConfig({ DATABASE_URL: file.url });
   const cause = new Error('the work failed');
-  const opened = open(config, 'change', [], (store) => {
+  const opened = open(config, 'change', [], async (store) => {
     // SQLite closes no connection that still reads.
-    const driver = store.driver as BetterSqlite3Driver;
-    rows = (driver.databaseConnection as Database.Database).prepare('SELECT 1').iterate();
+    const connection = (await store.createQueryRunner().connect()) as Database.Database;
+    rows = connection.prepare('SELECT 1').iterate();
     rows.next();
-    return Promise.reject(cause);
+    throw cause;
   });
   await expect(opened).rejects.toMatchObject({ cause });
   expect(logged).toEqual([expect.stringMatching(/^the store could not be closed: .*busy/)]);

@@ -15,7 +15,7 @@ import {
   requireFile,
 } from './files.js';
 import { sqliteReader } from './reader.js';
-import { COMMIT_A_PAGE, narrowIntegers, SqliteWritePath } from './writer.js';
+import { COMMIT_A_PAGE, SqliteWriter } from './writer.js';
 
 /**
  * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html). On macOS fsync alone does
@@ -26,7 +26,7 @@ const PRAGMAS = [
   'synchronous = FULL',
   'fullfsync = ON',
   'checkpoint_fullfsync = ON',
-  // The write path runs checkpoints, and never on the main thread.
+  // The writer runs checkpoints, and never on the main thread.
   'wal_autocheckpoint = 0',
 ];
 
@@ -37,7 +37,7 @@ const CACHE = 'cache_size = -4000';
 const FIND_TABLES =
   "SELECT name FROM sqlite_master WHERE name <> 'migrations' AND name NOT GLOB 'sqlite_*' LIMIT 1";
 
-/** SQLite's driver with every int64 exact in the rows that TypeORM reads. */
+/** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
 class ExactDatabase extends Database {
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
   override prepare<Bound extends unknown[] | object, Result>(sql: string) {
@@ -48,6 +48,17 @@ class ExactDatabase extends Database {
       all: (...bound: unknown[]) => narrowIntegers(all(...bound)),
     });
   }
+}
+
+/** Converts the bigints of rows to numbers, as the driver does by default, where a double is exact. */
+function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
+  for (const row of rows as readonly Record<string, unknown>[]) {
+    for (const [name, value] of Object.entries(row)) {
+      if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
+        row[name] = Number(value);
+    }
+  }
+  return rows;
 }
 
 /** SQLite in a file of this machine. */
@@ -80,10 +91,10 @@ export const sqlite: Engine = {
     };
   },
 
-  openWritePath(store, config) {
+  openWriter(_store, config) {
     // A link may lead elsewhere by the time that the thread begins.
     const file = realpathSync(getFile(config));
-    return new SqliteWritePath(store, {
+    return new SqliteWriter({
       file,
       opened: identifyFiles(file),
       timeoutMs: config.statementTimeoutMs,

@@ -1,4 +1,3 @@
-// Hands a statement to writer.worker.ts, one at a time.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../../errors/operator-message.js';

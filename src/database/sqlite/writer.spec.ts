@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { QueryFailedError } from 'typeorm';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
@@ -39,7 +38,7 @@ beforeEach(async () => {
   file = new SqliteStore();
   const config = readConfig({ DATABASE_URL: file.url });
   store = await openStore(config, [Plant]);
-  plants = new PlantsRepository(store.writePath);
+  plants = new PlantsRepository(store, store.writer);
 });
 afterEach(async () => {
   if (store.isInitialized) await store.destroy();
@@ -54,31 +53,7 @@ async function makeOther(): Promise<SqliteStore> {
   return other;
 }
 
-describe("TypeORM's query runner on the thread", () => {
-  it('runs what repositories, builders and plain queries send', async () => {
-    const { manager } = store.writePath;
-    const repository = manager.getRepository(Plant);
-    const plant = oak({ id: '9223372036854775807' });
-    await repository.insert(plant);
-    expect(await repository.find()).toEqual([plant]);
-    const updated = await repository.update(plant.id, { tag: 't' });
-    expect(updated.affected).toBe(1);
-    expect(await manager.query('SELECT tag FROM plants')).toEqual([{ tag: 't' }]);
-    expect(await manager.query('DELETE FROM plants')).toEqual([{ count: 1 }]);
-  });
-
-  it('fails as TypeORM does', async () => {
-    await expect(store.writePath.manager.query('SELECT nothing')).rejects.toThrow(QueryFailedError);
-  });
-
-  it('refuses transactions of several statements', async () => {
-    await expect(store.writePath.manager.transaction(() => Promise.resolve())).rejects.toThrow(
-      'each statement on the thread is its own transaction',
-    );
-  });
-});
-
-describe('SqliteWritePath', () => {
+describe('SqliteWriter', () => {
   it('tells how many it inserted, each id to its last digit', async () => {
     const ids = ['-9223372036854775808', '9007199254740993', '9223372036854775807'];
     const group = ids.map((id) => oak({ id }));
@@ -133,7 +108,7 @@ describe('SqliteWritePath', () => {
     const link = `${file.folder}/link.sqlite`;
     symlinkSync(file.path, link);
     await using linked = await openStore(readConfig({ DATABASE_URL: `sqlite:${link}` }), [Plant]);
-    plants = new PlantsRepository(linked.writePath);
+    plants = new PlantsRepository(linked, linked.writer);
     const other = await makeOther();
     unlinkSync(link);
     symlinkSync(other.path, link);

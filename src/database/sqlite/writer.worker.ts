@@ -1,5 +1,4 @@
-// Runs the statement, which is a commit of its own. Under Jest, which
-// compiles nothing that a thread loads, Node.js strips the types.
+// The thread of writer-thread.ts. Under Jest, which compiles nothing that a thread loads, Node.js strips the types.
 import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
@@ -13,19 +12,15 @@ import type {
 
 /** SQLite's own wait for a lock cannot be aborted, and a process that exits meanwhile aborts. */
 const LOCK_WAIT_MS = 100;
-/** Prepared statements that are kept: a builder may make any number of texts. */
-const MAX_STATEMENTS = 100;
 
 const { file, opened, timeoutMs, pragmas, abandoned } = workerData as SqliteThreadOptions;
 // Checked before it is opened, so that no other file is touched, and after, in case it was replaced meanwhile.
 assertOpened();
 const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true });
-// A double does not represent every int64.
-database.defaultSafeIntegers();
 for (const pragma of pragmas) database.pragma(pragma);
 assertOpened();
 
-/** By their text. */
+/** Prepared, by their text. */
 const statements = new Map<string, Statement>();
 
 parentPort?.on('message', (task: SqliteThreadTask) => {
@@ -52,7 +47,6 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
 }
 
 function runStatement(sql: string, parameters: readonly unknown[]): SqliteThreadResult {
-  if (statements.size >= MAX_STATEMENTS) statements.clear();
   const statement = statements.get(sql) ?? database.prepare(sql);
   statements.set(sql, statement);
   if (!statement.reader) return { rows: undefined, changes: statement.run(...parameters).changes };
