@@ -1,39 +1,22 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
-import { isInt64 } from '../database/int64.js';
+import { KINDS, type KindName } from '../database/kinds.js';
 import type { Plant } from './plant.entity.js';
 
-/**
- * Whether a value is a string that every store keeps exactly: without U+0000, which PostgreSQL cannot store, and
- * without unpaired surrogates, which UTF-8 cannot encode.
- */
-export function isStorableText(value: unknown): value is string {
-  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
-}
-
-/** Not @IsOptional(), which lets null pass: null is no string. */
-function isAbsentOrStorableText(value: unknown): value is string | undefined {
-  return value === undefined || isStorableText(value);
-}
-
-/** States a predicate to class-validator. @param describe says what is wrong with a value that is present */
-function Satisfies(
-  predicate: (value: unknown) => boolean,
-  describe: (value: unknown) => string,
-): PropertyDecorator {
+/** Validates that a field has a value of a kind. An optional one may be absent; with @IsOptional(), also null. */
+function IsKind(kind: KindName, { isOptional = false } = {}): PropertyDecorator {
+  const { isValid, describeInvalid } = KINDS[kind];
   return ValidateBy({
-    name: predicate.name,
+    name: `is ${kind}`,
     validator: {
-      validate: predicate,
+      validate: (value) => (isOptional && value === undefined) || isValid(value),
       defaultMessage: (args) =>
-        args?.value === undefined ? '$property is missing' : `$property ${describe(args.value)}`,
+        args?.value === undefined
+          ? '$property is missing'
+          : `$property ${describeInvalid(args.value)}`,
     },
   });
 }
-
-const describeId = () => 'must be an integer from -2^63 to 2^63-1';
-const describeText = (value: unknown) =>
-  typeof value === 'string' ? 'must not contain U+0000 or unpaired surrogates' : 'must be a string';
 
 /** A plant in a response (contract/openapi.yaml, Plant): without the id. */
 @ApiSchema({ name: 'Plant', description: 'A plant in a response' })
@@ -43,7 +26,7 @@ export class PlantDto {
     description: 'The name of the plant',
     examples: ['Common alder'],
   })
-  @Satisfies(isStorableText, describeText)
+  @IsKind('text')
   readonly name!: string;
 
   @ApiPropertyOptional({
@@ -51,7 +34,7 @@ export class PlantDto {
     description: 'Tag that specifies the type of the plant',
     examples: ['Alnus glutinosa'],
   })
-  @Satisfies(isAbsentOrStorableText, describeText)
+  @IsKind('text', { isOptional: true })
   readonly tag: string | undefined;
 }
 
@@ -69,7 +52,7 @@ export class NewPlantDto extends PlantDto {
     description: 'Identification number of the plant',
     examples: [3],
   })
-  @Satisfies(isInt64, describeId)
+  @IsKind('bigint')
   readonly id!: bigint;
 }
 

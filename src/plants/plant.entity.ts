@@ -1,39 +1,49 @@
-import {
-  Column,
-  Entity,
-  getMetadataArgsStorage,
-  PrimaryColumn,
-  type ValueTransformer,
-} from 'typeorm';
+import { Column, Entity, PrimaryColumn, type ColumnOptions } from 'typeorm';
+import { KINDS, type KindName } from '../database/kinds.js';
 
-/** Integers are decimal strings: a double does not represent every int64. Drivers read numbers, bigints or strings. */
-const DECIMAL: ValueTransformer = {
-  to: (decimal: string | null) => decimal,
-  from: (value: number | bigint | string | null) => (value === null ? null : String(value)),
-};
-const INTEGER = { type: 'bigint', transformer: DECIMAL } as const;
+/** Options of columns whose values are text in entities. */
+const makeOptions = <Type extends KindName>(type: Type) => ({
+  type,
+  transformer: {
+    to: (text: string | null) => text,
+    from: (value: unknown) => (value === null ? null : KINDS[type].fromDriver(value)),
+  },
+});
+const INTEGER = makeOptions('bigint');
+const TEXT = makeOptions('text');
+
+type PlantColumn = ColumnOptions & { readonly type: KindName };
+
+/** The columns of `plants`, in their order. A column of content is named as its field. */
+const OPTIONS = {
+  id: INTEGER,
+  name: TEXT,
+  tag: { ...TEXT, nullable: true },
+  createdBy: { ...TEXT, name: 'created_by', nullable: true },
+  createdAt: { ...INTEGER, name: 'created_at', nullable: true },
+} satisfies Record<keyof Plant, PlantColumn>;
 
 /**
- * A stored plant; a column of content is named as its field. SQLite keeps the table in the order of its key, without a
- * hidden second one (`WITHOUT ROWID`, sqlite.org/withoutrowid.html); PostgreSQL does not know the option.
+ * A stored plant. SQLite keeps the table in the order of its key, without a hidden second one (`WITHOUT ROWID`,
+ * sqlite.org/withoutrowid.html); PostgreSQL does not know the option.
  */
 @Entity('plants', { withoutRowid: true })
 export class Plant {
-  @PrimaryColumn(INTEGER)
+  @PrimaryColumn(OPTIONS.id)
   id!: string;
 
-  @Column('text')
+  @Column(OPTIONS.name)
   name!: string;
 
-  @Column('text', { nullable: true })
+  @Column(OPTIONS.tag)
   tag!: string | null;
 
   /** The id of the principal that created it; null if unknown. */
-  @Column({ name: 'created_by', type: 'text', nullable: true })
+  @Column(OPTIONS.createdBy)
   createdBy!: string | null;
 
   /** When its commit began: milliseconds since 1970. */
-  @Column({ name: 'created_at', ...INTEGER, nullable: true })
+  @Column(OPTIONS.createdAt)
   createdAt!: string | null;
 }
 
@@ -43,15 +53,11 @@ const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies AuditField
 
 export type PlantContent = Omit<Plant, AuditField>;
 
-/** The columns of `plants`, in their order: SQL, comparison, export, backup and restore derive from them. */
-export const COLUMNS = getMetadataArgsStorage()
-  .filterColumns(Plant)
-  .map(({ propertyName, options: { name = propertyName, type } }) => ({
-    field: propertyName as keyof Plant,
-    name,
-    type: type as 'bigint' | 'text',
-    isAudit: AUDIT.includes(propertyName),
-  }));
+/** SQL, comparison, export, backup and restore derive from them. */
+export const COLUMNS = (Object.keys(OPTIONS) as (keyof Plant)[]).map((field) => {
+  const { type, name = field }: PlantColumn = OPTIONS[field];
+  return { field, name, kind: KINDS[type], isAudit: AUDIT.includes(field) };
+});
 
 /** The fields of a plant's content but for the id. */
 export const CONTENT = COLUMNS.filter(({ field, isAudit }) => field !== 'id' && !isAudit).map(

@@ -11,15 +11,15 @@ export type Row = readonly (string | null)[];
 
 const names = COLUMNS.map(({ name }) => name).join(', ');
 
-/** Selects a plant's content, integers as decimal strings. */
+/** Selects a plant's content. */
 const content = COLUMNS.filter(({ isAudit }) => !isAudit)
-  .map(({ name, type }) => (type === 'text' ? name : `CAST(${name} AS TEXT) AS ${name}`))
+  .map(({ name, kind }) => `${kind.toText(name)} AS ${name}`)
   .join(', ');
 
 /** Selects columns from a row, which is an array in JSON. */
-const values = COLUMNS.map(({ name, type }, i) => `CAST(value->>${i} AS ${type}) AS ${name}`).join(
-  ', ',
-);
+const values = COLUMNS.map(
+  ({ name, kind }, i) => `${kind.fromText(`value->>${i}`)} AS ${name}`,
+).join(', ');
 
 /** An engine's SQL for `plants`: one statement each, for any number of rows. */
 interface Statements {

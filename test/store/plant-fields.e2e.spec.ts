@@ -14,48 +14,55 @@ const { properties } = schemas.NewPlant;
 const FIELDS = Object.keys(properties).filter((field) => field !== 'id');
 /** A value of each type of JSON that a field may have. */
 const VALUES: Fields = { string: '木 "1"', integer: 7, number: 7.5, boolean: true };
+const FALSY: Fields = { string: '', integer: 0, number: 0, boolean: false };
 const OTHERS: Fields = { string: 'other', integer: 8, number: 8.5, boolean: false };
 
 const content = (values: Fields) =>
   Object.fromEntries(FIELDS.map((field) => [field, values[properties[field]?.type ?? '']]));
-const WHOLE = content(VALUES);
+/** Plants by their ids. */
+const WHOLE = { 1: content(VALUES), 2: content(FALSY) };
 
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
-  await service.client.create({ id: 1n, name: '', ...WHOLE });
+  for (const id of [1, 2] as const) expect(await create(id)).toMatchObject({ status: 200 });
 });
 afterAll(() => service.stop());
 
-const create = (fields: Fields) => service.client.post(JSON.stringify({ id: 1, ...fields }));
+const create = (id: keyof typeof WHOLE, fields: Fields = {}) =>
+  service.client.post(JSON.stringify({ id, ...WHOLE[id], ...fields }));
 
 /** docs: CONTRIBUTING.md, "A new field of a plant". */
 describe('every field of the contract', () => {
-  it('is stored and returned, and a repeat is recognised', async () => {
-    expect(await create(WHOLE)).toMatchObject({ status: 200, body: WHOLE });
+  it.each([1, 2] as const)('is stored and returned, and a repeat is recognised: %i', async (id) => {
+    expect(await create(id)).toMatchObject({ status: 200, body: WHOLE[id] });
   });
 
   it.each(FIELDS)('%s is compared with what is stored', async (field) => {
-    const { status, body } = await create({ ...WHOLE, [field]: content(OTHERS)[field] });
+    const { status, body } = await create(1, { [field]: content(OTHERS)[field] });
     expect({ status, body }).toMatchObject({ status: 400, body: { error: 1004 } });
   });
 
   it.each(FIELDS)('%s is validated', async (field) => {
-    const { status, body } = await create({ ...WHOLE, [field]: null });
+    const { status, body } = await create(1, { [field]: null });
     const message = expect.stringMatching(new RegExp(`^${field} must `));
     expect({ status, body }).toEqual({ status: 400, body: { error: 1003, message } });
   });
 
   it('is sent by import, and none is ignored', async () => {
     const { store, port, token } = service;
-    const input = JSON.stringify({ id: 1, ...WHOLE });
+    const input = JSON.stringify({ id: 1, ...WHOLE[1] });
     const args = ['import', '-', '--strict', '--url', `http://127.0.0.1:${port}`, '--token', token];
     expect(await runHere(args, { cwd: store.folder, input })).toMatchObject({ code: 0 });
   });
 
   it('is exported, backed up and restored', async () => {
     const exported = await cli(service.store, 'export');
-    expect(JSON.parse(exported.stdout)).toEqual({ id: 1, ...WHOLE });
+    const lines = exported.stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { id: 1, ...WHOLE[1] },
+      { id: 2, ...WHOLE[2] },
+    ]);
     const backup = join(service.store.folder, 'backup.sqlite');
     expect(await cli(service.store, `backup ${backup}`)).toMatchObject({ code: 0 });
     const target = await createTarget();

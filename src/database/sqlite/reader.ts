@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import type { SnapshotReader } from '../engine.js';
+import { KINDS, type Kind, type KindName } from '../kinds.js';
 import { DamageError } from '../store-errors.js';
 
 /** Rows of a page. */
@@ -24,12 +25,15 @@ export const sqliteReader: SnapshotReader = {
 
   /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
   async *read(runner, { table, columns, form, after, to }) {
-    const sound = await makeSoundCondition(runner, table);
+    const declared = await readColumns(runner, table);
+    const sound = makeSoundCondition(declared);
+    const read = (column: string, form: 'toText' | 'toJson') =>
+      declared.find(({ name }) => name === column)?.kind[form](column) ?? column;
     const line =
       form === 'array'
-        ? `json_array(${columns.map((column) => `CAST(${column} AS TEXT)`).join()})`
+        ? `json_array(${columns.map((column) => read(column, 'toText')).join()})`
         : // A merge patch drops members that are null (RFC 7396).
-          `json_patch('{}', json_object(${columns.map((column) => `'${column}', ${column}`).join()}))`;
+          `json_patch('{}', json_object(${columns.map((column) => `'${column}', ${read(column, 'toJson')}`).join()}))`;
     // No bound by default: a damaged row whose id is a text sorts after all integers, and must be found.
     const atMost = to === undefined ? '' : `AND id <= ${to}`;
     const sql = `
@@ -46,17 +50,31 @@ export const sqliteReader: SnapshotReader = {
   },
 };
 
-/** Makes the SQL condition that a row has the types that its table declares: SQLite stores any type in any column. */
-async function makeSoundCondition({ manager }: QueryRunner, table: string): Promise<string> {
+interface Column {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly isNullable: boolean;
+}
+
+/** Reads the columns that a table declares. The id of a token is an `integer`. */
+async function readColumns({ manager }: QueryRunner, table: string): Promise<Column[]> {
   const columns = await manager.query<{ name: string; type: string; notnull: number }[]>(
     'SELECT name, lower(type) AS type, "notnull" FROM pragma_table_info(?)',
     [table],
   );
-  const conditions = columns.map(({ name, type, notnull }) => {
-    const orNull = notnull ? '' : ", 'null'";
-    if (type !== 'text') return `typeof(${name}) IN ('integer'${orNull})`;
-    return `typeof(${name}) IN ('text'${orNull}) AND coalesce(instr(${name}, char(0)), 0) = 0`;
-  });
+  return columns.map(({ name, type, notnull }) => ({
+    name,
+    kind: type in KINDS ? KINDS[type as KindName] : KINDS.bigint,
+    isNullable: notnull === 0,
+  }));
+}
+
+/** Makes the SQL condition that a row has what its table declares. */
+function makeSoundCondition(columns: readonly Column[]): string {
+  const conditions = columns.map(
+    ({ name, kind, isNullable }) =>
+      `(${isNullable ? `${name} IS NULL OR ` : ''}${kind.isSound(name)})`,
+  );
   return `(${conditions.join(' AND ')})`;
 }
 

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isStorableText } from './plant.dto.js';
+import { isStorableText } from './kinds.js';
 
 describe('isStorableText', () => {
   it.each(['', ' ', 'oak', '\u0001', '\uffff', '🌵', '\ufeff', 'e\u0301'])('accepts %j', (text) =>
