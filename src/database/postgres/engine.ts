@@ -4,8 +4,7 @@ import { findUser } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { Logger, type Engine } from '../engine.js';
 import { isUnavailable, toStoreError } from '../store-errors.js';
-import { CheckedPool, MAX_SESSIONS } from './client.js';
-import { isConnectionLost } from './driver.js';
+import { CheckedPool, MAX_SESSIONS } from './pool.js';
 import { postgresReader } from './reader.js';
 import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writer.js';
 
@@ -14,6 +13,10 @@ const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
 /** Codes of a refused name, password, database or table: another try would be refused too. */
 const REFUSED = /^(28|3D|42P01)/;
+
+/** Texts of the driver's errors for a broken connection, which have no code (brianc/node-postgres#2780). */
+const CONNECTION_LOST =
+  /^(timeout exceeded when trying to connect|Connection terminated|timeout expired)/;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -62,7 +65,7 @@ export const postgres: Engine = {
     if (!(reason instanceof StoreUnavailableException)) return false;
     const { cause } = reason;
     // Without a cause it is a warning that a commit did not wait.
-    if (cause === undefined || isConnectionLost(cause)) return true;
+    if (!Error.isError(cause) || CONNECTION_LOST.test(cause.message)) return true;
     return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
   },
 };

@@ -1,0 +1,33 @@
+/** @engine postgres */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { cancelStatement } from './cancel.js';
+
+let client: Client;
+beforeEach(async () => {
+  client = new Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await client.connect();
+});
+afterEach(() => client.end());
+
+it('a statement is cancelled by the key and the address that the driver knows of its session', async () => {
+  const failed = expect(client.query('SELECT pg_sleep(60)')).rejects.toMatchObject({
+    code: '57014',
+  });
+  await cancelStatement(client);
+  await failed;
+});
+
+it('a request to cancel fails if nobody takes it', async () => {
+  const lost = Object.assign(new Client({ host: '/nowhere', port: 1 }), {
+    processID: 1,
+    secretKey: 1,
+  });
+  await expect(cancelStatement(lost)).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('a client passes its TLS to tls.connect(), and keeps the key from the log', () => {
+  const { ssl } = new Client({ ssl: { ca: 'ca', key: 'key' } });
+  expect(ssl).toMatchObject({ ca: 'ca', key: 'key' });
+  expect(Object.keys(ssl)).not.toContain('key');
+});

@@ -1,0 +1,161 @@
+import {
+  DatabaseError,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryResult,
+  type Submittable,
+} from 'pg';
+import { StoreUnavailableException } from '../../errors/error-codes.js';
+import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
+import { cancelStatement } from './cancel.js';
+import { isCommitDurable } from './writer.js';
+
+/** Sessions of a process: 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
+export const MAX_SESSIONS = 10;
+/** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
+const MAX_HANGING_TIMEOUTS = 10;
+
+/** Why a plant that may be stored is not acknowledged. */
+const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
+
+/**
+ * A client of the pool, with what TypeORM uses of it. A statement fails if its commit could be lost. It fails at once if
+ * it takes too long: it is cancelled, and the session hangs until the server has ended it. A session is closed after a
+ * failed statement: the reason may be the connection itself, a server that is no longer the primary, or a setting of the
+ * role, which is read at the login.
+ */
+class Session {
+  readonly on: PoolClient['on'];
+  readonly removeListener: PoolClient['removeListener'];
+  /** Set while the session is lent. */
+  returnToPool: ((close: boolean) => void) | undefined;
+  /** Why the commit of the statement in flight could be lost. */
+  private warning: string | undefined;
+  private hasFailed = false;
+  private isHanging = false;
+
+  constructor(
+    private readonly client: PoolClient,
+    private readonly pool: CheckedPool,
+  ) {
+    this.on = client.on.bind(client);
+    this.removeListener = client.removeListener.bind(client);
+    // A server that stops may report it between two statements. The next statement fails.
+    client.on('error', () => undefined);
+    client.on('notice', ({ routine, message }) => {
+      // A commit did not wait for the standby. Citus passes on the text, but not the routine.
+      if (routine === 'SyncRepWaitForLSN' || message?.includes('synchronous replication'))
+        this.warning ??= message;
+    });
+  }
+
+  /**
+   * A commit that did not wait for the synchronous standby succeeds, with a warning
+   * (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
+   *
+   * @param query SQL; a COPY is neither checked nor limited
+   * @throws StoreUnavailableException if the commit could be lost, or the connection failed; DatabaseError if the server
+   *   reports one, which toStoreError() tells apart
+   */
+  query(query: string | Submittable, values: unknown[] = []): unknown {
+    if (typeof query !== 'string') return this.client.query(query);
+    // The server rolls the transaction of the cancelled statement back.
+    if (this.isHanging) return Promise.reject(new StoreUnavailableException(TOO_LONG));
+    const { timeoutMs } = this.pool;
+    return new Promise((resolve, reject) => {
+      const timer = timeoutMs && setTimeout(() => reject(this.cancel()), timeoutMs);
+      // With a callback it costs three promises less.
+      this.client.query(query, values, (error: Error | null, result) => {
+        clearTimeout(timer);
+        const failure = this.findFailure(error, result);
+        this.hasFailed ||= failure !== undefined;
+        if (this.isHanging) this.close();
+        else if (failure) reject(failure);
+        else resolve(result);
+      });
+    });
+  }
+
+  /** Returns the session to the pool; later, if it hangs. */
+  readonly release = (error?: unknown): void => {
+    if (!this.isHanging) this.return(this.hasFailed || Boolean(error));
+  };
+
+  /** Closes the session, and breaks its connection if a statement is in flight. */
+  close(): void {
+    this.pool.hanging.delete(this);
+    this.return(true);
+  }
+
+  private return(close: boolean): void {
+    this.returnToPool?.(close);
+    this.returnToPool = undefined;
+  }
+
+  private findFailure(error: Error | null, result: QueryResult): Error | undefined {
+    const isDurable = error ? undefined : isCommitDurable(result);
+    if (isDurable === false) this.warning ??= WEAK;
+    if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
+    if (error) return error instanceof DatabaseError ? error : toStoreUnavailable(error);
+    if (isDurable) this.pool.recordCommit();
+    return undefined;
+  }
+
+  /** Cancels the statement in flight. A server that does not take the request is given up. */
+  private cancel(): Error {
+    this.isHanging = true;
+    this.pool.hanging.set(this, performance.now());
+    cancelStatement(this.client).catch(() => this.close());
+    return new StoreUnavailableException(TOO_LONG);
+  }
+}
+
+/** The pool that TypeORM opens, by the part of its interface that TypeORM uses. */
+export class CheckedPool {
+  /** Sessions whose cancelled statement the server has not ended, as it waits for a dead disk, and since when. */
+  readonly hanging = new Map<Session, number>();
+  /** How long a statement may take; forever if left out. */
+  readonly timeoutMs: number | undefined;
+  private readonly pool: Pool;
+  private readonly sessions = new WeakMap<PoolClient, Session>();
+
+  constructor(config: PoolConfig & { readonly statementTimeoutMs?: number | undefined }) {
+    this.pool = new Pool(config);
+    this.timeoutMs = config.statementTimeoutMs;
+  }
+
+  on(event: 'error', listener: (error: Error) => void): void {
+    this.pool.on(event, listener);
+  }
+
+  /** Lends a session; fails at once if all hang. Without one the database is unavailable, whatever the reason. */
+  connect(lend: (error?: Error, session?: Session, release?: Session['release']) => void): void {
+    if (this.hanging.size >= MAX_SESSIONS) {
+      const reason = 'no session available: the server has not closed the old ones';
+      lend(new StoreUnavailableException(reason));
+      return;
+    }
+    this.pool.connect((error, client, release: (close: boolean) => void) => {
+      if (client) {
+        const session = this.sessions.get(client) ?? new Session(client, this);
+        this.sessions.set(client, session);
+        session.returnToPool = release;
+        lend(undefined, session, session.release);
+      } else lend(toStoreUnavailable(error));
+    });
+  }
+
+  /** Closes sessions that hang for long: the server commits in another one. */
+  recordCommit(): void {
+    const longest = MAX_HANGING_TIMEOUTS * (this.timeoutMs ?? Infinity);
+    for (const [session, since] of this.hanging)
+      if (performance.now() - since > longest) session.close();
+  }
+
+  /** Closes the sessions that hang, too: the server has been asked to cancel their statements. */
+  end(ended: () => void): void {
+    for (const session of this.hanging.keys()) session.close();
+    this.pool.end(ended);
+  }
+}
