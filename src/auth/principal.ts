@@ -18,16 +18,16 @@ declare global {
   }
 }
 
-/** The members of a request's line in the log that name the holder of a refused token. */
-export function describeHolder({ id, name }: Principal): LogMembers {
+/** The members of a request's line in the log that name the principal of a refused token. */
+export function toLogMembers({ id, name }: Principal): LogMembers {
   return { tokenId: id, tokenName: name };
 }
 
 /** A token is invalid or expired. The reason is in the request's line of the log, not in the response. */
 export class InvalidTokenException extends ApiException {
-  /** @param holder members of that line that name the token's holder, if known */
-  constructor(reason: string, holder?: LogMembers) {
-    super(ERRORS.INVALID_TOKEN, undefined, { details: { ...holder, reason } });
+  /** @param members of that line that name the token's principal, if known */
+  constructor(reason: string, members?: LogMembers) {
+    super(ERRORS.INVALID_TOKEN, undefined, { details: { ...members, reason } });
   }
 }
 

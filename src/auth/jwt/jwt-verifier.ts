@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException, type LogMembers } from '../../errors/error-codes.js';
 import { hashToken } from '../tokens/token.entity.js';
-import { describeHolder, InvalidTokenException, type Principal } from '../principal.js';
+import { toLogMembers, InvalidTokenException, type Principal } from '../principal.js';
 import { ProviderKeys } from './provider-keys.js';
 
 const MAX_CACHED_JWTS = 10_000;
@@ -81,7 +81,7 @@ export class JwtVerifier implements OnApplicationShutdown {
     const { authScope } = this.config;
     const challenge = `${kind.headers['www-authenticate']}, scope="${authScope}"`;
     const headers = { 'www-authenticate': challenge };
-    const details = describeHolder(principal);
+    const details = toLogMembers(principal);
     throw new ApiException({ ...kind, headers }, `${kind.message} ${authScope}`, { details });
   }
 
@@ -177,7 +177,7 @@ function explain(error: unknown, token: string): InvalidTokenException {
   const principal = toPrincipal(payload.sub);
   return new InvalidTokenException(
     `${code}, ${claim}${time}`,
-    principal && describeHolder(principal),
+    principal && toLogMembers(principal),
   );
 }
 
