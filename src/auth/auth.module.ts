@@ -1,5 +1,4 @@
 import { Module, type FactoryProvider } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from '../config/config.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
@@ -11,15 +10,12 @@ import { TokenVerifier } from './tokens/token-verifier.js';
 
 const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   provide: JWT_VERIFIER,
-  inject: [Config, HttpAdapterHost],
-  useFactory: async (config: Config, { listen$ }: HttpAdapterHost) => {
+  inject: [Config],
+  useFactory: async (config: Config) => {
     if (config.authIssuer === undefined) return undefined;
     // Loaded only here: jose is not needed without an identity provider.
     const { JwtVerifier } = await import('./jwt/jwt-verifier.js');
-    const verifier = new JwtVerifier(config);
-    // Not earlier: an unavailable provider must not delay the start.
-    listen$.subscribe(() => verifier.prepare());
-    return verifier;
+    return new JwtVerifier(config);
   },
 };
 

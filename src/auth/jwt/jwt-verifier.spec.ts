@@ -47,7 +47,7 @@ function signMany(by: SigningKey, count: number, kid = 'one'): Promise<string[]>
   return Promise.all(Array.from({ length: count }, (_, i) => sign(by, `n${i}`, kid)));
 }
 
-/** The name of a token's holder, undefined where it is invalid, or the number of the error. */
+/** The name of a token's principal, undefined where it is invalid, or the number of the error. */
 async function verify(token: string): Promise<string | number | undefined> {
   try {
     return (await verifier.verify(token)).name;
@@ -116,6 +116,24 @@ describe('a new token that comes many times at once is checked once', () => {
   });
 });
 
+describe('several keys of one id are each tried, up to a limit', () => {
+  const listed = (...keys: SigningKey[]) => keys.map(({ publicJwk }) => publicJwk);
+  it.each<[string, object[], string | undefined]>([
+    ['the same key twice', listed(key, key), 'one'],
+    ['two keys', listed(stranger, key), 'one'],
+    [
+      'one that cannot be used',
+      [{ ...stranger.publicJwk, x: 'AA' }, ...listed(stranger, key)],
+      'one',
+    ],
+    ['too many', listed(...Array<SigningKey>(4).fill(stranger), key), undefined],
+    ['none that has signed it', listed(stranger, stranger), undefined],
+  ])('%s', async (_name, keys, name) => {
+    server.responses = { '/jwks': { body: { keys } } };
+    expect(await verify(await sign(key, 'one'))).toBe(name);
+  });
+});
+
 it('a token whose key is withdrawn during its check is checked again', async () => {
   await learnKeys();
   const old = await sign(key, 'old');
@@ -125,7 +143,7 @@ it('a token whose key is withdrawn during its check is checked again', async () 
   // They keep the threads busy that check signatures, for longer than the provider needs.
   const busy = Array.from({ length: 4 }, () => pbkdf2Async('', '', 1_000_000, 32, 'sha256'));
   const checked = verify(old);
-  verifier.prepare();
+  verifier.onApplicationBootstrap();
   expect(await checked).toBe('old');
   while ((await verify(successor)) !== 'next');
   expect(await verify(old)).toBeUndefined();

@@ -12,19 +12,17 @@ const two = await SigningKey.create('two');
 
 let server: IdentityProvider;
 let keys: ProviderKeys | undefined;
-let stopping: AbortController;
 let changes: number;
 let lines: string[];
 beforeEach(async () => {
   lines = [];
   changes = 0;
-  stopping = new AbortController();
   const add = (line: string): void => void lines.push(line);
   Logger.overrideLogger({ log: add, warn: add, error: add });
   server = await IdentityProvider.start([]);
 });
 afterEach(async () => {
-  stopping.abort();
+  keys?.stop();
   await server.stop();
 });
 
@@ -44,7 +42,7 @@ function start(times: Partial<typeof NEVER_ALL> = {}): ProviderKeys {
   show(one);
   const source = { authJwksUrl: `${server.url}/jwks` };
   const all = { ...NEVER_ALL, ...times };
-  keys = new ProviderKeys(source, () => changes++, stopping.signal, all);
+  keys = new ProviderKeys(source, () => changes++, all);
   return keys;
 }
 
@@ -108,7 +106,7 @@ describe('the provider is asked', () => {
   it('no longer once the service stops', async () => {
     start({ refresh: 1, cooldown: 1 }).start();
     await until(() => server.asked.length > 3);
-    stopping.abort();
+    keys?.stop();
     // A request in flight may still arrive.
     await new Promise((resolve) => setTimeout(resolve, 50));
     const { length } = server.asked;

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import * as jose from 'jose';
 import { isSecure } from '../../config/parsers.js';
 import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
@@ -27,51 +27,55 @@ export class ProviderKeys {
   private latest: Promise<unknown> | undefined;
   private askedAt = -Infinity;
   private knownText: string | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly stopping = new AbortController();
   private readonly log = new AvailabilityLog(new Logger('Tokens'), 'the identity provider');
 
-  /**
-   * @param onChange called when other keys become known than before
-   * @param stop ends all requests
-   */
+  /** @param onChange called when other keys become known than before */
   constructor(
     source: KeySource,
     private readonly onChange: () => void,
-    private readonly stop: AbortSignal,
     private readonly times = TIMES_MS,
   ) {
-    this.keys = createRemoteJWKSet(new URL(source.authJwksUrl ?? source.authIssuer ?? ''), {
+    const { signal: stop } = this.stopping;
+    this.keys = jose.createRemoteJWKSet(new URL(source.authJwksUrl ?? source.authIssuer ?? ''), {
       cacheMaxAge: Infinity,
       // jose counts from a success: in an outage each token would cause a request.
       cooldownDuration: Infinity,
       timeoutDuration: times.timeout,
-      [customFetch]: async (_url, { signal }) =>
+      [jose.customFetch]: async (_url, { signal }) =>
         Response.json(await fetchKeys(source, AbortSignal.any([signal, stop]))),
     });
   }
 
-  /** Asks for the keys, now and from now on. */
+  /** Asks for the keys, now and then periodically. */
   start(): void {
-    const timer = setInterval(() => this.ask(), this.times.refresh).unref();
-    this.stop.addEventListener('abort', () => clearInterval(timer));
+    this.timer = setInterval(() => this.ask(), this.times.refresh).unref();
     this.ask();
   }
 
+  /** Ends all requests. */
+  stop(): void {
+    clearInterval(this.timer);
+    this.stopping.abort();
+  }
+
   /**
-   * The key of a token. An unknown key may be new: the token waits while the provider is asked.
+   * Finds the key of a token. An unknown key may be new: the token waits while the provider is asked.
    *
    * @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE if no key at all is known; jose's errors
    */
-  readonly find: JWTVerifyGetKey = async (header, token) => {
+  async find(header: jose.JWSHeaderParameters, token: jose.FlattenedJWSInput) {
     try {
       if (this.keys.fresh) return await this.keys(header, token);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error;
     }
     if (performance.now() - this.askedAt >= this.times.cooldown) this.ask();
     await this.latest;
     if (this.keys.fresh) return this.keys(header, token);
     throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
-  };
+  }
 
   private ask(): void {
     this.askedAt = performance.now();
@@ -82,7 +86,7 @@ export class ProviderKeys {
         if (text !== this.knownText) this.onChange();
         this.knownText = text;
       },
-      (error: unknown) => this.stop.aborted || this.log.markUnavailable(error),
+      (error: unknown) => this.stopping.signal.aborted || this.log.markUnavailable(error),
     );
   }
 }
