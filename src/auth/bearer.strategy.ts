@@ -17,8 +17,8 @@ const BLANKS = / {2,}/;
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   constructor(
-    private readonly own: TokenVerifier,
-    @Inject(JWT_VERIFIER) private readonly jwt: JwtVerifier | undefined,
+    private readonly tokenVerifier: TokenVerifier,
+    @Inject(JWT_VERIFIER) private readonly jwtVerifier: JwtVerifier | undefined,
   ) {
     super();
   }
@@ -31,13 +31,13 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   }
 
   /**
-   * Finds the holder of a token.
+   * Finds the principal of a token.
    *
    * @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE;
    * StoreUnavailableException, or the store's error
    */
   validate(token: string): Principal | Promise<Principal> {
-    const isOwn = token.startsWith('plant_') || !this.jwt;
-    return isOwn ? this.own.verify(token) : this.jwt.verify(token);
+    if (token.startsWith('plant_') || !this.jwtVerifier) return this.tokenVerifier.verify(token);
+    return this.jwtVerifier.verify(token);
   }
 }

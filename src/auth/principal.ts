@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiException, ERRORS, type LogMembers } from '../errors/error-codes.js';
 
-/** The sender of a request, in `request.user`. */
+/** Who sent a request, in `request.user`. */
 export interface Principal {
   /** Stored with each plant that it creates, never reused: `token:3`, or `jwt:alice` for the `sub` alice. */
   readonly id: string;
@@ -32,6 +32,6 @@ export class InvalidTokenException extends ApiException {
 }
 
 /** The {@link Principal} whose request this is; undefined unless the handler is `@Authenticated()`. */
-export const Sender = createParamDecorator(
+export const CurrentPrincipal = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<Request>().user,
 );

@@ -9,7 +9,6 @@ import {
 import type { Request, Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
-import { documentHeader, type Headers } from '../errors/error.dto.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 
 /** The policy's name in the headers: each token has its own limit. */
@@ -57,21 +56,4 @@ export class RateLimitGuard implements CanActivate {
 function acceptRefusal(rejected: unknown): RateLimiterRes {
   if (rejected instanceof RateLimiterRes) return rejected;
   throw rejected;
-}
-
-/** Documents the headers of a rate limit. They are optional: a proxy's 429 has none. @param left in the example */
-export function documentRateLimit(left: number): Headers {
-  const where = '; only where the operator has set one';
-  return {
-    'RateLimit-Policy': documentHeader(
-      `The limit: \`q\` requests in \`w\` seconds${where}`,
-      '"token";q=200;w=1',
-      false,
-    ),
-    RateLimit: documentHeader(
-      `What is left of the limit: \`r\` requests for the next \`t\` seconds${where}`,
-      `"token";r=${left};t=1`,
-      false,
-    ),
-  };
 }

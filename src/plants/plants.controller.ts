@@ -1,9 +1,7 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { Authenticated } from '../auth/bearer.guard.js';
-import { Sender, type Principal } from '../auth/principal.js';
-import { documentRateLimit } from '../auth/rate-limit.guard.js';
-import { ApiError, REQUEST_ID, RETRY_AFTER } from '../errors/error.dto.js';
+import { Authenticated, RESPONSE_HEADERS } from '../auth/authenticated.decorator.js';
+import { CurrentPrincipal, type Principal } from '../auth/principal.js';
 import { JsonBody } from '../http/json-body.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
@@ -39,7 +37,7 @@ export class PlantsController {
 
   @Post()
   @HttpCode(200)
-  @Authenticated()
+  @Authenticated({ hasBody: true })
   @ApiOperation({
     operationId: 'createPlant',
     summary: 'Creates a new plant in the store',
@@ -53,22 +51,14 @@ export class PlantsController {
   @ApiOkResponse({
     type: PlantDto,
     description: 'plant response',
-    headers: { ...REQUEST_ID, ...documentRateLimit(150) },
+    headers: RESPONSE_HEADERS,
     examples: makeExamples(TAGGED, UNTAGGED),
   })
-  @ApiError(400, 'unexpected error', { hasBody: true, headers: documentRateLimit(150) })
-  @ApiError(408, 'the request did not arrive in time: send it again')
-  @ApiError(500, 'a fault of the service')
-  @ApiError(
-    503,
-    'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
-    { headers: RETRY_AFTER },
-  )
   create(
     // `Readonly<…>` is `Object` at run time: a global ValidationPipe leaves the body to NewPlantPipe.
     @JsonBody(NewPlantPipe) plant: Readonly<NewPlantDto>,
-    @Sender() sender: Principal,
+    @CurrentPrincipal() principal: Principal,
   ): Promise<PlantDto> {
-    return this.plants.create(plant, sender);
+    return this.plants.create(plant, principal);
   }
 }

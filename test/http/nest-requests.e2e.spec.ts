@@ -114,7 +114,7 @@ describe('what a handler takes', () => {
       body: { error: 2000 },
     });
     const before = await notes.create('/notes/mine', body);
-    expect(before).toMatchObject({ status: 200, body: { body: [1], sender: 'test' } });
+    expect(before).toMatchObject({ status: 200, body: { body: [1], principal: 'test' } });
     // One limit for all operations.
     const left = ({ headers }: typeof before) =>
       Number(/r=(\d+)/.exec(headers.ratelimit ?? '')?.[1]);

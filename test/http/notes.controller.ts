@@ -23,8 +23,8 @@ import { IsString, MaxLength } from 'class-validator';
 import type { Request, Response } from 'express';
 import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { ApiError } from '../../src/errors/error.dto.js';
-import { Authenticated } from '../../src/auth/bearer.guard.js';
-import { Sender, type Principal } from '../../src/auth/principal.js';
+import { Authenticated } from '../../src/auth/authenticated.decorator.js';
+import { CurrentPrincipal, type Principal } from '../../src/auth/principal.js';
 import { JsonBody } from '../../src/http/json-body.js';
 import { EXCEPTIONS, FORMS, Teapot, TeapotFilter, WrapInterceptor } from './notes.parts.js';
 
@@ -177,8 +177,8 @@ export class NotesController {
   @Post('mine')
   @HttpCode(200)
   @Authenticated()
-  mine(@JsonBody() body: unknown, @Sender() sender: Principal) {
-    return { body, sender: sender.name };
+  mine(@JsonBody() body: unknown, @CurrentPrincipal() principal: Principal) {
+    return { body, principal: principal.name };
   }
 
   @Get(':id')

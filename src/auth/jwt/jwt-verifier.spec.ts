@@ -8,7 +8,7 @@ import { SigningKey } from '../../../test/support/identity-provider.js';
 import { readConfig } from '../../config/environment.js';
 import { ApiException } from '../../errors/error-codes.js';
 import { InvalidTokenException } from '../principal.js';
-import { JwtVerifier, MAX_CHECKS } from './jwt-verifier.js';
+import { JwtVerifier, MAX_VERIFYING } from './jwt-verifier.js';
 
 const AUDIENCE = 'https://plants.example';
 const key = await SigningKey.create('one');
@@ -67,11 +67,11 @@ const verifyAll = (tokens: string[]) => Promise.all(tokens.map(verify));
 
 describe('forged tokens beyond the limit', () => {
   it('are refused until others are checked', async () => {
-    const forged = await signMany(stranger, 2 * MAX_CHECKS);
+    const forged = await signMany(stranger, 2 * MAX_VERIFYING);
     await learnKeys();
     for (let time = 0; time < 2; time++) {
       const refused = (await verifyAll(forged)).filter((outcome) => outcome === OVERLOADED);
-      expect(refused).toHaveLength(MAX_CHECKS);
+      expect(refused).toHaveLength(MAX_VERIFYING);
     }
     expect(await verify(await sign(key, 'second'))).toBe('second');
   });
@@ -81,13 +81,13 @@ describe('forged tokens beyond the limit', () => {
     const known = await sign(key, 'known');
     const unknown = await sign(key, 'unknown');
     expect(await verify(known)).toBe('known');
-    const forged = await signMany(stranger, MAX_CHECKS);
+    const forged = await signMany(stranger, MAX_VERIFYING);
     const outcomes = await verifyAll([...forged, known, unknown]);
-    expect(outcomes.slice(MAX_CHECKS)).toEqual(['known', OVERLOADED]);
+    expect(outcomes.slice(MAX_VERIFYING)).toEqual(['known', OVERLOADED]);
   });
 
   it('do not count while they wait for the provider, or without a key', async () => {
-    const forged = await signMany(stranger, 2 * MAX_CHECKS, 'unknown');
+    const forged = await signMany(stranger, 2 * MAX_VERIFYING, 'unknown');
     const good = await sign(key, 'good');
     const outcomes = await verifyAll([...forged, good]);
     expect(new Set(outcomes)).toEqual(new Set([undefined, 'good']));
@@ -96,7 +96,7 @@ describe('forged tokens beyond the limit', () => {
 
   it('a token that was refused is checked when it comes again', async () => {
     await learnKeys();
-    const forged = await signMany(stranger, MAX_CHECKS);
+    const forged = await signMany(stranger, MAX_VERIFYING);
     const late = await sign(key, 'late');
     expect((await verifyAll([...forged, late])).at(-1)).toBe(OVERLOADED);
     expect(await verify(late)).toBe('late');
@@ -110,7 +110,7 @@ describe('a new token that comes many times at once is checked once', () => {
   ])('%s', async (_name, by, name) => {
     await learnKeys();
     const token = await sign(by, 'burst');
-    const outcomes = await verifyAll(Array.from({ length: 2 * MAX_CHECKS }, () => token));
+    const outcomes = await verifyAll(Array.from({ length: 2 * MAX_VERIFYING }, () => token));
     expect(new Set(outcomes)).toEqual(new Set([name]));
     expect(await verify(token)).toBe(name);
   });

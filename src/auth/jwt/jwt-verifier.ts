@@ -9,10 +9,10 @@ import { InvalidTokenException, toLogMembers, type Principal } from '../principa
 import { hashToken } from '../tokens/token.entity.js';
 import { ProviderKeys } from './provider-keys.js';
 
-/** Valid tokens; and checks in flight, which are fewer than requests in progress. */
+/** Valid tokens, and those in verification. */
 const MAX_CACHED_JWTS = 12_000;
-/** Checks in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
-export const MAX_CHECKS = 64;
+/** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
+export const MAX_VERIFYING = 64;
 /** Where a provider lists several keys of an id. */
 const MAX_TRIED_KEYS = 4;
 /** Seconds by which the provider's clock may differ from ours. */
@@ -42,7 +42,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   /** A new cache replaces this one when the keys change: what is in flight then is not kept. */
   private cache = this.createCache();
   private readonly keys: ProviderKeys;
-  private checks = 0;
+  private verifying = 0;
 
   constructor(private readonly config: Config) {
     this.keys = new ProviderKeys(config, () => (this.cache = this.createCache()));
@@ -77,27 +77,27 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     throw new ApiException({ ...kind, headers }, `${kind.message} ${authScope}`, { details });
   }
 
-  /** Requests that bring one new token at once share one check of it. Only valid tokens are kept. */
+  /** Requests that bring one new token at once share one verification. Only valid tokens are kept. */
   private createCache() {
     return new LRUCache<string, AccessToken, string>({
       max: MAX_CACHED_JWTS,
-      fetchMethod: (_hash, _known, { context: token }) => this.check(token),
+      fetchMethod: (_hash, _known, { context: token }) => this.verifyToken(token),
       ignoreFetchAbort: true,
     });
   }
 
-  private async check(token: string): Promise<AccessToken> {
+  private async verifyToken(token: string): Promise<AccessToken> {
     if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     let counted = 0;
-    // A check is counted once its key is found: a token that waits for the provider takes no CPU time.
+    // A token counts once its key is found: one that waits for the provider takes no CPU time.
     const find: jose.JWTVerifyGetKey = async (header, jws) => {
       const found = await this.keys.find(header, jws).catch((error: unknown) => {
         if (error instanceof SeveralKeys) return error;
         throw error;
       });
-      if (this.checks >= MAX_CHECKS) throw new ApiException(ERRORS.OVERLOADED);
+      if (this.verifying >= MAX_VERIFYING) throw new ApiException(ERRORS.OVERLOADED);
       counted = 1;
-      this.checks += 1;
+      this.verifying += 1;
       return found instanceof SeveralKeys ? findSigner(found, jws) : found;
     };
     try {
@@ -105,7 +105,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     } catch (error) {
       throw error instanceof ApiException ? error : explain(error, token);
     } finally {
-      this.checks -= counted;
+      this.verifying -= counted;
     }
   }
 }
