@@ -74,6 +74,7 @@ describe('an invalid or expired token: 2001', () => {
     ['with a comma after it', () => `Bearer ${service.token},`],
     ['in quotes', () => `Bearer "${service.token}"`],
     ['10,000 characters', () => `Bearer ${'x'.repeat(10_000)}`],
+    ['a JSON Web Token, without an identity provider', () => 'Bearer eyJhbGciOiJFUzI1NiJ9.e30.AA'],
     ['characters outside ASCII', () => 'Bearer \u00e9\u00ff'],
     [
       'its own hash',
