@@ -24,41 +24,41 @@ export function Authenticated({ hasBody = false } = {}): MethodDecorator & Class
   return applyDecorators(
     UseGuards(BearerGuard, RateLimitGuard),
     ApiBearerAuth('bearerAuth'),
-    ApiError(400, 'unexpected error', { hasBody, headers: documentRateLimit(150) }),
-    ApiError(401, 'no bearer token, or an invalid or expired one', {
-      headers: documentChallenge(
+    ApiError(400, 'unexpected error', documentRateLimit(150), hasBody),
+    ApiError(
+      401,
+      'no bearer token, or an invalid or expired one',
+      documentChallenge(
         '; with `error="invalid_token"` where a token was sent',
         'error="invalid_token"',
       ),
-    }),
+    ),
     ApiError(
       403,
       'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens',
-      {
-        headers: documentChallenge(
-          ', with the scope that is required',
-          'error="insufficient_scope", scope="plants:create"',
-        ),
-      },
+      documentChallenge(
+        ', with the scope that is required',
+        'error="insufficient_scope", scope="plants:create"',
+      ),
     ),
     ApiError(408, 'the request did not arrive in time: send it again'),
     ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
-      headers: { ...RETRY_AFTER, ...documentRateLimit(0) },
+      ...RETRY_AFTER,
+      ...documentRateLimit(0),
     }),
     ApiError(500, 'a fault of the service'),
     ApiError(
       503,
       'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
-      { headers: RETRY_AFTER },
+      RETRY_AFTER,
     ),
   );
 }
 
-function documentChallenge(details: string, example: string): Headers {
+function documentChallenge(details: string, parameters: string): Headers {
   const description = `The challenge of RFC 6750, section 3${details}`;
-  return {
-    'WWW-Authenticate': documentHeader(description, `Bearer realm="plant-store", ${example}`),
-  };
+  const example = `Bearer realm="plant-store", ${parameters}`;
+  return { 'WWW-Authenticate': documentHeader(description, example) };
 }
 
 /** Documents the headers of a rate limit. They are optional: a proxy's 429 has none. @param left in the example */

@@ -52,15 +52,16 @@ export const RETRY_AFTER: Headers = {
 const MIN_GENERAL = ERRORS.NO_TOKEN.error;
 
 /**
- * Documents a response with an Error body, the headers that only this response carries besides X-Request-Id, and an example
- * for every number that the table of errors has for the status.
+ * Documents a response with an Error body, and an example for every number that the table of errors has for the status.
  *
- * @param options.hasBody whether the operation takes a body
+ * @param headers that it carries besides X-Request-Id
+ * @param hasBody whether the operation takes a body
  */
 export function ApiError(
   status: number,
   description: string,
-  { hasBody = false, headers }: { readonly hasBody?: boolean; readonly headers?: Headers } = {},
+  headers?: Headers,
+  hasBody = false,
 ): MethodDecorator & ClassDecorator {
   const examples = Object.fromEntries(
     Object.entries(ERRORS)
