@@ -1,7 +1,6 @@
 // Verifies the access tokens of the operator's identity provider: JSON Web Tokens (RFC 7519).
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import * as jose from 'jose';
-import { JWKSMultipleMatchingKeys as SeveralKeys } from 'jose/errors';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
@@ -92,13 +91,13 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     // A token counts once its key is found: one that waits for the provider takes no CPU time.
     const find: jose.JWTVerifyGetKey = async (header, jws) => {
       const found = await this.keys.find(header, jws).catch((error: unknown) => {
-        if (error instanceof SeveralKeys) return error;
+        if (error instanceof jose.errors.JWKSMultipleMatchingKeys) return error;
         throw error;
       });
       if (this.verifying >= MAX_VERIFYING) throw new ApiException(ERRORS.OVERLOADED);
       counted = 1;
       this.verifying += 1;
-      return found instanceof SeveralKeys ? findSigner(found, jws) : found;
+      return found instanceof jose.errors.JWKSMultipleMatchingKeys ? findSigner(found, jws) : found;
     };
     try {
       return await verifyAccessToken(token, find, this.config);
@@ -111,7 +110,10 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
 }
 
 /** Tries the keys that fit a token, at most {@link MAX_TRIED_KEYS}. */
-async function findSigner(keys: SeveralKeys, jws: jose.FlattenedJWSInput): Promise<jose.CryptoKey> {
+async function findSigner(
+  keys: AsyncIterable<jose.CryptoKey>,
+  jws: jose.FlattenedJWSInput,
+): Promise<jose.CryptoKey> {
   let tried = 0;
   for await (const key of keys) {
     if (await jose.flattenedVerify(jws, key).catch(() => undefined)) return key;

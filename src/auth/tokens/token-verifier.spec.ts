@@ -12,6 +12,7 @@ import { TokensService } from './tokens.service.js';
 
 let temporary: TemporaryStore;
 let store: Store;
+let lastUsed: LastUsed;
 let verifier: TokenVerifier;
 let secret: string;
 beforeEach(async () => {
@@ -20,11 +21,13 @@ beforeEach(async () => {
   store = await openStore(config, [Token]);
   const tokens = store.getRepository(Token);
   const health = new StoreHealth(config, store.writePath);
-  verifier = new TokenVerifier(tokens, new LastUsed(store.writePath), health);
+  lastUsed = new LastUsed(store.writePath);
+  verifier = new TokenVerifier(tokens, lastUsed, health);
   secret = await new TokensService(tokens).create('test');
 });
 afterEach(async () => {
   jest.restoreAllMocks();
+  await lastUsed.onApplicationShutdown();
   await store.destroy();
   await temporary.remove();
 });
