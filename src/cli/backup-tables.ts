@@ -5,7 +5,7 @@ import type { Store } from '../database/store.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository, type Row } from '../plants/plants.repository.js';
-import { showCount } from './terminal.js';
+import { showCount } from './progress.js';
 
 /** A table of a store that a backup contains, with all of its columns; the first is its key. */
 interface Table {

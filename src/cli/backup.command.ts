@@ -69,5 +69,5 @@ async function printDigests(
 ): Promise<void> {
   const { formatDigests } = await import('./backup-tables.js');
   const lines = Array.from(formatDigests(digests), ([name, text]) => `${name}: ${text}`);
-  printResult(program, [...lines, ...verdict].join('\n'), digests);
+  await printResult(program, [...lines, ...verdict].join('\n'), digests);
 }

@@ -33,7 +33,7 @@ export function addConfigCommand(program: Command): void {
         from,
       ]);
       const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
-      printResult(program, text, { variables, problems, warnings });
+      await printResult(program, text, { variables, problems, warnings });
       const isStoreValid = variables.some(
         ({ name, value }) => name === 'DATABASE_URL' && value !== undefined,
       );

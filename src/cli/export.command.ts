@@ -1,10 +1,9 @@
-import { createWriteStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
 import { makeFile } from './new-file.js';
 import { readJobConfig } from './store-config.js';
-import { printResult } from './terminal.js';
+import { printResult, writeOutput } from './terminal.js';
 
 /** `export`: writes the plants for any program that reads NDJSON. */
 export function addExportCommand(program: Command): void {
@@ -32,16 +31,15 @@ Examples:
       const { COLUMNS } = await import('../plants/plant.entity.js');
       const { countLines } = await import('./backup-tables.js');
       await using store = await Snapshot.open(config);
-      const columns = COLUMNS.filter(({ isAudit }) => audit || !isAudit);
-      const names = columns.map(({ name }) => name);
+      const columns = COLUMNS.filter(({ isAudit }) => audit || !isAudit).map(({ name }) => name);
       const plants = { count: 0 };
-      const rows = store.readLines({ table: 'plants', columns: names, form: 'object' });
+      const rows = store.readLines({ table: 'plants', columns, form: 'object' });
       const lines = countLines('exporting', rows, plants);
       if (file === '-') {
-        await pipeline(lines, process.stdout, { end: false });
+        for await (const chunk of lines) await writeOutput(chunk);
       } else {
-        await makeFile(file, config, (path) => pipeline(lines, createWriteStream(path)));
-        printResult(program, `plants: ${plants.count}`, { plants });
+        await makeFile(file, config, (path) => writeFile(path, lines));
+        await printResult(program, `plants: ${plants.count}`, { plants });
       }
     });
 }

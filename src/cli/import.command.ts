@@ -9,14 +9,8 @@ import { makeCountParser, toHttpUrl } from './arguments.js';
 import { isSameFile } from './new-file.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
 import { toUrl } from './store-config.js';
-import {
-  drawBar,
-  onEndingSignal,
-  printResult,
-  Progress,
-  toPrintable,
-  type GlobalOptions,
-} from './terminal.js';
+import { drawBar, Progress } from './progress.js';
+import { onEndingSignal, printResult, toPrintable, type GlobalOptions } from './terminal.js';
 
 interface Options extends Omit<ImportOptions, 'url' | 'token'>, GlobalOptions {
   readonly url?: URL;
@@ -112,7 +106,7 @@ async function runImport(
   const plants = new importer.PlantsImport(options, stopping, (refused) => {
     // Synchronous: the file is whole even if the process ends now.
     if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
-    else progress.say(formatRefused(refused));
+    else progress.print(formatRefused(refused));
   });
   const progress = new Progress((seconds) => formatProgress(plants, size, seconds));
   let received: NodeJS.Signals | undefined;
@@ -124,8 +118,8 @@ async function runImport(
     await plants.run(source);
     if (plants.tally.refused > 0) process.exitCode = 1;
   } finally {
-    progress.end();
-    printReport(command, plants, !stopping.signal.aborted);
+    progress[Symbol.dispose]();
+    await printReport(command, plants, !stopping.signal.aborted);
     // Ends by the signal, so that a loop in a shell ends too.
     if (received) process.kill(process.pid, received);
   }
@@ -145,7 +139,7 @@ function formatRefused({ line, error, message }: Refused): string {
   return `line ${line}: ${error === null ? '' : `error ${error}: `}${toPrintable(message)}`;
 }
 
-function printReport(command: Command, plants: PlantsImport, complete: boolean): void {
+function printReport(command: Command, plants: PlantsImport, complete: boolean): Promise<void> {
   const { answeredLines, ignored } = plants;
   const { sent, stored, refused } = plants.tally;
   const fields = Array.from(ignored, ([name, lines]) => `${toPrintable(name)} (${lines})`);
@@ -156,7 +150,7 @@ function printReport(command: Command, plants: PlantsImport, complete: boolean):
   ];
   const ignoredFields = Object.fromEntries(ignored);
   const report = { complete, answeredLines, stored, refused, ignoredFields };
-  printResult(command, lines.join('\n'), report);
+  return printResult(command, lines.join('\n'), report);
 }
 
 /**

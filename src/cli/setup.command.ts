@@ -22,7 +22,7 @@ export function addMigrateCommand(program: Command): void {
       const { migrateStore } = await import('../database/store.js');
       const ran = await migrateStore(readStoreConfig(program));
       const lines = ran.length > 0 ? ran.map((name) => `ran ${name}`) : ['up to date'];
-      printResult(program, lines.join('\n'), { ran });
+      await printResult(program, lines.join('\n'), { ran });
     });
 }
 
@@ -48,7 +48,7 @@ export function addCheckCommand(program: Command): void {
         const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
         const unchecked = indexes ? '' : '; indexes not checked (amcheck)';
         const text = `${counts.join(', ')}; no damage found${unchecked}`;
-        printResult(program, text, { ...digests, indexes });
+        await printResult(program, text, { ...digests, indexes });
       } catch (cause) {
         if (!isDamage(cause)) throw cause;
         const advice =

@@ -62,7 +62,7 @@ export function addStatusCommand(program: Command): void {
         ...(store.error === undefined ? [] : ['store']),
         ...(service && (service.state !== 'ready' || differences.length > 0) ? ['service'] : []),
       ];
-      printResult(program, alignColumns(Object.entries(rows)), {
+      await printResult(program, alignColumns(Object.entries(rows)), {
         version: VERSION,
         node: process.versions.node,
         store: { name, ...store },

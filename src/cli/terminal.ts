@@ -1,5 +1,8 @@
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { CONTROL_CHARACTERS } from '../errors/operator-message.js';
+import { CONTROL_CHARACTERS, describeError, OutputError } from '../errors/operator-message.js';
 
 /** The options of every command. */
 export interface GlobalOptions {
@@ -8,10 +11,40 @@ export interface GlobalOptions {
   readonly json?: true;
 }
 
-/** Prints the result of a command to stdout: as JSON with `--json`, else as text. */
-export function printResult(command: Command, text: string, value: unknown): void {
+const STDOUT_DESCRIPTOR = 1;
+
+/**
+ * Writes all of a text to stdout.
+ *
+ * @throws OutputError; EPIPE if the reader of a pipe has left
+ */
+export async function writeOutput(text: string | Buffer): Promise<void> {
+  const { stdout }: { stdout: Writable } = process;
+  try {
+    if (stdout instanceof Socket) await writeToStream(stdout, text);
+    else writeToFile(text);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EPIPE') throw cause;
+    throw new OutputError(`standard output: ${describeError(cause)}`, { cause });
+  }
+}
+
+/** On a file, Node's own stream takes a short write, as on a full disk, for a success. */
+function writeToFile(text: string | Buffer): void {
+  for (let rest = Buffer.from(text); rest.length > 0;)
+    rest = rest.subarray(writeSync(STDOUT_DESCRIPTOR, rest));
+}
+
+function writeToStream(stream: Writable, text: string | Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Prints the result of a command: as JSON with `--json`, else as text. @throws as {@link writeOutput} */
+export function printResult(command: Command, text: string, value: unknown): Promise<void> {
   const { json } = command.optsWithGlobals<GlobalOptions>();
-  process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text}\n`);
+  return writeOutput(`${json ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
 /** Lays rows out as a table, a line for each. */
@@ -37,69 +70,4 @@ export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Dispos
     handled.defer(() => process.off(signal, handle));
   }
   return handled;
-}
-
-const REDRAW_INTERVAL_MS = 100;
-/** Between two plain lines, if stderr is no terminal. */
-const REPORT_INTERVAL_MS = 5_000;
-const BAR_WIDTH = 24;
-const CLEAR = '\r\u001B[K';
-
-interface Terminal {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  write(text: string): unknown;
-}
-
-/** Shows progress on stderr: one line that is redrawn on a terminal, a plain line every 5 seconds elsewhere. */
-export class Progress {
-  private readonly started = Date.now();
-  private readonly timer: NodeJS.Timeout;
-
-  /** @param describe the state of the work after some seconds, in one line */
-  constructor(
-    private readonly describe: (seconds: number) => string,
-    private readonly stream: Terminal = process.stderr,
-  ) {
-    const interval = stream.isTTY ? REDRAW_INTERVAL_MS : REPORT_INTERVAL_MS;
-    this.timer = setInterval(() => this.draw(), interval).unref();
-  }
-
-  /** Writes a line that stays, above the progress. */
-  say(line: string): void {
-    this.clear();
-    this.stream.write(`${line}\n`);
-  }
-
-  end(): void {
-    clearInterval(this.timer);
-    this.clear();
-  }
-
-  [Symbol.dispose](): void {
-    this.end();
-  }
-
-  private clear(): void {
-    if (this.stream.isTTY) this.stream.write(CLEAR);
-  }
-
-  private draw(): void {
-    const line = this.describe((Date.now() - this.started) / 1_000);
-    const { isTTY, columns = 80 } = this.stream;
-    // CLEAR would not remove a line that wraps.
-    this.stream.write(isTTY ? `${CLEAR}${line.slice(0, columns - 1)}` : `${line}\n`);
-  }
-}
-
-/** Shows how much of something is done, when the total is unknown. */
-export function showCount(what: string, done: { readonly count: number }): Progress {
-  return new Progress((seconds) => `${what} ${done.count}, ${Math.round(done.count / seconds)}/s`);
-}
-
-/** Draws a bar with a percentage; a total that was measured too small still gives 100 %. */
-export function drawBar(done: number, total: number): string {
-  const share = total === 0 ? 1 : Math.min(1, done / total);
-  const bar = '='.repeat(Math.floor(share * BAR_WIDTH)).padEnd(BAR_WIDTH);
-  return `[${bar}] ${String(Math.floor(share * 100)).padStart(3)} %`;
 }

@@ -55,7 +55,7 @@ function addList(token: Command): void {
       const all = await withTokens(token, (tokens) => tokens.list());
       const { formatTokens, listExpiryWarnings, toJsonToken } = await loadTable();
       const rows = all.map((each) => toJsonToken(each));
-      printResult(token, formatTokens(all), rows);
+      await printResult(token, formatTokens(all), rows);
       for (const warning of listExpiryWarnings(all)) process.stderr.write(`warning: ${warning}\n`);
     });
 }
@@ -85,8 +85,8 @@ function addVerify(token: Command): void {
       const [state, why] = hasSecretForm(secret)
         ? ['unknown', 'of another store']
         : ['malformed', 'cut, mistyped or a JSON Web Token'];
-      if (found) printResult(token, formatToken(found), toJsonToken(found));
-      else printResult(token, `${state}: ${why}`, { state });
+      if (found) await printResult(token, formatToken(found), toJsonToken(found));
+      else await printResult(token, `${state}: ${why}`, { state });
       if (!found || !isActive(found)) process.exitCode = 1;
     });
 }
@@ -148,7 +148,7 @@ Examples:
         const { toJsonToken } = await loadTable();
         const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
         const rows = revoked.map((each) => toJsonToken(each));
-        printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
+        await printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
       },
     );
 }
@@ -161,25 +161,31 @@ async function printNewToken(
   issue: Work<string>,
   overlap?: number,
 ): Promise<void> {
-  // Before there is a secret that a failure would lose.
   const { describeExpiry, toJsonToken } = await loadTable();
-  await withTokens(command, async (tokens) => {
+  const issued = await withTokens(command, async (tokens) => {
     const secret = await issue(tokens);
-    // The token exists: its secret is printed whatever fails now.
-    const issued = await tokens.find(secret).catch(() => undefined);
-    printResult(command, secret, { ...(issued && toJsonToken(issued)), token: secret });
-    if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
-      process.stderr.write(`${describeExpiry(issued, overlap)}\n`);
+    const found = await tokens.find(secret);
+    // Before the commit: a token whose secret cannot be printed is not issued.
+    await printResult(command, secret, { ...(found && toJsonToken(found)), token: secret });
+    return found;
   });
+  if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
+    process.stderr.write(`${describeExpiry(issued, overlap)}\n`);
 }
 
-/** Works on the tokens of an existing store. @throws StoreUnusableError, TokenError */
+/**
+ * Works on the tokens of an existing store, in one transaction.
+ *
+ * @throws StoreUnusableError, TokenError
+ */
 async function withTokens<Result>(command: Command, work: Work<Result>): Promise<Result> {
   const { Token } = await import('../auth/tokens/token.entity.js');
   const { TokensService } = await import('../auth/tokens/tokens.service.js');
   const { openStore } = await import('../database/store.js');
   await using store = await openStore(readStoreConfig(command), [Token], 'change');
-  return await work(new TokensService(store.getRepository(Token)));
+  return await store.transaction((manager) =>
+    work(new TokensService(manager.getRepository(Token))),
+  );
 }
 
 /** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */

@@ -29,9 +29,13 @@ export function describeError(error: unknown): string {
   return text === 'fetch failed' ? cause : `${text}: ${cause}`;
 }
 
-/** The exit code of a failed start or command: EX_CONFIG of sysexits.h for an invalid configuration, else 1. */
+/** Output of a command could not be written. */
+export class OutputError extends Error {}
+
+/** The exit code of a failed start or command, of sysexits.h: EX_CONFIG or EX_IOERR for output; else 1. */
 export function toExitCode(error: unknown): number {
   if (error instanceof SuppressedError) return toExitCode(error.suppressed);
+  if (error instanceof OutputError) return 74;
   return error instanceof ConfigError ? 78 : 1;
 }
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -48,9 +49,6 @@ export function keepSecrets(ran: Ran, args: readonly string[], env: Surroundings
   return ran;
 }
 
-/** The progress that a command shows after 5 seconds. */
-const PROGRESS = /^(\[[= ]{24}\] .*|\d+\.\d MB, .*|\w+( \w+:)? \d+, \d+\/s)\n/gm;
-
 /**
  * Runs a command in this process, much faster than in its own. One at a time: the command takes over
  * the working folder, the environment and the output of the process.
@@ -64,26 +62,26 @@ export async function runHere(
   const { run } = await import('../../src/cli/program.js');
   const own = { cwd: process.cwd(), env: process.env };
   const written = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((name) =>
-    jest.spyOn(process[name], 'write').mockImplementation((text) => {
+  const spies = (['stdout', 'stderr'] as const).map((name) => {
+    const write = (text: unknown, done?: () => void): boolean => {
       written[name] += String(text);
+      done?.();
       return true;
-    }),
-  );
+    };
+    // A socket, as of a pipe: on a file, commands write past the stream.
+    const stream = Object.assign(new Socket(), { write }) as unknown as typeof process.stdout;
+    return jest.spyOn(process, name, 'get').mockReturnValue(stream);
+  });
   const stdin = jest.spyOn(process, 'stdin', 'get');
   stdin.mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin);
   process.chdir(cwd);
   process.env = { PATH: own.env.PATH, ...env };
   try {
     await run(args, { serve: async () => (await import('../../src/start.js')).addServeCommand });
-    const { stdout } = written;
-    const stderr = written.stderr.replaceAll(PROGRESS, '');
-    return keepSecrets({ code: Number(process.exitCode ?? 0), stdout, stderr }, args, env);
+    return keepSecrets({ code: Number(process.exitCode ?? 0), ...written }, args, env);
   } finally {
     process.exitCode = undefined;
     process.env = own.env;
-    // A pipeline leaves its listeners behind, and here stdout outlives the command.
-    process.stdout.removeAllListeners('error');
     process.chdir(own.cwd);
     for (const spy of [stdin, ...spies]) spy.mockRestore();
   }

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from '@jest/globals';
+import { cli, fillWith, makeStores, source, target } from './backups.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+makeStores();
+
+const MIB = 2 ** 20;
+
+/** Runs a command whose output a shell sends to a file, and which may make no file larger than 1 MiB. */
+async function redirect(store: TemporaryStore, line: string, to = '>>out') {
+  // In blocks of 512 bytes.
+  const script = `ulimit -f 2048; exec "$0" "$@" ${to}`;
+  const args = [process.execPath, resolve('dist/src/main.js'), ...line.split(' '), '--quiet'];
+  const child = spawn('sh', ['-c', script, ...args], {
+    cwd: store.folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: store.url },
+  });
+  const stderr = text(child.stderr);
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, stderr: await stderr };
+}
+
+/** Tells of each token whether it never expires. */
+async function tokensOf(store: TemporaryStore): Promise<object> {
+  const { stdout } = await cli(store, 'token list --json');
+  const tokens = JSON.parse(stdout) as { name: string; expiresAt: string | null }[];
+  return tokens.map(({ name, expiresAt }) => [name, expiresAt === null]);
+}
+
+const FULL = {
+  code: 74,
+  stderr: 'error: standard output: ENOSPC: no space left on device, write\n',
+};
+const CUT = { code: 74, stderr: 'error: standard output: EFBIG: file too large, write\n' };
+
+describe('output that does not fit', () => {
+  it.each(['migrate', 'check', 'config', 'status', 'token list', 'export'])(
+    'ends %s with 74 and the reason',
+    async (line) => {
+      await target.execute("INSERT INTO plants (id, name) VALUES (1, 'a')");
+      expect(await redirect(target, line, '>/dev/full')).toEqual(FULL);
+    },
+  );
+
+  it('is noticed in the midst of an export', async () => {
+    await source.execute(fillWith(50_000));
+    expect(await redirect(source, 'export')).toEqual(CUT);
+    expect(statSync(join(source.folder, 'out')).size).toBe(MIB);
+  });
+
+  it('issues no token, and a rotation leaves the old one as it is', async () => {
+    // Of the secret 10 bytes fit.
+    writeFileSync(join(target.folder, 'out'), 'x'.repeat(MIB - 10));
+    expect(await redirect(target, 'token create nursery')).toEqual(CUT);
+    expect(await tokensOf(target)).toEqual([]);
+    await cli(target, 'token create nursery');
+    for (const end of ['>/dev/full', '| true'])
+      await redirect(target, 'token rotate nursery --overlap 0s', end);
+    expect(await tokensOf(target)).toEqual([['nursery', true]]);
+  });
+});
