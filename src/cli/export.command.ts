@@ -15,7 +15,6 @@ export function addExportCommand(program: Command): void {
         'moment; the service may run. A file is written beside its place and renamed once it is whole.',
     )
     .argument('[file]', 'the file, which is replaced; - or none is the standard output')
-    .option('--audit', 'add created_by, and created_at in milliseconds since 1970, if known')
     .addHelpText(
       'after',
       `
@@ -23,15 +22,14 @@ Examples:
   $ ${COMMAND} export plants.ndjson
   $ ${COMMAND} export | gzip > plants.ndjson.gz`,
     )
-    .action(async (to: string | undefined, { audit }: { audit?: true }) => {
-      const file = to ?? '-';
+    .action(async (file: string | undefined = '-') => {
       const config = readJobConfig(program);
       // Not for a look at the help.
       const { Snapshot } = await import('../database/snapshot.js');
       const { COLUMNS } = await import('../plants/plant.entity.js');
       const { countLines } = await import('./backup-tables.js');
       await using store = await Snapshot.open(config);
-      const columns = COLUMNS.filter(({ isAudit }) => audit || !isAudit).map(({ name }) => name);
+      const columns = COLUMNS.filter(({ isAudit }) => !isAudit).map(({ name }) => name);
       const plants = { count: 0 };
       const rows = store.readLines({ table: 'plants', columns, form: 'object' });
       const lines = countLines('exporting', rows, plants);

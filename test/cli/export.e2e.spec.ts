@@ -63,19 +63,6 @@ describe('export', () => {
     expect((await cli(store, 'export -')).stdout).toBe(stdout);
   });
 
-  it('adds creator and creation time if known', async () => {
-    for (const [columns, row] of [
-      ['id, name, created_by, created_at', "1, 'a', 'jwt:\"b\"', 1763700000001"],
-      ['id, name, tag', "2, 'a', 'b'"],
-    ]) {
-      await store.execute(`INSERT INTO plants (${columns}) VALUES (${row})`);
-    }
-    expect((await cli(store, 'export --audit')).stdout).toBe(
-      '{"id":1,"name":"a","created_by":"jwt:\\"b\\"","created_at":1763700000001}\n' +
-        '{"id":2,"name":"a","tag":"b"}\n',
-    );
-  });
-
   it('imported into another store, exports the same bytes again', async () => {
     await restore(async (source) => {
       put(
@@ -85,7 +72,7 @@ describe('export', () => {
       await source.execute(fillWith(200));
     });
     const file = join(store.folder, 'plants.ndjson');
-    expect(await cli(store, `export --audit ${file}`)).toEqual({
+    expect(await cli(store, `export ${file}`)).toEqual({
       code: 0,
       stdout: 'plants: 208\n',
       stderr: '',
