@@ -58,12 +58,8 @@ export function toHttpUrl(text: string): URL {
   );
 }
 
-/** Makes the parser of whole numbers from 1 to `max`. */
-export function makeCountParser(max: number): (text: string) => number {
-  return (text) => {
-    const number = parseWholeNumber(text, 1, max);
-    return requireValid(number, `It is not a whole number from 1 to ${max}.`);
-  };
+export function toTries(text: string): number {
+  return requireValid(parseWholeNumber(text, 1, 99), 'It is not a whole number from 1 to 99.');
 }
 
 function requireValid<Value>(value: Value | undefined, message: string): Value {

@@ -5,17 +5,18 @@ import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
 import { COMMAND, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
-import { makeCountParser, toHttpUrl } from './arguments.js';
+import { toHttpUrl, toTries } from './arguments.js';
 import { isSameFile } from './new-file.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
-import { toUrl } from './store-config.js';
 import { drawBar, Progress } from './progress.js';
+import { toUrl } from './store-config.js';
 import { onEndingSignal, printResult, toPrintable, type GlobalOptions } from './terminal.js';
 
 interface Options extends Omit<ImportOptions, 'url' | 'token'>, GlobalOptions {
   readonly url?: URL;
   readonly token?: string;
   readonly rejects?: string;
+  readonly allowEmpty?: true;
 }
 
 const STDIN_DESCRIPTOR = 0;
@@ -45,8 +46,8 @@ export function addImportCommand(program: Command): void {
     )
     .option('--rejects <file>', 'where refused plants go; overwritten')
     .option('--strict', 'refuse plants with fields that the service would ignore')
-    .option('--concurrency <n>', 'plants in flight at once, 1 to 1024', makeCountParser(1_024), 64)
-    .option('--tries <n>', 'tries per plant, 1 to 99', makeCountParser(99), 10)
+    .option('--tries <n>', 'tries per plant, 1 to 99', toTries, 10)
+    .option('--allow-empty', 'take a standard input without plants for a success')
     .addHelpText(
       'after',
       `
@@ -123,6 +124,9 @@ async function runImport(
     // Ends by the signal, so that a loop in a shell ends too.
     if (received) process.kill(process.pid, received);
   }
+  // A pipeline's first command may have failed.
+  if (file === '-' && !options.allowEmpty && plants.answeredLines === 0)
+    throw new Error('the standard input has no plants: if that is right, use --allow-empty');
 }
 
 /** Opens a file, with its size in bytes; 0 if that is unknown, as for a pipe. */

@@ -95,7 +95,6 @@ describe('bad usage', () => {
       'import x --token t --url http://user:pass@host',
       "'http://…@host' is invalid. It is not an http or https URL without credentials",
     ],
-    ['import x --token t --concurrency 0', 'not a whole number from 1 to 1024'],
     ['import x --token t --tries many', 'not a whole number from 1 to 99'],
     ['import . --token t --rejects ./', 'would overwrite the file to import'],
     ['backup -', 'not the standard output'],
