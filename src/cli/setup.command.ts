@@ -52,7 +52,7 @@ export function addCheckCommand(program: Command): void {
       } catch (cause) {
         if (!isDamage(cause)) throw cause;
         const advice =
-          'the store is damaged: docs/operating.md, "A damaged store", says what to do';
+          'the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
         throw new Error(`${describeError(cause)}; ${advice}`, { cause });
       }
     });

@@ -38,7 +38,7 @@ const failed = (message: RegExp) => ({
   code: 1,
   stdout: '',
   stderr: expect.stringMatching(
-    new RegExp(`^error: ${message.source}; the store is damaged: docs/operating.md, [^\n]+\n$`),
+    new RegExp(`^error: ${message.source}; the store is damaged: stop the service, [^\n]+\n$`),
   ),
 });
 

@@ -7,6 +7,9 @@ import { runCli } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
 
+const DAMAGED =
+  /^error: [^\n]+; the store is damaged: stop the service, [^\n]* in docs\/operating\.md\n$/;
+
 let store: SqliteStore;
 beforeEach(async () => {
   store = await createSource();
@@ -59,7 +62,7 @@ it.each([
   await store.execute(`${fillWith(100)}; INSERT INTO plants (id, name, tag) VALUES ${row}`);
   const { code, stdout, stderr } = await cli(store, 'check');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^error: [^\n]+; the store is damaged: docs\/operating\.md, [^\n]+\n$/);
+  expect(stderr).toMatch(DAMAGED);
   expect(stderr).toContain(message);
   for (const line of ['export plants.ndjson', 'backup backup.sqlite']) {
     const copied = await cli(store, line);
@@ -69,15 +72,24 @@ it.each([
 });
 
 it.each([
-  ['the header', 0],
-  ['a page', 4_096 * 20],
-  ["a page's table of cells", 4_096 * 20 + 8],
-])('reports a flipped bit in %s', async (_where, offset) => {
+  ['the header', 'plants', 0, /file is not a database/],
+  ['a page of the plants', 'plants', 8, /table plants: Tree \d+ page \d+/],
+  ['a page of an index', 'sqlite_autoindex_tokens_1', 8, /index sqlite_auto\w+: Tree \d+ page/],
+  ['an entry of an index', 'sqlite_autoindex_tokens_1', 4_090, /table tokens: row \d+ missing/],
+])('names %s that a flipped bit has damaged', async (where, tree, at, message) => {
   await store.execute(fillWith(5_000));
+  await store.execute("INSERT INTO tokens (name, hash, created_at) VALUES ('a', 'hash', 1)");
+  const sql = 'SELECT rootpage FROM sqlite_schema WHERE name = ?';
+  const database = store.open();
+  const page = Number(database.prepare<[string], bigint>(sql).pluck().get(tree));
+  database.pragma('journal_mode = DELETE');
+  database.close();
+  const offset = where === 'the header' ? 0 : (page - 1) * 4_096 + at;
   const bytes = readFileSync(store.path);
   bytes.writeUInt8(bytes.readUInt8(offset) ^ 0x10, offset);
   writeFileSync(store.path, bytes);
   const { code, stdout, stderr } = await cli(store, 'check');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^error: [^\n]+; the store is damaged: docs\/operating\.md, [^\n]+\n$/);
+  expect(stderr).toMatch(message);
+  expect(stderr).toMatch(DAMAGED);
 });

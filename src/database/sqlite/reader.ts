@@ -16,11 +16,10 @@ interface Page {
 export const sqliteReader: SnapshotReader = {
   begin: (runner) => runner.query('BEGIN'),
 
-  async check(runner) {
-    type Row = { integrity_check: string };
-    const [row] = await runner.manager.query<Row[]>('PRAGMA integrity_check(1)');
-    if (row?.integrity_check !== 'ok') throw new DamageError(row?.integrity_check);
-    return true;
+  async check(runner, tables) {
+    const found = await checkIntegrity(runner);
+    if (found === 'ok') return true;
+    throw new DamageError(`${await nameDamaged(runner, found, tables)}${found}`);
   },
 
   /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
@@ -49,6 +48,24 @@ export const sqliteReader: SnapshotReader = {
     }
   },
 };
+
+/** Returns the first damage to all of the file, or to a table and its indexes; `ok` if there is none. */
+async function checkIntegrity({ manager }: QueryRunner, table = '1'): Promise<string> {
+  type Row = { integrity_check: string };
+  const [row] = await manager.query<Row[]>(`PRAGMA integrity_check(${table})`);
+  return row?.integrity_check.replace('*** in database main ***\n', '') ?? '';
+}
+
+/** Names the damaged table or index, for which SQLite has at most the number of its first page, `Tree 3`. */
+async function nameDamaged(runner: QueryRunner, damage: string, tables: readonly string[]) {
+  const root = /^Tree (\d+)/.exec(damage)?.[1] ?? 0;
+  const sql = `SELECT type || ' ' || name || ': ' AS name FROM sqlite_schema WHERE rootpage = ${root}`;
+  const [tree] = await runner.manager.query<{ name: string }[]>(sql);
+  if (tree) return tree.name;
+  for (const table of tables)
+    if ((await checkIntegrity(runner, table)) !== 'ok') return `table ${table}: `;
+  return '';
+}
 
 interface Column {
   readonly name: string;
