@@ -19,7 +19,6 @@ interface Options extends Omit<ImportOptions, 'url' | 'token'>, GlobalOptions {
   readonly allowEmpty?: true;
 }
 
-const STDIN_DESCRIPTOR = 0;
 /** What a header can carry as bearer token: no stricter than RFC 6750, section 2.1. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
@@ -72,7 +71,7 @@ Examples:
         command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
       }
       const { rejects } = options;
-      if (rejects !== undefined && isSameFile(file === '-' ? STDIN_DESCRIPTOR : file, rejects)) {
+      if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects)) {
         command.error('error: --rejects would overwrite the file to import');
       }
       const url = options.url ?? findService(readConfig());

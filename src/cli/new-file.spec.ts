@@ -1,13 +1,5 @@
 /** @engine sqlite */
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,30 +26,6 @@ function fillStore(path: string): void {
 const write = (path: string): Promise<void> => writeFile(path, 'new');
 
 describe('a file that is made', () => {
-  it.each(['-wal', '-journal'])(
-    'is not put beside a %s, which SQLite would play back into it',
-    async (end) => {
-      writeFileSync(file + end, 'old');
-      await expect(makeFile(file, config, write)).rejects.toThrow(`there is ${file}${end}`);
-      expect(existsSync(file)).toBe(false);
-    },
-  );
-
-  it.each(['-wal', '-journal'])(
-    'is never the %s of the store, by a link to its folder',
-    async (end) => {
-      writeFileSync(file, 'store');
-      symlinkSync(folder, join(folder, 'link'));
-      const made = makeFile(
-        join(folder, 'link', `backup.sqlite${end}`),
-        readConfig({ DATABASE_URL: `sqlite:${file}` }),
-        write,
-      );
-      await expect(made).rejects.toThrow('is a file of the store');
-      expect(existsSync(file + end)).toBe(false);
-    },
-  );
-
   it('does not replace a store that a service was started on meanwhile', async () => {
     writeFileSync(file, 'old');
     const made = makeFile(file, config, (path) => {

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, fstatSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { mkdtempDisposableSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -80,10 +80,8 @@ function resolveLinks(file: string): string {
   return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file));
 }
 
-/** Whether a path or a descriptor, and another path, lead to the same existing file. */
-export function isSameFile(one: string | number, other: string): boolean {
-  const options = { bigint: true, throwIfNoEntry: false } as const;
-  const first = typeof one === 'number' ? fstatSync(one, options) : statSync(one, options);
-  const second = statSync(other, options);
-  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
+/** Whether two paths lead to the same existing file. */
+export function isSameFile(...paths: [string, string]): boolean {
+  const [one, other] = paths.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }

@@ -55,7 +55,7 @@ describe('PlantsImport', () => {
   it('reads no further ahead than the bound, over 64 connections, however long', async () => {
     const plants = 4_000;
     // The lines in memory, and what Readable.from() reads ahead by itself.
-    const bound = 128 + 16 + 2;
+    const bound = 64 + 16 + 2;
     let [read, responses, ahead, connections] = [0, 0, 0, 0];
     function* lines(): Generator<Buffer> {
       for (; read < plants; read++) {

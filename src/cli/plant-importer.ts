@@ -30,16 +30,14 @@ export interface Refused {
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
 type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
 
-const MAX_CONNECTIONS = 64;
-/** In memory at once: more than connections, so that the others go on while one waits. */
-const MAX_LINES = 2 * MAX_CONNECTIONS;
+/** Lines in memory, and connections. */
+const MAX_IN_FLIGHT = 64;
 const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-/** Further ignored fields are counted together. */
-const MAX_IGNORED = 20;
+const MAX_IGNORED_NAMES = 20;
 /** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
 const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
 
@@ -47,7 +45,7 @@ const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_
 export class PlantsImport {
   /** Plants sent, stored and refused so far, and the bytes of their lines. */
   readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };
-  /** How many plants, but those that the service refused, had a field that it ignores, by its name. */
+  /** By the name of a field that the service ignores: how many plants had it, without refused ones. */
   readonly ignored = new Map<string, number>();
   /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
   lastError: string | undefined;
@@ -65,18 +63,18 @@ export class PlantsImport {
     private readonly onRefused: (refused: Refused) => void,
   ) {
     this.pool = new Pool(options.url.origin, {
-      connections: MAX_CONNECTIONS,
+      connections: MAX_IN_FLIGHT,
       allowH2: false,
       headersTimeout: RESPONSE_TIMEOUT_MS,
       bodyTimeout: RESPONSE_TIMEOUT_MS,
       // In bytes: a plant store's responses have some hundred.
       maxResponseSize: 2 ** 20,
     });
-    // One for each plant that waits for its next try.
+    // A listener for each plant that waits for its next try.
     setMaxListeners(0, stopping.signal);
   }
 
-  /** The number of leading lines that all have a response, counting blank ones; known at the end. */
+  /** How many leading lines all have a response, blank ones too; known at the end. */
   get answeredLines(): number {
     return Math.min(this.lastLine, this.failedLine - 1);
   }
@@ -94,7 +92,7 @@ export class PlantsImport {
         this.lastLine = line;
         last = this.import(line, text, last);
         lines.push(last);
-        if (lines.length === MAX_LINES) await lines.shift();
+        if (lines.length === MAX_IN_FLIGHT) await lines.shift();
       }
     } catch (error) {
       this.stopping.abort(error);
@@ -127,7 +125,8 @@ export class PlantsImport {
   }
 
   private countIgnored(field: string): void {
-    const name = this.ignored.has(field) || this.ignored.size < MAX_IGNORED ? field : 'others';
+    const isNamed = this.ignored.has(field) || this.ignored.size < MAX_IGNORED_NAMES;
+    const name = isNamed ? field : 'others';
     this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
   }
 

@@ -1,13 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import { Token } from '../auth/tokens/token.entity.js';
-import {
-  describeExpiry,
-  formatToken,
-  formatTokens,
-  toJsonToken,
-  listExpiryWarnings,
-} from './token-table.js';
+import { describeExpiry, formatToken, formatTokens, listExpiryWarnings } from './token-table.js';
 
 const NEVER = { expiresAt: null, revokedAt: null, lastUsedAt: null };
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
@@ -40,37 +34,16 @@ describe('formatTokens', () => {
   ])('tells at %i that a token %s', (now, state) => {
     expect(formatTokens(TOKENS.slice(1, 2), now).split(/ {2,}|\n/)).toContain(state);
   });
-
-  it('is only a header without tokens', () => {
-    expect(formatTokens([], 0)).toBe(
-      'ID  NAME  STATE  CREATED (UTC)  EXPIRES (UTC)  LAST USED (UTC)',
-    );
-  });
-});
-
-describe('toJsonToken', () => {
-  it('has no hash, and ISO times in JSON', () => {
-    const [, token] = TOKENS as [Token, Token];
-    expect(JSON.parse(JSON.stringify(toJsonToken(token, end - 1)))).toEqual({
-      id: 2,
-      name: 'a-nursery',
-      state: 'expires soon',
-      createdAt: '2026-01-02T03:04:05.678Z',
-      expiresAt: '2026-04-02T03:04:05.678Z',
-      revokedAt: null,
-      lastUsedAt: null,
-    });
-  });
 });
 
 it('formatToken tells which token it is, and its state', () => {
-  expect(TOKENS.map((token) => formatToken(token, end))).toEqual([
-    'first (1): active',
-    'a-nursery (2): expired 2026-04-02 03:04 UTC',
-    'old (10): revoked 2026-01-02 03:04 UTC',
-  ]);
-  expect(TOKENS.slice(1, 2).map((token) => formatToken(token, end - 1))).toEqual([
-    'a-nursery (2): expires soon, until 2026-04-02 03:04 UTC',
+  expect([end, end - 1].map((now) => TOKENS.map((token) => formatToken(token, now)))).toEqual([
+    [
+      'first (1): active',
+      'a-nursery (2): expired 2026-04-02 03:04 UTC',
+      'old (10): revoked 2026-01-02 03:04 UTC',
+    ],
+    expect.arrayContaining(['a-nursery (2): expires soon, until 2026-04-02 03:04 UTC']),
   ]);
 });
 

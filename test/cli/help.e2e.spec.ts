@@ -39,17 +39,19 @@ describe('help', () => {
 
   // It takes longer to load than all the rest.
   it('loads no TypeORM', async () => {
-    const hook = `import { registerHooks } from 'node:module';
+    const script = `
+      import { globSync } from 'node:fs';
+      import { registerHooks } from 'node:module';
       registerHooks({ load(url, context, next) {
         if (url.includes('/node_modules/typeorm/')) throw new Error(url);
         return next(url, context);
-      } });`;
-    const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(hook)}` };
-    const name = 'import export backup restore migrate check status token config'.split(' ');
-    const ran = await Promise.all(name.map((each) => runCli([each, '--help'], { cwd, env })));
-    expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
-      name.map(() => ({ code: 0, stderr: '' })),
-    );
+      } });
+      const files = globSync('${resolve('dist/src/cli/*.command.js')}');
+      for (const file of files) await import(file);
+      console.log(files.length);`;
+    const args = ['--input-type=module', '--eval', script];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    expect(Number(stdout)).toBeGreaterThan(5);
   });
 
   it('of help and a name is that of the name with --help', async () => {
@@ -94,7 +96,7 @@ describe('help', () => {
     },
   );
 
-  it.each(['--help', 'tokn', 'import x', 'import x --token plant_x', 'token list --hash'])(
+  it.each(['--help', 'import x --token plant_x', 'token list --hash'])(
     '%s ends the same in its own process as in this one',
     async (line) => {
       expect(await runCli(line.split(' '), { cwd })).toEqual(await run(line));

@@ -8,7 +8,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -95,22 +95,11 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
     'plants differ: 5000, sha256 ',
   ],
   [
-    'damaged',
-    async () => {
-      await backUp();
-      const bytes = readFileSync(file);
-      bytes.fill(0xff, 4_096 * 20, 4_096 * 21);
-      writeFileSync(file, bytes);
-    },
-    'the backup is damaged: ',
-  ],
-  [
     'a store',
     () => copyFileSync(source.path, file),
     'backup.sqlite is a store, not a backup: run `DATABASE_URL=',
   ],
   ['damaged in an id', () => flipBit('identity'), 'plants differ: 1, sha256 '],
-  ['damaged in a name', () => flipBit('oak'), 'plants differ: 1, sha256 '],
   ['damaged in a tag', () => flipBit('Quercus'), 'plants differ: 1, sha256 '],
   ['damaged in a token', () => flipBit('nursery'), 'tokens differ: 1, sha256 '],
   [
@@ -179,9 +168,12 @@ it('backup never replaces the store', async () => {
   await source.execute('PRAGMA journal_mode = DELETE');
   const before = await contentOf(source);
   symlinkSync(source.path, join(source.folder, 'link'));
+  symlinkSync('data', join(source.folder, 'folder'));
+  // Not there yet.
+  const log = join('folder', `${basename(source.path)}-journal`);
   const beside = [`${source.path}-wal`, `${source.path}-lock`];
   for (const file of beside) writeFileSync(file, '');
-  for (const place of [source.path, 'data/../data/store.sqlite', 'link', ...beside]) {
+  for (const place of [source.path, 'data/../data/store.sqlite', 'link', log, ...beside]) {
     for (const command of ['backup', 'export']) {
       expect(await cli(source, `${command} ${place}`)).toEqual({
         code: 1,
