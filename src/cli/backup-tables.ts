@@ -65,11 +65,7 @@ export async function* countLines(
 }
 
 /** The count of a table's rows, and the SHA-256 of their lines. */
-interface Digest {
-  readonly count: number;
-  readonly sha256: string;
-}
-
+type Digest = Readonly<{ count: number; sha256: string }>;
 /** By the names of the tables. */
 export type Digests = Readonly<Record<string, Digest>>;
 

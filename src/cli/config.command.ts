@@ -27,9 +27,9 @@ export function addConfigCommand(program: Command): void {
           ? { ...setting, value: undefined }
           : setting,
       );
-      const rows = variables.map(({ name, value = '(invalid)', from }) => [
+      const rows = variables.map(({ name, value, from }) => [
         name,
-        value || '-',
+        (value ?? '(invalid)') || '-',
         from,
       ]);
       const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
@@ -37,8 +37,8 @@ export function addConfigCommand(program: Command): void {
       const isStoreValid = variables.some(
         ({ name, value }) => name === 'DATABASE_URL' && value !== undefined,
       );
-      if (isStoreValid && !program.opts<GlobalOptions>().quiet) say(describeProcess(config));
-      for (const problem of problems) say(`error: ${problem}`);
+      if (isStoreValid && !program.opts<GlobalOptions>().quiet) print(describeProcess(config));
+      for (const problem of problems) print(`error: ${problem}`);
       if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
     });
 }
@@ -62,6 +62,6 @@ async function checkFiles(config: Config): Promise<string[]> {
   }
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stderr.write(`${line}\n`);
 }

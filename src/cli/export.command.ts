@@ -24,7 +24,7 @@ Examples:
     )
     .action(async (file: string | undefined = '-') => {
       const config = readJobConfig(program);
-      // Not for a look at the help.
+      // --help does not need it.
       const { Snapshot } = await import('../database/snapshot.js');
       const { COLUMNS } = await import('../plants/plant.entity.js');
       const { countLines } = await import('./backup-tables.js');

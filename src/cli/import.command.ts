@@ -67,15 +67,13 @@ Examples:
       const { quiet, ...options } = command.optsWithGlobals<Options>();
       const token = options.token ?? readSecret('PLANT_STORE_TOKEN') ?? '';
       // A parser of the option would show the token in its message.
-      if (!TOKEN.test(token)) {
+      if (!TOKEN.test(token))
         command.error('error: no valid token: give one by --token or PLANT_STORE_TOKEN');
-      }
       const { rejects } = options;
-      if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects)) {
+      if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects))
         command.error('error: --rejects would overwrite the file to import');
-      }
       const url = options.url ?? findService(readConfig());
-      // A missing file is told alone.
+      // A missing file is reported alone.
       if (file !== '-') statSync(file);
       if (!quiet) process.stderr.write(`service: ${url.href}\n`);
       await runImport(command, file, { ...options, url, token });
@@ -88,17 +86,13 @@ function findService({ tlsCertFile, publicUrl, host, port }: Config): URL {
   return publicUrl === undefined ? toUrl('https', host, port) : new URL(publicUrl);
 }
 
-/**
- * Imports with progress and refused plants on stderr, and a report on stdout, also if the import stops early.
- *
- * @throws Error if the import stops early, or a file cannot be opened
- */
+/** Imports with progress and refused plants on stderr, and a report on stdout, also if the import stops early. */
 async function runImport(
   command: Command,
   file: string,
   options: ImportOptions & Options,
 ): Promise<void> {
-  // Not for a look at the help.
+  // --help does not need it.
   const importer = await import('./plant-importer.js');
   const { source, size } = openSource(file);
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
@@ -159,7 +153,7 @@ function printReport(command: Command, plants: PlantsImport, complete: boolean):
 /**
  * Formats the state of an import after some seconds, in a line of 80 columns: why it waits, if it does.
  *
- * @param size bytes of the whole source, for a bar; 0 if unknown, as for a pipe, which shows the bytes read
+ * @param size bytes of the source; 0 if unknown, as of a pipe
  */
 export function formatProgress(
   { tally, lastError }: Pick<PlantsImport, 'tally' | 'lastError'>,

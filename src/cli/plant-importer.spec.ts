@@ -50,19 +50,16 @@ describe('an import', () => {
   });
 
   it('counts the fields that the service ignores, by name, of stored plants', async () => {
-    const more = Array.from({ length: 30 }, (_, i) => `"more ${i}":${i}`);
     const source = lines(
       '{"id":1,"name":"x","tga":"y"}',
       '{"id":2,"name":"x","tga":{"name":1},"__proto__":1}',
       '{"id":3,"tga":1}',
-      `{"id":4,"name":"x",${more.join(',')}}`,
     );
     await importing(source, (plant, response) => {
       if (plant.includes('name')) store(response);
       else refuse(response);
     });
-    const counted = Array.from(run.ignored).filter(([name]) => !name.startsWith('more'));
-    expect(counted.flat()).toEqual(['tga', 2, '__proto__', 1, 'others', 12]);
+    expect(Array.from(run.ignored).flat()).toEqual(['tga', 2, '__proto__', 1]);
   });
 
   it('stops at the first line without a response, even if its source says no more', async () => {

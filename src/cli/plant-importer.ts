@@ -37,7 +37,6 @@ const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-const MAX_IGNORED_NAMES = 20;
 /** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
 const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
 
@@ -45,7 +44,7 @@ const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_
 export class PlantsImport {
   /** Plants sent, stored and refused so far, and the bytes of their lines. */
   readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };
-  /** By the name of a field that the service ignores: how many plants had it, without refused ones. */
+  /** How many plants, but those that the service refused, had a field that it ignores, by its name. */
   readonly ignored = new Map<string, number>();
   /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
   lastError: string | undefined;
@@ -114,7 +113,8 @@ export class PlantsImport {
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
       await previous;
       if (refusal) this.onRefused({ line, ...refusal, plant });
-      if (!refusal || isUnsent) ignored.forEach((field) => this.countIgnored(field));
+      for (const name of refusal && !isUnsent ? [] : ignored)
+        this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
       this.tally[refusal ? 'refused' : 'stored'] += 1;
       this.tally.bytes += text.length + 1;
     } catch (error) {
@@ -122,12 +122,6 @@ export class PlantsImport {
       this.stopping.abort(error);
       await previous;
     }
-  }
-
-  private countIgnored(field: string): void {
-    const isNamed = this.ignored.has(field) || this.ignored.size < MAX_IGNORED_NAMES;
-    const name = isNamed ? field : 'others';
-    this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
   }
 
   /** Sends a plant until it is stored or refused. Throws if a next try would fail too, or all failed. */

@@ -9,24 +9,12 @@ import { alignColumns, printResult, toPrintable } from './terminal.js';
 /** Milliseconds that the service has to tell whether it is ready. */
 const READY_TIMEOUT_MS = 3_000;
 
-/** The store of the configuration, or why it cannot be read. */
-interface StoreStatus {
-  /** null if the store cannot be read. */
-  readonly schema: 'up to date' | null;
-  readonly plants?: number;
-  readonly activeTokens?: number;
-  /** The active token that expires first; null if none does. */
-  readonly nextExpiry?: { readonly id: number; readonly name: string; readonly at: Date } | null;
-  readonly error?: string;
-}
-
 /** What the service says of itself, on its management port. */
 interface ServiceStatus {
   readonly url: string;
   readonly state: 'ready' | 'not ready' | 'no response';
   readonly version?: string | undefined;
   readonly store?: string | undefined;
-  /** Why it is not ready, or gives no response. */
   readonly reasons: readonly string[];
 }
 
@@ -73,9 +61,10 @@ export function addStatusCommand(program: Command): void {
     });
 }
 
-async function inspectStore(config: Config): Promise<StoreStatus> {
+/** The store of the configuration, or why it cannot be read. */
+async function inspectStore(config: Config) {
   try {
-    // Not for a look at the help.
+    // --help does not need it.
     const { Snapshot } = await import('../database/snapshot.js');
     await using store = await Snapshot.open(config);
     const [plants] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
@@ -86,7 +75,7 @@ async function inspectStore(config: Config): Promise<StoreStatus> {
     );
     const next = tokens.find(({ expires }) => expires !== null);
     return {
-      schema: 'up to date',
+      schema: 'up to date' as const,
       plants: Number(plants?.count),
       activeTokens: tokens.length,
       nextExpiry: next
@@ -98,16 +87,16 @@ async function inspectStore(config: Config): Promise<StoreStatus> {
   }
 }
 
-async function formatStore(name: string, store: StoreStatus) {
-  const { error, plants, activeTokens, nextExpiry: next } = store;
-  if (error !== undefined) return { store: `${name}; ${error}` };
+async function formatStore(name: string, store: Awaited<ReturnType<typeof inspectStore>>) {
+  if (store.error !== undefined) return { store: `${name}; ${store.error}` };
+  const { schema, plants, activeTokens, nextExpiry: next } = store;
   const { formatMinute } = await import('./token-table.js');
   const expiry = next
     ? `; ${next.name} (${next.id}) expires next, ${formatMinute(next.at)} UTC`
     : ', none expires';
   return {
     store: name,
-    schema: 'up to date',
+    schema,
     plants: String(plants),
     tokens: `${activeTokens} active${expiry}`,
   };

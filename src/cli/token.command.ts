@@ -12,7 +12,7 @@ import {
 import { readStoreConfig } from './store-config.js';
 import { printResult, type GlobalOptions } from './terminal.js';
 
-/** Loaded by actions alone, not for a look at the help. */
+/** Loaded by actions alone: --help does not need it. */
 const loadTable = () => import('./token-table.js');
 
 const EXAMPLE = `\nExample:\n  $ ${COMMAND} token`;
@@ -133,24 +133,20 @@ Examples:
   $ ${COMMAND} token revoke nursery
   $ ${COMMAND} token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
     )
-    .action(
-      async (
-        which: string | undefined,
-        { allCreatedBefore: before }: { allCreatedBefore?: Date },
-      ) => {
-        if ((which === undefined) === (before === undefined))
-          revoke.error(
-            'error: give a name, an id or --all-created-before DATE, and one of them only',
-          );
-        const revoked = await withTokens(token, (tokens) =>
-          before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
+    .action(async (which: string | undefined, options: { allCreatedBefore?: Date }) => {
+      const before = options.allCreatedBefore;
+      if ((which === undefined) === (before === undefined))
+        revoke.error(
+          'error: give a name, an id or --all-created-before DATE, and one of them only',
         );
-        const { toJsonToken } = await loadTable();
-        const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
-        const rows = revoked.map((each) => toJsonToken(each));
-        await printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
-      },
-    );
+      const revoked = await withTokens(token, (tokens) =>
+        before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
+      );
+      const { toJsonToken } = await loadTable();
+      const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
+      const rows = revoked.map((each) => toJsonToken(each));
+      await printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
+    });
 }
 
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
@@ -173,11 +169,7 @@ async function printNewToken(
     process.stderr.write(`${describeExpiry(issued, overlap)}\n`);
 }
 
-/**
- * Works on the tokens of an existing store, in one transaction.
- *
- * @throws StoreUnusableError, TokenError
- */
+/** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
 async function withTokens<Result>(command: Command, work: Work<Result>): Promise<Result> {
   const { Token } = await import('../auth/tokens/token.entity.js');
   const { TokensService } = await import('../auth/tokens/tokens.service.js');
