@@ -20,8 +20,8 @@ beforeEach(async () => {
   const config = readConfig({ DATABASE_URL: temporary.url });
   store = await openStore(config, [Token]);
   const tokens = store.getRepository(Token);
-  const health = new StoreHealth(config, store.writePath);
-  lastUsed = new LastUsed(store.writePath);
+  const health = new StoreHealth(config, store.writer);
+  lastUsed = new LastUsed(store.writer);
   verifier = new TokenVerifier(tokens, lastUsed, health);
   secret = await new TokensService(tokens).create('test');
 });
