@@ -17,7 +17,7 @@ export class Token {
   @PrimaryGeneratedColumn({ type: 'integer' })
   id!: number;
 
-  /** The operator's name for its holder. Only a rotation creates a second active token of a name. */
+  /** The operator's name for its principal. Only a rotation creates a second active token of a name. */
   @Column({ type: 'text' })
   name!: string;
 

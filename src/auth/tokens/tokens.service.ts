@@ -96,8 +96,8 @@ export class TokensService {
       const newest = active.at(-1);
       if (!newest) throw new TokenError(`no token named ${name} is active: create one`);
 
-      const usual = newest.expiresAt && newest.expiresAt.getTime() - newest.createdAt.getTime();
-      const { secret, createdAt } = await insert(tokens, name, lifetime ?? usual);
+      const previous = newest.expiresAt && newest.expiresAt.getTime() - newest.createdAt.getTime();
+      const { secret, createdAt } = await insert(tokens, name, lifetime ?? previous);
       const end = new Date(createdAt.getTime() + overlap);
       for (const { id, expiresAt } of active) {
         if (isBefore(end, expiresAt)) await tokens.update(id, { expiresAt: end });
