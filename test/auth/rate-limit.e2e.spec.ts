@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
@@ -12,46 +12,33 @@ afterEach(() => service.stop());
 const REFUSED = '429 {"error":4000,"message":"over the rate limit of the token"}';
 const body = '{"id":1,"name":"n"}';
 
-it('is off by default', async () => {
-  service = await Service.start();
-  const { headers } = await service.client.post(body);
-  expect(headers).not.toHaveProperty('ratelimit');
-  expect(headers).not.toHaveProperty('ratelimit-policy');
-});
-
-describe('RATE_LIMIT=5/h', () => {
-  it('counts the requests of each token, valid or not, and reports how many remain', async () => {
-    service = await Service.start({ RATE_LIMIT: '5/h' });
-    const other = new Client(service.port, await service.tokens.create('other'));
-    const bodies = [body, '', body, '{', body, body, ''];
-    const responses = [];
-    for (const text of bodies) responses.push(await service.client.post(text));
-    expect(responses.map(({ status }) => status)).toEqual([200, 400, 200, 400, 200, 429, 429]);
-    for (const [i, { headers }] of responses.entries()) {
-      expect(headers['ratelimit-policy']).toBe('"token";q=5;w=3600');
-      const [, left, seconds] = /^"token";r=(\d+);t=(\d+)$/.exec(headers.ratelimit ?? '') ?? [];
-      expect(left).toBe(String(Math.max(0, 4 - i)));
-      expect(Number(seconds)).toBeGreaterThan(0);
-      expect(Number(seconds)).toBeLessThanOrEqual(3_600);
-      expect(headers['retry-after']).toBe(i < 5 ? undefined : seconds);
-    }
-    expect(tally(responses.slice(5))).toEqual({ [REFUSED]: 2 });
-    // Requests without a valid token are not counted, and each token has its own limit.
-    const stranger = await service.client.post(body, {});
-    expect(stranger.headers).not.toHaveProperty('ratelimit');
-    expect((await other.post(body)).headers.ratelimit).toMatch(/r=4/);
-    other.close();
-  });
-
-  it('refuses before reading the body', async () => {
-    service = await Service.start({ RATE_LIMIT: '1/h' });
-    await service.client.post(body);
-    const connection = await RawConnection.open(service.port);
-    const headers = { ...service.client.headers, 'content-length': '20', expect: '100-continue' };
-    const response = await connection.write(requestText(headers)).read();
-    expect(tally([response])).toEqual({ [REFUSED]: 1 });
-    connection.close();
-  });
+it('RATE_LIMIT=5/h counts the requests of each token, valid or not, and reports how many remain', async () => {
+  service = await Service.start({ RATE_LIMIT: '5/h' });
+  const other = new Client(service.port, await service.tokens.create('other'));
+  const bodies = [body, '', body, '{', body, body, ''];
+  const responses = [];
+  for (const text of bodies) responses.push(await service.client.post(text));
+  expect(responses.map(({ status }) => status)).toEqual([200, 400, 200, 400, 200, 429, 429]);
+  for (const [i, { headers }] of responses.entries()) {
+    expect(headers['ratelimit-policy']).toBe('"token";q=5;w=3600');
+    const [, left, seconds] = /^"token";r=(\d+);t=(\d+)$/.exec(headers.ratelimit ?? '') ?? [];
+    expect(left).toBe(String(Math.max(0, 4 - i)));
+    expect(Number(seconds)).toBeGreaterThan(0);
+    expect(Number(seconds)).toBeLessThanOrEqual(3_600);
+    expect(headers['retry-after']).toBe(i < 5 ? undefined : seconds);
+  }
+  expect(tally(responses.slice(5))).toEqual({ [REFUSED]: 2 });
+  // Requests without a valid token are not counted, and each token has its own limit.
+  const stranger = await service.client.post(body, {});
+  expect(stranger.headers).not.toHaveProperty('ratelimit');
+  expect((await other.post(body)).headers.ratelimit).toMatch(/r=4/);
+  other.close();
+  // Refused before the body is read.
+  const connection = await RawConnection.open(service.port);
+  const headers = { ...service.client.headers, 'content-length': '20', expect: '100-continue' };
+  const response = await connection.write(requestText(headers)).read();
+  expect(tally([response])).toEqual({ [REFUSED]: 1 });
+  connection.close();
 });
 
 it('RATE_LIMIT=3/s: a refused request succeeds after the seconds in Retry-After', async () => {

@@ -146,18 +146,6 @@ it.each<[string, unknown]>([
 });
 
 describe('known keys', () => {
-  it('keep working while the provider fails, and it is asked again', async () => {
-    start({ refresh: 1, cooldown: 1 });
-    keys?.start();
-    expect(await find('one')).toBe('one');
-    server.responses = { '/jwks': { status: 500 } };
-    const { length } = server.asked;
-    await until(() => server.asked.length > length + 5);
-    expect(await find('one')).toBe('one');
-    show(two);
-    await until(async () => (await find('two')) === 'two');
-  });
-
   it('do not wait for unknown keys while the provider hangs', async () => {
     start({ cooldown: 0 });
     expect(await find('one')).toBe('one');
