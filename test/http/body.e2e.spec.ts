@@ -22,9 +22,7 @@ const TOO_LARGE = {
 };
 
 /** A plant whose JSON has `bytes` bytes. */
-function plantOf(bytes: number): string {
-  return PLANT + ' '.repeat(bytes - PLANT.length);
-}
+const plantOf = (bytes: number) => PLANT.padEnd(bytes);
 
 /** Status and body of the response to a body with these headers besides the token. */
 async function post(body: string | Buffer, headers: Record<string, string | string[]>) {
@@ -47,7 +45,6 @@ describe('media types', () => {
     'text/plain',
     'application/x-www-form-urlencoded',
     'application/jsonp',
-    'application/merge-patch+json',
     '*/*',
     ';application/json',
     'text/plain, application/json',
@@ -65,9 +62,8 @@ describe('media types', () => {
   });
 
   it('a missing one is refused, with and without a body', async () => {
-    for (const body of [PLANT, '']) {
+    for (const body of [PLANT, ''])
       expect(await post(body, {})).toMatchObject({ status: 400, body: { error: 1001 } });
-    }
   });
 
   it('content-encoding: only identity is accepted', async () => {
@@ -91,10 +87,8 @@ describe('the size limit of a body', () => {
     expect(await post(plantOf(LIMIT + 1), headers)).toEqual(TOO_LARGE);
     // More than nginx passes on: its message names no limit.
     const message = PROXIED ? 'the body is larger than the limit' : TOO_LARGE.body.message;
-    expect(await post(plantOf(300 * LIMIT), headers)).toEqual({
-      status: 400,
-      body: { error: 1002, message },
-    });
+    const refusal = { status: 400, body: { error: 1002, message } };
+    expect(await post(plantOf(300 * LIMIT), headers)).toEqual(refusal);
   });
 
   it('counts bytes, not characters', async () => {
