@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const get = (path: string) => service.client.send({ method: 'GET', path, headers: {} });
+const get = (path: string, headers = {}) => service.client.send({ method: 'GET', path, headers });
 
 describe('the document and its UI', () => {
   it('serves openapi.json as `npm run openapi` writes it', async () => {
@@ -35,17 +35,15 @@ describe('the document and its UI', () => {
     ['/openapi.json', 'application/json'],
     ['/openapi.yaml', 'yaml'],
   ])('%s', async (path, type) => {
-    const { status, headers } = await service.client.send({ method: 'GET', path, headers: {} });
+    const { status, headers } = await get(path);
     expect(status).toBe(200);
-    expect(headers['content-type']).toContain(type);
     expect(headers).toMatchObject({
+      'content-type': expect.stringContaining(type),
+      'content-security-policy': expect.stringMatching(/^default-src 'self'; (?!.*script-src)/),
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
     });
-    const policy = headers['content-security-policy'] ?? '';
-    expect(policy).toContain("default-src 'self'");
-    expect(policy).not.toContain('script-src');
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
@@ -61,12 +59,10 @@ describe('the document and its UI', () => {
 
   it('a file that the browser has is not sent again: 304', async () => {
     const path = '/docs/swagger-ui-bundle.js';
-    const send = (headers: Record<string, string>) =>
-      service.client.send({ method: 'GET', path, headers });
-    const { etag = '', 'cache-control': caching } = (await send({})).headers;
+    const { etag = '', 'cache-control': caching } = (await get(path)).headers;
     expect(caching).toBe('no-cache');
-    expect(await send({ 'if-none-match': etag })).toMatchObject({ status: 304, text: '' });
-    expect(await send({ 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
+    expect(await get(path, { 'if-none-match': etag })).toMatchObject({ status: 304, text: '' });
+    expect(await get(path, { 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
   });
 
   it('pipelined pages are sent in order, behind plants too', async () => {
@@ -88,25 +84,18 @@ describe('the document and its UI', () => {
       ['/docs', '/'],
       ['/docs/', '/docs/'],
     ] as const) {
-      const { text } = await service.client.send({ method: 'GET', path: page, headers: {} });
+      const { text } = await get(page);
       expect(text.match(/<title>.*/g)).toEqual(['<title>Plant Store</title>']);
       const files = text.matchAll(/(?:href|src)=["']\.\/([^"']+)["']/g);
       const names = Array.from(files, ([, name = '']) => name);
       expect(names).toHaveLength(6);
-      for (const name of names) {
-        const path = `${base}${name}`;
-        expect((await service.client.send({ method: 'GET', path, headers: {} })).status).toBe(200);
-      }
+      for (const name of names) expect((await get(`${base}${name}`)).status).toBe(200);
     }
   });
 
   it.each(['package.json', 'README.md', 'index.html', 'swagger-ui.js', '..%2fpackage.json'])(
     'no other file of Swagger UI is served: %s',
-    async (name) => {
-      const path = `/docs/${name}`;
-      const { status } = await service.client.send({ method: 'GET', path, headers: {} });
-      expect(status).toBe(404);
-    },
+    async (name) => expect((await get(`/docs/${name}`)).status).toBe(404),
   );
 
   it.each([
@@ -114,14 +103,9 @@ describe('the document and its UI', () => {
     ['*/*', 404],
     ['application/json', 404],
   ])('the bare address, Accept: %s: %i', async (accept, expected) => {
-    const { status, headers } = await service.client.send({
-      method: 'GET',
-      path: '/',
-      headers: { accept },
-    });
-    expect(status).toBe(expected);
+    const { status, headers } = await get('/', { accept });
     // Relative, so that it holds behind a proxy that adds a path.
-    expect(headers.location).toBe(expected === 302 ? 'docs' : undefined);
+    expect([status, headers.location]).toEqual([expected, expected === 302 ? 'docs' : undefined]);
   });
 
   it('PUBLIC_URL: its links and its server are there', async () => {
@@ -152,11 +136,8 @@ describe('DOCS=off', () => {
     'responds to %s with 404',
     async (path) => {
       const headers = { accept: 'text/html' };
-      const { status, body } = await off.client.send({ method: 'GET', path, headers });
-      expect({ status, body }).toEqual({
-        status: 404,
-        body: { error: 3000, message: 'no such path' },
-      });
+      const refusal = { status: 404, body: { error: 3000, message: 'no such path' } };
+      expect(await off.client.send({ method: 'GET', path, headers })).toMatchObject(refusal);
     },
   );
 
@@ -166,7 +147,6 @@ describe('DOCS=off', () => {
   });
 
   it('POST /plants still works', async () => {
-    const { status, body } = await off.client.create({ id: 1n, name: 'oak' });
-    expect({ status, body }).toEqual({ status: 200, body: { name: 'oak' } });
+    expect((await off.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
   });
 });

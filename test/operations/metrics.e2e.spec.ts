@@ -35,6 +35,10 @@ async function metricsAfter(requests: number): Promise<Metrics> {
   }
 }
 
+/** How many tokens were found in the cache. */
+const hits = async () =>
+  valueOf(await monitor.metrics(), 'plant_store_token_cache_lookups_total{result="hit"}');
+
 const outcome = (status: number | string, error: number | string) =>
   `plant_store_requests_total{status="${status}",error="${error}"}`;
 
@@ -81,10 +85,7 @@ it('counts every request once, by status and error number', async () => {
   const unlock = await service.store.lock();
   const connection = await service.connect();
   connection.write(requestText(client.headers, '{"id":5,"name":"yew"}'));
-  while (
-    valueOf(await monitor.metrics(), 'plant_store_token_cache_lookups_total{result="hit"}') < 7
-  )
-    await sleep(10);
+  while ((await hits()) < 7) await sleep(10);
   connection.socket.resetAndDestroy();
   const metrics = await metricsAfter(14);
   await unlock();
@@ -137,8 +138,6 @@ it("the text is in Prometheus's format", async () => {
 });
 
 it('a commit has few plants if their texts are long', async () => {
-  const hits = async () =>
-    valueOf(await monitor.metrics(), 'plant_store_token_cache_lookups_total{result="hit"}');
   const client = service.client();
   // So the token is known.
   await client.create({ id: 99n, name: 'oak' });
