@@ -3,7 +3,7 @@ import { COMMAND, type Config } from '../config/config.js';
 import { loadEngine, openStore, StoreUnusableError } from '../database/store.js';
 import { Snapshot } from '../database/snapshot.js';
 import { dropLog } from '../database/sqlite/engine.js';
-import { describeError } from '../errors/operator-message.js';
+import { describeError, OutputError } from '../errors/operator-message.js';
 import { Plant } from '../plants/plant.entity.js';
 import {
   digestTable,
@@ -21,14 +21,17 @@ import { onEndingSignal } from './terminal.js';
 export async function makeBackup(config: Config, file: string): Promise<Digests> {
   await using source = await Snapshot.open(config);
   return await makeFile(file, config, async (path) => {
-    await copyStore(source, path);
+    await copyStore(source, path, file);
     dropLog(path);
     return verifyBackup(path, file);
   });
 }
 
-async function copyStore(source: Snapshot, path: string): Promise<void> {
-  await using target = await openStore(configureFile(path), [Plant]);
+async function copyStore(source: Snapshot, path: string, name: string): Promise<void> {
+  await using target = await openStore(configureFile(path), [Plant]).catch((error: unknown) => {
+    // Its own message names the variable of the source.
+    throw new OutputError(`${name}: ${describeError((error as Error).cause)}`, { cause: error });
+  });
   const digests = formatDigests(await digestTables(source, target));
   await target.query('CREATE TABLE digests (name text, digest text)');
   for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);

@@ -17,28 +17,10 @@ describe('the token of an import', () => {
   };
 
   it.each<[string, string, Record<string, string>]>([
-    ['may be in a file', '', { PLANT_STORE_TOKEN_FILE: 'good' }],
-    [
-      'may be in a file, the variable empty',
-      '',
-      { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' },
-    ],
-    [
-      'is that of the command line, not of a file',
-      '--token plant_y',
-      { PLANT_STORE_TOKEN_FILE: 'bad' },
-    ],
-    [
-      'is that of the command line, not of a variable',
-      '--token plant_y',
-      { PLANT_STORE_TOKEN: 'not one' },
-    ],
+    ['may be in a file', '', { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' }],
+    ['is rather that of the option', '--token plant_y', { PLANT_STORE_TOKEN_FILE: 'bad' }],
     // An address is no secret.
-    [
-      'is alone in having a file',
-      '',
-      { PLANT_STORE_TOKEN: 'plant_x', PLANT_STORE_URL_FILE: 'none' },
-    ],
+    ['is alone in having a file', '', { PLANT_STORE_TOKEN: 'x', PLANT_STORE_URL_FILE: 'none' }],
   ])('%s', async (_title, options, env) => {
     // With a token it gets as far as opening the file of plants.
     expect(await runs(options, env)).toMatchObject(NO_FILE);
@@ -70,9 +52,6 @@ describe('bad usage', () => {
     ['token create x --expires 90', 'A duration is a whole number'],
     ['token list --hash', "unknown option '--hash'"],
     ['token create 1st', "error: invalid name '1st': A name starts with a letter"],
-    [`token create ${'x'.repeat(65)}`, 'at most 64'],
-    ['token rotate 1st', 'A name starts with a letter'],
-    ['token rotate', "missing required argument 'name'"],
     ['token rotate x --overlap 0', 'such as 90d. 0s is valid too.'],
     ['token rotate x --expires 0s', 'A duration is a whole number from 1 to 99999 and s, m, h,'],
     [
@@ -81,13 +60,9 @@ describe('bad usage', () => {
     ],
     ['token revoke', 'give a name, an id or --all-created-before DATE'],
     ['token revoke x --all-created-before 2026-11-21', 'and one of them only'],
-    ['token revoke --all-created-before 2026-02-30', 'A date is like 2026-11-21'],
-    ['token revoke --all-created-before 2999-01-01', 'It is in the future: now it is 2'],
     ['token revoke --all-created-before 2026-11-21T13:40', 'a time has a zone'],
     ['import', "missing required argument 'file'"],
     ['backup', "missing required argument 'file'"],
-    ['restore x y', 'too many arguments'],
-    ['export --all', "unknown option '--all'"],
     ['import x', 'no valid token'],
     ['import x --token', "option '--token <token>' argument missing"],
     ['import x --token t --url ftp://host', 'not an http or https URL'],

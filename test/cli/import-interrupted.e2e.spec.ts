@@ -69,7 +69,7 @@ it('ends at a signal, or once its token is refused, though a named pipe is silen
     const args = [resolve('dist/src/main.js'), 'import', fifo, '--url', url, '--token', token];
     const child = spawn(process.execPath, args, {
       stdio: 'ignore',
-      timeout: 4_000,
+      timeout: 30_000,
       killSignal: 'SIGKILL',
     });
     writeSync(writer, plants(1));
