@@ -100,9 +100,9 @@ export class StoreHealth implements BeforeApplicationShutdown {
 /** @throws StoreUnavailableException if the promise is not settled in time */
 async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   const timeout = Promise.withResolvers<never>();
-  const giveUp = () => timeout.reject(new StoreUnavailableException(TOO_LONG));
-  // A service that stood still has not read yet what the database has told it.
-  const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
+  const expire = () => timeout.reject(new StoreUnavailableException(TOO_LONG));
+  // In an immediate: a result that has arrived wins over the timeout.
+  const timer = setTimeout(() => setImmediate(expire), timeoutMs);
   try {
     return await Promise.race([promise, timeout.promise]);
   } finally {

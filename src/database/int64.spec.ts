@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isInt64, parseInt64 } from './int64.js';
+import { parseInt64 } from './int64.js';
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
@@ -112,11 +112,3 @@ function model({ sign, whole, fraction, exponent }: Parts): bigint | undefined {
   const value = (numerator / denominator) * (sign === '-' ? -1n : 1n);
   return value >= MIN && value <= MAX ? value : undefined;
 }
-
-describe('isInt64', () => {
-  it.each([0n, -1n, MIN, MAX])('accepts %s', (value) => expect(isInt64(value)).toBe(true));
-
-  it.each([MIN - 1n, MAX + 1n, 2n ** 64n, 7, '7', null, undefined, {}])('rejects %s', (value) =>
-    expect(isInt64(value)).toBe(false),
-  );
-});

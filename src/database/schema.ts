@@ -29,6 +29,7 @@ export async function bringUpToDate(
   const ran: string[] = [];
   if (migrates) {
     await runner.query(engine.beginMigration);
+    // DataSource.runMigrations() would take a session of its own, outside of the transaction that holds the lock.
     const executor = new MigrationExecutor(store, runner);
     executor.transaction = 'none';
     for (const { name } of await executor.executePendingMigrations()) ran.push(name);

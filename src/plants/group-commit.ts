@@ -45,7 +45,6 @@ interface QueuedPlant {
   /** Characters of its content. */
   readonly length: number;
   readonly stored: PromiseWithResolvers<void>;
-  /** Gives the plant up when it has waited too long. */
   readonly timer: NodeJS.Timeout;
   isSettled?: true;
 }
@@ -99,8 +98,8 @@ export class GroupCommit implements OnApplicationShutdown {
       plant,
       length: countCharacters(plant),
       stored: Promise.withResolvers(),
-      // In an immediate: a service that stood still has yet to read what the database has told it.
-      timer: setTimeout(() => setImmediate(() => this.giveUp(queued)), this.config.waitTimeoutMs),
+      // In an immediate: a result that has arrived wins over the timeout.
+      timer: setTimeout(() => setImmediate(() => this.expire(queued)), this.config.waitTimeoutMs),
     };
     this.queue.push(queued);
     this.queuedLength += queued.length;
@@ -116,7 +115,7 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   /** A plant whose group is being committed may be stored all the same; a plant that still waits is not. */
-  private giveUp(queued: QueuedPlant): void {
+  private expire(queued: QueuedPlant): void {
     if (queued.isSettled) return;
     const at = this.queue.indexOf(queued);
     if (at >= 0) {

@@ -13,7 +13,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
-import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { COLUMNS, Plant } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
@@ -80,15 +79,6 @@ describe('SqliteWriter', () => {
     }
     expect(statSync(`${file.path}-wal`).size).toBeLessThan(100 * MB);
     expect(await file.count()).toBe(200);
-  });
-
-  it('fails while the file is gone, and goes on once it is back', async () => {
-    const group = [oak()];
-    renameSync(file.path, `${file.path}.elsewhere`);
-    const error = await insert(group).catch(toStoreError);
-    expect(error).toBeInstanceOf(StoreUnavailableException);
-    renameSync(`${file.path}.elsewhere`, file.path);
-    expect(await insert(group)).toBe(1);
   });
 
   it('begins on no other file than the one that was opened', async () => {
