@@ -1,4 +1,3 @@
-// Opens the store, and tries again while the database is unavailable.
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
@@ -7,7 +6,7 @@ import { Writer } from './engine.js';
 import { StoreHealth } from './health.js';
 import { loadEngine, openStore, type Store } from './store.js';
 
-/** Provides the opened store, its writer and its health. Logs every 3 s why the database is unavailable. */
+/** Provides the opened store, its writer and its health. Tries again every 3 s while the database is unavailable. */
 @Global()
 @Module({})
 export class DatabaseModule {

@@ -30,7 +30,7 @@ export class SchemaError extends Error {
 /** What a store is opened for. `serve` and `create` make a missing store; `serve` locks it; `read` changes nothing. */
 export type Access = 'serve' | 'create' | 'change' | 'read';
 
-/** Asks for rows of a table, in the order of their ids, as lines of JSON: the same bytes on every engine. */
+/** Rows of a table, ordered by id, as lines of JSON: the same bytes on every engine. */
 export interface LinesQuery {
   readonly table: string;
   readonly columns: readonly string[];
@@ -59,7 +59,7 @@ export interface SnapshotReader {
   read(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
-/** What differs between the engines, besides the statements of repositories. Each Error has a reason for the operator. */
+/** What differs between the engines. Each Error has a reason for the operator. */
 export interface Engine {
   readonly reader: SnapshotReader;
   /** SQL that begins a transaction to migrate in: processes that start at once take turns. */

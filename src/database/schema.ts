@@ -1,4 +1,3 @@
-// Migrates the schema, or demands that it is up to date.
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { SchemaError, type Engine } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';

@@ -58,7 +58,6 @@ export class Snapshot {
     if (length > 0) yield checkText(Buffer.concat(chunks), query);
   }
 
-  /** As {@link SnapshotReader.check}. */
   check(tables: readonly string[]): Promise<boolean> {
     return this.store.engine.reader.check(this.runner, tables);
   }

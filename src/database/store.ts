@@ -1,4 +1,3 @@
-// Loads the engine, locks the store, opens it and recovers it.
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { COMMAND, type Config } from '../config/config.js';
 import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';
@@ -13,7 +12,7 @@ const STORE_ADVICE = {
   older: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
 };
 const NO_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
-/** About a backup, which must not be migrated itself: its digests are those of its own columns. */
+/** A backup must not be migrated itself: its digests are those of its columns. */
 const BACKUP_ADVICE: typeof STORE_ADVICE = {
   empty: NO_BACKUP,
   missing: NO_BACKUP,
@@ -40,7 +39,6 @@ export class StoreUnusableError extends Error {
   }
 }
 
-/** A store with its writer. */
 export class Store extends DataSource {
   private readonly lock: Disposable | undefined;
   private openedWriter: Writer | undefined;

@@ -1,4 +1,3 @@
-// The SQL that inserts a group of plants, and looks up those that exist.
 import { Injectable } from '@nestjs/common';
 import { DataSource, Repository } from 'typeorm';
 import type { DatabaseSystem } from '../config/database-url.js';
@@ -6,7 +5,7 @@ import { Writer } from '../database/engine.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, Plant, type PlantContent } from './plant.entity.js';
 
-/** A row's values in the order of its table's columns. Integers are decimal strings: a double cannot represent them all. */
+/** A row's values as text, in the order of its table's columns. */
 export type Row = readonly (string | null)[];
 
 const names = COLUMNS.map(({ name }) => name).join(', ');
@@ -43,13 +42,11 @@ const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Stat
   }),
 
   /**
-   * Inserts sorted by id, so that concurrent inserts cannot deadlock. Takes one JSON text, which costs this process less
-   * than an array for each column (docs/performance.md). Sets the commit's level once, in a query of its own, not for
-   * each row.
+   * Sorted by id, so that concurrent inserts cannot deadlock. One JSON text costs this process less than an array for
+   * each column (docs/performance.md). `coordinator` sets the commit's level once, not for each row.
    *
-   * A lookup of stored plants writes a message to the log for each row. That makes it a transaction that commits: it
-   * waits for stable storage, and for the synchronous standby if there is one, as the row's own commit did. Otherwise a
-   * row whose commit was aborted before it reached the standby would pass for stored.
+   * A lookup writes a message to the log, so its commit waits for stable storage and the synchronous standby. Otherwise
+   * a row whose commit was aborted before it reached the standby would pass for stored.
    */
   postgresql: (commitColumn) => ({
     insert: `

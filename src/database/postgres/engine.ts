@@ -1,4 +1,3 @@
-// Connects, and checks the server's settings.
 import { defaults } from 'pg';
 import { findUser } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';

@@ -79,17 +79,15 @@ class Session {
 
   /** Returns the session to the pool; later, if it hangs. */
   readonly release = (error?: unknown): void => {
-    if (!this.isHanging) this.return(this.hasFailed || Boolean(error));
+    if (this.isHanging) return;
+    this.returnToPool?.(this.hasFailed || Boolean(error));
+    this.returnToPool = undefined;
   };
 
   /** Closes the session, and breaks its connection if a statement is in flight. */
   close(): void {
     this.pool.hanging.delete(this);
-    this.return(true);
-  }
-
-  private return(close: boolean): void {
-    this.returnToPool?.(close);
+    this.returnToPool?.(true);
     this.returnToPool = undefined;
   }
 

@@ -1,4 +1,3 @@
-// The writer, and the SQL that makes its commits durable.
 import type { QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { StoreUnavailableException } from '../../errors/error-codes.js';

@@ -1,4 +1,3 @@
-// Checks, locks, opens and recovers the file.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
@@ -33,7 +32,6 @@ const PRAGMAS = [
 /** 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice. */
 const CACHE = 'cache_size = -4000';
 
-/** Finds a table that is neither TypeORM's list of migrations nor SQLite's own. */
 const FIND_TABLES =
   "SELECT name FROM sqlite_master WHERE name <> 'migrations' AND name NOT GLOB 'sqlite_*' LIMIT 1";
 
@@ -61,7 +59,6 @@ function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
   return rows;
 }
 
-/** SQLite in a file of this machine. */
 export const sqlite: Engine = {
   reader: sqliteReader,
   // From its start on, no other process can write.

@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import type { SnapshotReader } from '../engine.js';
-import { KINDS, type Kind, type KindName } from '../kinds.js';
+import { KINDS, type KindName } from '../kinds.js';
 import { DamageError } from '../store-errors.js';
 
 /** Rows of a page. */
@@ -25,9 +25,9 @@ export const sqliteReader: SnapshotReader = {
   /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
   async *read(runner, { table, columns, form, after, to }) {
     const declared = await readColumns(runner, table);
-    const sound = makeSoundCondition(declared);
+    const sound = `(${[...declared.values()].map(({ isSound }) => isSound).join(' AND ')})`;
     const read = (column: string, form: 'toText' | 'toJson') =>
-      declared.find(({ name }) => name === column)?.kind[form](column) ?? column;
+      declared.get(column)?.kind[form](column) ?? column;
     const line =
       form === 'array'
         ? `json_array(${columns.map((column) => read(column, 'toText')).join()})`
@@ -67,32 +67,22 @@ async function nameDamaged(runner: QueryRunner, damage: string, tables: readonly
   return '';
 }
 
-interface Column {
-  readonly name: string;
-  readonly kind: Kind;
-  readonly isNullable: boolean;
-}
-
-/** Reads the columns that a table declares. The id of a token is an `integer`. */
-async function readColumns({ manager }: QueryRunner, table: string): Promise<Column[]> {
+/** The columns that a table declares: their kinds, and SQL of whether a value is of it. */
+async function readColumns({ manager }: QueryRunner, table: string) {
   const columns = await manager.query<{ name: string; type: string; notnull: number }[]>(
     'SELECT name, lower(type) AS type, "notnull" FROM pragma_table_info(?)',
     [table],
   );
-  return columns.map(({ name, type, notnull }) => ({
-    name,
-    kind: type in KINDS ? KINDS[type as KindName] : KINDS.bigint,
-    isNullable: notnull === 0,
-  }));
-}
-
-/** Makes the SQL condition that a row has what its table declares. */
-function makeSoundCondition(columns: readonly Column[]): string {
-  const conditions = columns.map(
-    ({ name, kind, isNullable }) =>
-      `(${isNullable ? `${name} IS NULL OR ` : ''}${kind.isSound(name)})`,
+  return new Map(
+    columns.map(({ name, type, notnull }) => {
+      // The id of a token is an `integer`.
+      const kind = type in KINDS ? KINDS[type as KindName] : KINDS.bigint;
+      return [
+        name,
+        { kind, isSound: `(${notnull ? '' : `${name} IS NULL OR `}${kind.isSound(name)})` },
+      ];
+    }),
   );
-  return `(${conditions.join(' AND ')})`;
 }
 
 async function describeUnsound({ manager }: QueryRunner, table: string, sound: string) {

@@ -20,7 +20,6 @@ const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true
 for (const pragma of pragmas) database.pragma(pragma);
 assertOpened();
 
-/** Prepared, by their text. */
 const statements = new Map<string, Statement>();
 
 parentPort?.on('message', (task: SqliteThreadTask) => {
