@@ -19,8 +19,8 @@ A 400 means that the request must be corrected before it is sent again: \`error\
 Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53 loses digits \
 before it is sent, and a generated TypeScript client has \`id: number\` (docs/clients.md of the service has one \
 with \`bigint\`). Write the digits of such an id into the body: \
-\`{"id": 9007199254740993, "name": "Common alder"}\`. \`name\` and \`tag\` are kept exactly; text with U+0000 or \
-an unpaired surrogate is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for good, as \
+\`{"id": 9007199254740993, "name": "Common alder"}\`. Text is kept exactly; U+0000 or an \
+unpaired surrogate in it is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for good, as \
 a plant cannot be changed.`;
 
 /** The examples of a body, or of its response. */
