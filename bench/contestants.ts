@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -92,7 +92,11 @@ function service(name: string, store: TemporaryStore, tree = '.') {
     });
   run('migrate');
   const token = run('token', 'create', 'bench').trim();
-  const args = [...readFlags(tree), resolve(tree, 'dist/src/main.js'), 'serve'];
+  // Older trees have no cli.ts.
+  const program = ['dist/src/cli.js', 'dist/src/main.js']
+    .map((path) => resolve(tree, path))
+    .find((path) => existsSync(path));
+  const args = [...readFlags(tree), program ?? '', 'serve'];
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
   return { name, args, env, token, store, isStoring: true };
 }

@@ -1,4 +1,9 @@
-import { Module, type DynamicModule, type NestApplicationOptions } from '@nestjs/common';
+import {
+  Module,
+  type DynamicModule,
+  type NestApplicationOptions,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { APP_FILTER, DiscoveryModule, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import {
@@ -10,8 +15,7 @@ import {
 import { Config } from './config/config.js';
 import { readKeyPair } from './config/key-pair.js';
 import { DatabaseModule } from './database/database.module.js';
-import { surviveAcceptErrors } from './http/accept-errors.js';
-import { respondToClientErrors } from './http/client-errors.js';
+import { respondToClientErrors, surviveAcceptErrors } from './http/client-errors.js';
 import { Connections } from './http/connections.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
@@ -23,12 +27,20 @@ import { MethodNotAllowedFilter } from './openapi/method-not-allowed.filter.js';
 import { Operations } from './openapi/operations.js';
 import { GroupCommit } from './plants/group-commit.js';
 import { PlantsModule } from './plants/plants.module.js';
+import { Shutdown } from './shutdown.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
 
 /** Gives every module the {@link Config}. It is global, so that Nest shuts its telemetry down last. */
 @Module({})
-export class AppModule {
+export class AppModule implements OnApplicationShutdown {
+  constructor(private readonly shutdown: Shutdown) {}
+
+  /** Nest calls it when all else is closed. */
+  onApplicationShutdown(signal?: string): void {
+    this.shutdown.conclude(signal);
+  }
+
   static forRoot(config: Config, { pino }: ServiceLogger): DynamicModule {
     return {
       module: AppModule,
@@ -46,6 +58,7 @@ export class AppModule {
           inject: [Operations],
           useFactory: (operations: Operations) => new RequestLog(pino, config, operations),
         },
+        Shutdown,
         { provide: Symbol('Tracing'), useFactory: () => openTracing(config) },
       ],
       exports: [Config],

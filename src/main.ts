@@ -1,28 +1,61 @@
-// Prepares Node.js, before any other file is loaded. Then runs the command that is named.
-import { readFileSync } from 'node:fs';
-import module from 'node:module';
-import { fileURLToPath } from 'node:url';
+// The start of the service; cli.ts runs it, as `serve`.
+import type { Server as TlsServer } from 'node:https';
+import { Logger } from '@nestjs/common';
+import { announce, print, warnOfTokens } from './announce.js';
+import { createApp } from './app.module.js';
+import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
+import { readKeyPair, speaksTls } from './config/key-pair.js';
+import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
+import { awaitListening, formatAddress, tryToListen } from './http/listening.js';
+import { reloadKeyPairOnHangup } from './http/tls.js';
+import { createManagement } from './management/management.module.js';
+import { ServiceState } from './management/service-state.js';
+import { endStartOnSignals, notifySystemd } from './shutdown.js';
+import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
-const { engines } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-) as { engines: { node: string } };
-const oldest = engines.node.replace('>=', '');
+const { config, problems, warnings } = inspectConfig();
 
-if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
-  process.stderr.write(
-    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${oldest} or newer. ` +
-      'npm has installed one: use `npm start`, `bin/plant-store` or node_modules/.bin/node.\n',
-  );
-  process.exit(1);
+async function bootstrap(): Promise<void> {
+  const logger = new ServiceLogger(config);
+  Logger.overrideLogger(logger);
+  logCrashes();
+  for (const warning of warnings) new Logger('Configuration').warn(warning);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  const stopOnSignals = endStartOnSignals(config);
+  const listening = Promise.withResolvers<TlsServer>();
+  if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise, config);
+  print(describeProcess(config), config);
+  // What is wrong shows before health is announced, and before a store is made. createApp() reads the pair again.
+  readKeyPair(config);
+  await tryToListen(config);
+
+  const management = config.managementPort === 'off' ? undefined : await createManagement(config);
+  if (management) {
+    await awaitListening(
+      management.listen(config.managementPort, config.managementHost),
+      'MANAGEMENT_',
+    );
+    print(`Management: http://${formatAddress(management.getHttpServer())}`, config);
+  }
+
+  const app = await createApp(config, logger);
+  management?.get(ServiceState).watch(app);
+  await awaitListening(app.listen(config.port, config.host));
+  stopOnSignals(app);
+  listening.resolve(app.getHttpServer() as TlsServer);
+  await announce(app, config);
+  notifySystemd('READY=1');
+  // If the store fails now, its health says so.
+  await warnOfTokens(app, config).catch(() => undefined);
 }
 
-// New files are for their owner alone: SQLite's contain plants and hashes of tokens.
-process.umask(0o077);
-// Compiled code is kept for the next start, beside the packages: who can write there can change the code too.
-module.enableCompileCache(
-  fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url)),
-);
-
-// Handed over, as no file of cli/ may import what is above it; loaded only if it is named.
-const { main } = await import('./cli/program.js');
-await main({ serve: async () => (await import('./start.js')).addServeCommand });
+try {
+  await bootstrap();
+} catch (error) {
+  // As lines of the log in production, else as other commands do.
+  const logger = new ServiceLogger(config, process.stderr);
+  for (const line of toOperatorMessage(error).split('\n'))
+    if (config.production) logger.fatal(line, 'PlantStore');
+    else process.stderr.write(`error: ${line}\n`);
+  process.exit(toExitCode(error));
+}

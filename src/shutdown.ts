@@ -1,73 +1,91 @@
 import { execFile } from 'node:child_process';
-import { Logger, type INestApplicationContext } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type INestApplication,
+} from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { DataSource } from 'typeorm';
-import type { Config } from './config/config.js';
+import { Config } from './config/config.js';
+import { speaksTls } from './config/key-pair.js';
 import { Writer } from './database/engine.js';
 import { requestEnd, type RequestContext } from './http/request-context.js';
-import { speaksTls } from './config/key-pair.js';
-import type { Lifecycle } from './management/management.js';
 import { GroupCommit } from './plants/group-commit.js';
 
-/** Has SIGTERM, SIGINT, and without TLS SIGHUP, end the process: at once while it starts, else in order. */
-export function stopOnSignals(lifecycle: Lifecycle, config: Config): void {
-  const stop = (signal: NodeJS.Signals): void => {
-    const { phase, app } = lifecycle;
-    if (phase === 'starting' || !app) {
-      new Logger('Shutdown').log(`${signal}: stopped before the service listened`);
-      process.exit(0);
-    }
-    // Ctrl-C sends two signals: the terminal's, to the whole process group, and npm's, which passes its own on.
-    if (phase === 'stopping') return;
-    lifecycle.phase = 'stopping';
-    notifySystemd('STOPPING=1');
-    void shutDown(app, config, signal);
-  };
-  // Opening the store can take a while, and the first process of a container ignores unhandled signals.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+const logger = new Logger('Shutdown');
+
+/**
+ * Has SIGTERM, SIGINT, and without TLS SIGHUP, end the process: opening the store can take a while, and the first process
+ * of a container ignores unhandled signals.
+ *
+ * @returns a function that from then on has Nest close the application in order on these signals
+ */
+export function endStartOnSignals(config: Config): (app: INestApplication) => void {
   // With TLS it reloads the certificate. Unhandled, it would cut requests off, and say nothing.
-  if (!speaksTls(config)) process.on('SIGHUP', stop);
+  const signals = ['SIGTERM', 'SIGINT', ...(speaksTls(config) ? [] : ['SIGHUP'])];
+  const exit = (signal: string): void => {
+    logger.log(`${signal}: stopped before the service listened`);
+    process.exit(0);
+  };
+  for (const signal of signals) process.on(signal, exit);
+  return (app) => {
+    app.enableShutdownHooks(signals, { useProcessExit: true });
+    for (const signal of signals) process.off(signal, exit);
+  };
 }
 
 /**
- * Ends the process in order: serves for SHUTDOWN_DELAY more, responds to every accepted request, closes the store, exits.
- * Exits with 1 if the server or the store cannot be closed, or after SHUTDOWN_TIMEOUT. The log says when and why the
- * stop began, and how it ended.
+ * Logs when and why a stop began and how it ended, and exits with 1 after SHUTDOWN_TIMEOUT, or if the store cannot be
+ * closed. Does nothing for an `app.close()` without a signal, as in tests.
  */
-async function shutDown(
-  app: INestApplicationContext,
-  config: Config,
-  signal: NodeJS.Signals,
-): Promise<void> {
-  const logger = new Logger('Shutdown');
-  const beganAt = performance.now();
-  let completed = 0;
-  requestEnd.subscribe((context) => {
-    if ((context as RequestContext).status !== undefined) completed += 1;
-  });
-  const describeProgress = (): string => {
-    const seconds = (performance.now() - beganAt) / 1_000;
-    return `${seconds.toFixed(1)} s; requests completed during the stop: ${completed}`;
-  };
-  /** Exits at once, and logs how many plants were not settled. */
-  const giveUp = (): void => {
-    const { unsettled } = app.get(GroupCommit);
-    logger.error(
-      `gave up after ${describeProgress()}; plants without the end of their commit: ${unsettled}`,
-    );
-    void app.get(Writer).abortAndExit(1);
-  };
-  logger.log(`${signal}: stopping`);
-  setTimeout(giveUp, config.shutdownDelay + config.shutdownTimeout);
-  try {
-    await app.close();
+@Injectable()
+export class Shutdown implements BeforeApplicationShutdown {
+  private beganAt = 0;
+  private completed = 0;
+
+  constructor(
+    private readonly config: Config,
+    private readonly moduleRef: ModuleRef,
+    private readonly store: DataSource,
+    private readonly writer: Writer,
+  ) {}
+
+  beforeApplicationShutdown(signal?: string): void {
+    if (signal === undefined) return;
+    this.beganAt = performance.now();
+    requestEnd.subscribe((context) => {
+      if ((context as RequestContext).status !== undefined) this.completed += 1;
+    });
+    notifySystemd('STOPPING=1');
+    logger.log(`${signal}: stopping`);
+    setTimeout(() => this.exitNow(), this.config.shutdownDelay + this.config.shutdownTimeout);
+  }
+
+  /** To be called once all is closed. */
+  conclude(signal?: string): void {
+    if (signal === undefined) return;
     // TypeOrmModule only logs why.
-    if (app.get(DataSource).isInitialized) throw new Error('the store could not be closed');
-    logger.log(`stopped after ${describeProgress()}`);
-    process.exit(0);
-  } catch (error) {
-    logger.error(error);
-    logger.error(`stopped after ${describeProgress()}, not in order`);
-    process.exit(1);
+    if (this.store.isInitialized) {
+      logger.error(
+        `the store could not be closed; stopped after ${this.describeProgress()}, not in order`,
+      );
+      process.exit(1);
+    }
+    logger.log(`stopped after ${this.describeProgress()}`);
+  }
+
+  private exitNow(): void {
+    const { unsettled } = this.moduleRef.get(GroupCommit, { strict: false });
+    logger.error(
+      `gave up after ${this.describeProgress()}; plants without the end of their commit: ${unsettled}`,
+    );
+    void this.writer.abortAndExit(1);
+  }
+
+  private describeProgress(): string {
+    const seconds = (performance.now() - this.beganAt) / 1_000;
+    return `${seconds.toFixed(1)} s; requests completed during the stop: ${this.completed}`;
   }
 }
 

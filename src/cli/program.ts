@@ -1,16 +1,18 @@
-// Loads start.ts for `plant-store serve`, and only then the variables of .env: constants of
-// modules do not have them. Then start.ts goes on.
+// The commands of the operator, and the exit codes that they have in common.
 import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import type { GlobalOptions } from './terminal.js';
 
-/** By a command's name: loads its file, and resolves to the function that adds the command to a program. */
-export type Commands = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
+/** Starts the service. */
+type Start = () => Promise<unknown>;
+/** Loads the file of a command, and resolves to the function that adds it to a program. */
+type Load = () => Promise<(program: Command, start: Start) => void>;
 
-/** Each command is loaded only if it is named: import does not need the store's code. */
-const COMMANDS: Commands = {
+/** Each command is loaded only if it is named. */
+const COMMANDS: Readonly<Record<string, Load>> = {
+  serve: async () => (await import('./serve.command.js')).addServeCommand,
   token: async () => (await import('./token.command.js')).addTokenCommands,
   migrate: async () => (await import('./setup.command.js')).addMigrateCommand,
   status: async () => (await import('./status.command.js')).addStatusCommand,
@@ -44,21 +46,26 @@ a store. Results go to stdout, errors to stderr in one line.
 Example:
   $ ${COMMAND} token create nursery --expires 90d`;
 
-/** Runs the command that this process's arguments name. @param others commands of the folders above */
-export async function main(others: Commands): Promise<void> {
+/** Runs the command that this process's arguments name; without any, the service. */
+export async function main(start: Start): Promise<void> {
   // Otherwise a reader that left, such as head, would cause an uncaught exception.
   process.stdout.on('error', fail);
   // The command still does its work if nobody reads stderr.
   process.stderr.on('error', () => undefined);
-  await run(process.argv.slice(2), others);
+  const [, , ...args] = process.argv;
+  await run(args.length > 0 ? args : ['serve'], start);
 }
 
 /** Runs the command that the arguments name, and sets `process.exitCode`. */
-export async function run(line: readonly string[], others: Commands = {}): Promise<void> {
+export async function run(line: readonly string[], start: Start): Promise<void> {
   // commander's help takes one name: `help token rotate` would be `help token`.
   const args = line[0] === 'help' ? [...line.slice(1), '--help'] : line;
   try {
-    const program = await createProgram(args, { ...others, ...COMMANDS });
+    const program = createProgram();
+    const all = Object.entries(COMMANDS);
+    // Options, and their values, may stand before the name. The help and a mistyped name need all.
+    const named = all.filter(([name]) => args.includes(name));
+    for (const [, load] of named.length > 0 ? named : all) (await load())(program, start);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(error);
@@ -66,7 +73,7 @@ export async function run(line: readonly string[], others: Commands = {}): Promi
   }
 }
 
-async function createProgram(args: readonly string[], commands: Commands): Promise<Command> {
+function createProgram(): Command {
   const program = new Command(COMMAND)
     .description('Commands for the operator of a plant store')
     .version(VERSION, '--version', 'print the version')
@@ -75,39 +82,19 @@ async function createProgram(args: readonly string[], commands: Commands): Promi
     .option('--json', 'print JSON')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
+    .showHelpAfterError('(add --help for additional information)')
     .exitOverride()
     .configureOutput({
       // commander would repeat an unknown option with its value, `--form=postgres://…`, and an invalid URL.
-      outputError: (text, write) => {
-        const line = text
-          .trim()
-          .replaceAll('\n', ' ')
-          .replace(
-            /command-argument value ('.*') is invalid for argument '(.*)'\./,
-            'invalid $2 $1:',
-          );
-        write(`${line.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')}\n`);
-      },
+      outputError: (text, write) =>
+        write(text.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')),
     });
-  const all = Object.entries(commands);
-  // Options, and their values, may stand before the name.
-  const named = all.filter(([name]) => args.includes(name));
-  if (!args.includes('--version'))
-    for (const [, load] of named.length > 0 ? named : all) (await load())(program);
-  showUsageAfterErrors(program);
   return program.hook('preSubcommand', (_program, command) => {
     const warnings = loadEnvironment(program.opts<GlobalOptions>().envFile);
     // The service writes them to its log.
     if (command.name() !== 'serve')
       for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   });
-}
-
-/** Has each command, and those below it, print its usage line behind an error of usage. */
-function showUsageAfterErrors(command: Command, parent = ''): void {
-  const name = `${parent}${command.name()}`;
-  command.showHelpAfterError(`usage: ${name} ${command.usage()}`);
-  for (const each of command.commands) showUsageAfterErrors(each, `${name} `);
 }
 
 let failure: unknown;

@@ -3,7 +3,7 @@ import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
-import { formatAuthority } from '../http/authority.js';
+import { formatAuthority } from '../http/listening.js';
 import { Logger } from '../database/engine.js';
 import type { GlobalOptions } from './terminal.js';
 

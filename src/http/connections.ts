@@ -20,8 +20,8 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections implements BeforeApplicationShutdown {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  /** While draining, every response ends its connection. */
-  private phase: 'serving' | 'draining' | 'refusing' = 'serving';
+  /** From 'draining', every response ends its connection. */
+  private phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -31,6 +31,11 @@ export class Connections implements BeforeApplicationShutdown {
   /** Lists the requests of a connection that have no complete response, oldest first. */
   listInProgress(socket: Duplex): readonly RequestContext[] {
     return this.open.get(socket) ?? [];
+  }
+
+  /** Whether the application is being closed. */
+  get isStopping(): boolean {
+    return this.phase !== 'serving';
   }
 
   /** Whether every request is to be refused with 503. */
@@ -48,7 +53,8 @@ export class Connections implements BeforeApplicationShutdown {
       if (socket.destroyed || requests.at(-1)?.response.getHeader('connection') === 'close') return;
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
-      if (this.phase !== 'serving') response.setHeader('connection', 'close');
+      if (this.phase === 'draining' || this.phase === 'refusing')
+        response.setHeader('connection', 'close');
       if (requestStart.hasSubscribers) requestStart.runStores(context, () => next());
       else next();
     };
@@ -72,6 +78,7 @@ export class Connections implements BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
     if (!server.listening) return;
+    this.phase = 'stopping';
     const { shutdownDelay, shutdownTimeout } = this.config;
     // Load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
     await sleep(shutdownDelay);

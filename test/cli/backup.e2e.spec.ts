@@ -24,7 +24,7 @@ import type { TemporaryStore } from '../support/temporary-store.js';
 
 makeStores();
 
-const CLI = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 const DIGEST = 'sha256 [0-9a-f]{64}';
 
 const report = (plants: number, tokens: number) =>

@@ -13,7 +13,7 @@ import { Service } from '../support/service.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
-const CLI = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 
 let store: TemporaryStore;
 beforeEach(async () => {

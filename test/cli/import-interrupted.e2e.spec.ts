@@ -42,7 +42,7 @@ describe('import', () => {
     'reports at a %s how far it got, and ends by that signal',
     async (signal) => {
       const { store } = service;
-      const args = [resolve('dist/src/main.js'), 'import', '-', '--quiet', '--json'];
+      const args = [resolve('dist/src/cli.js'), 'import', '-', '--quiet', '--json'];
       const env = { PATH: process.env.PATH, ...variables() };
       const child = spawn(process.execPath, args, { cwd: store.folder, env });
       const ended = once(child, 'close');
@@ -66,7 +66,7 @@ it('ends at a signal, or once its token is refused, though a named pipe is silen
   const writer = openSync(fifo, 'r+');
   const run = (token: string) => {
     const url = `http://127.0.0.1:${service.port}`;
-    const args = [resolve('dist/src/main.js'), 'import', fifo, '--url', url, '--token', token];
+    const args = [resolve('dist/src/cli.js'), 'import', fifo, '--url', url, '--token', token];
     const child = spawn(process.execPath, args, {
       stdio: 'ignore',
       timeout: 30_000,

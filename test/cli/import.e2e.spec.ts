@@ -74,7 +74,7 @@ describe('import', () => {
     writeFileSync(input, plants(3));
     symlinkSync('input.ndjson', join(folder, 'link'));
     const args = ['import', file, '--rejects', 'input.ndjson', '--token', 'x'];
-    const child = spawn(process.execPath, [resolve('dist/src/main.js'), ...args], {
+    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), ...args], {
       cwd: folder,
       env: { PATH: process.env.PATH },
       stdio: [openSync(input, 'r'), 'ignore', 'pipe'],

@@ -26,7 +26,7 @@ describe('a restore that was killed', () => {
     await makeToken(source, 'nursery');
     await source.execute(fillWith(total));
     const made = await cli(source, `backup ${file}`);
-    const child = spawn(process.execPath, [resolve('dist/src/main.js'), 'restore', file], {
+    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'restore', file], {
       cwd: target.folder,
       env: { PATH: process.env.PATH, DATABASE_URL: target.url },
       stdio: 'ignore',

@@ -26,6 +26,8 @@ describe('the first start', () => {
       `plant-store ${VERSION}, Node.js ${process.versions.node}, store: `,
     );
     expect(service.printed.match(/new store: /g)).toHaveLength(1);
+    // MANAGEMENT_PORT is off.
+    expect(service.printed).not.toContain('Management');
     const [first = ''] = service.printed.split('\n');
     expect(first.endsWith(basename(store.url.replace(/\?.*/, '')))).toBe(true);
     const base = `http://127.0.0.1:${service.port}`;

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
 /** The built program; npm runs its scripts at the top of the project. */
-const CLI = resolve('dist/src/main.js');
+const CLI = resolve('dist/src/cli.js');
 
 /** Exit code and output of a command. */
 export interface Ran {
@@ -77,7 +77,7 @@ export async function runHere(
   process.chdir(cwd);
   process.env = { PATH: own.env.PATH, ...env };
   try {
-    await run(args, { serve: async () => (await import('../../src/start.js')).addServeCommand });
+    await run(args, () => import('../../src/main.js'));
     return keepSecrets({ code: Number(process.exitCode ?? 0), ...written }, args, env);
   } finally {
     process.exitCode = undefined;

@@ -10,7 +10,7 @@ import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
 
 /** The built program; npm runs its scripts at the top of the project. */
-const SERVE = [resolve('dist/src/main.js'), 'serve'];
+const SERVE = [resolve('dist/src/cli.js'), 'serve'];
 
 const ending = new AbortController();
 process.once('exit', () => ending.abort());

@@ -1,0 +1,52 @@
+// What a start tells the operator: where the service is, its first token, and tokens that expire soon.
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import { Token } from './auth/tokens/token.entity.js';
+import { TokensService } from './auth/tokens/tokens.service.js';
+import { listExpiryWarnings } from './cli/token-table.js';
+import { COMMAND, type Config } from './config/config.js';
+import { speaksTls } from './config/key-pair.js';
+import { formatAddress } from './http/listening.js';
+
+const MAX_EXPIRY_WARNINGS = 5;
+
+/** Prints a line for the operator: to the log in production, else to stdout as it is. */
+export function print(line: string, { production }: Config): void {
+  if (production) new Logger('PlantStore').log(line);
+  else process.stdout.write(`${line}\n`);
+}
+
+/** Prints where the service is, and in development how to send it a first plant. */
+export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
+  const url = `${speaksTls(config) ? 'https' : 'http'}://${formatAddress(app.getHttpServer())}`;
+  if (config.docs) print(`Documentation: ${url}/docs`, config);
+  print(`Plant store: ${url}`, config);
+  const secret = config.production ? undefined : await getTokens(app).createFirst();
+  if (secret === undefined) return;
+  process.stdout.write(
+    '\nThe store has no token yet. Here is one; it is shown only now:\n\n' +
+      `  ${secret}\n\nStore a plant:\n\n` +
+      `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
+      `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
+  );
+}
+
+/** Warns about a store without tokens, unless an identity provider has them, and about tokens that expire soon. */
+export async function warnOfTokens(
+  app: NestExpressApplication,
+  { authIssuer }: Config,
+): Promise<void> {
+  const logger = new Logger('Tokens');
+  const tokens = await getTokens(app).list();
+  if (authIssuer === undefined && tokens.length === 0)
+    logger.warn(`the store has no token yet: run ${COMMAND} token create NAME`);
+  const warnings = listExpiryWarnings(tokens);
+  for (const warning of warnings.slice(0, MAX_EXPIRY_WARNINGS)) logger.warn(`token ${warning}`);
+  const more = warnings.length - MAX_EXPIRY_WARNINGS;
+  if (more > 0) logger.warn(`${more} more tokens expire soon: run ${COMMAND} token list`);
+}
+
+function getTokens(app: NestExpressApplication): TokensService {
+  return new TokensService(app.get(getRepositoryToken(Token)));
+}

@@ -1,0 +1,28 @@
+// The program: prepares Node.js before any other file is loaded, then runs the command that is named, by default `serve`.
+import { readFileSync } from 'node:fs';
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const { engines } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { engines: { node: string } };
+const oldest = engines.node.replace('>=', '');
+
+if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
+  process.stderr.write(
+    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${oldest} or newer. ` +
+      'npm has installed one: use `npm start`, `bin/plant-store` or node_modules/.bin/node.\n',
+  );
+  process.exit(1);
+}
+
+// New files are for their owner alone: SQLite's contain plants and hashes of tokens.
+process.umask(0o077);
+// Compiled code is kept for the next start, beside the packages: who can write there can change the code too.
+module.enableCompileCache(
+  fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url)),
+);
+
+const { main } = await import('./cli/program.js');
+// Handed over, as no file of cli/ may import what is above it.
+await main(() => import('./main.js'));

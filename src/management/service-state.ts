@@ -1,0 +1,74 @@
+import { Injectable, type INestApplicationContext } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import { Token } from '../auth/tokens/token.entity.js';
+import { TokensService } from '../auth/tokens/tokens.service.js';
+import { Config, VERSION } from '../config/config.js';
+import { describeDatabase } from '../config/database-url.js';
+import { StoreHealth } from '../database/health.js';
+import { describeError } from '../errors/operator-message.js';
+import { Connections } from '../http/connections.js';
+import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
+
+/** The result of a check, with its details. */
+export type Check = { readonly status: 'up' | 'down' } & Readonly<Record<string, string | number>>;
+
+/** What health and metrics ask the service, also before its application exists. */
+@Injectable()
+export class ServiceState {
+  private app: INestApplicationContext | undefined;
+
+  constructor(private readonly config: Config) {}
+
+  /** To be called once the application of the service is created. */
+  watch(app: INestApplicationContext): void {
+    this.app = app;
+  }
+
+  async check(): Promise<Record<string, Check>> {
+    const { phase } = this;
+    const { queued: plants = 0, isFull = false } = this.app?.get(GroupCommit) ?? {};
+    // Operators with several stores see which one this is.
+    const store = describeDatabase(this.config.databaseUrl);
+    return {
+      service: { version: VERSION, store, status: 'up' },
+      lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
+      store: await this.checkStore(),
+      queue: { plants, bound: MAX_QUEUED, status: isFull ? 'down' : 'up' },
+    };
+  }
+
+  private get phase(): 'starting' | 'serving' | 'stopping' {
+    if (this.app?.get(Connections).isStopping) return 'stopping';
+    return this.app?.get(HttpAdapterHost).listening ? 'serving' : 'starting';
+  }
+
+  /** The message of an error may name the store's host, which monitors may know. */
+  private async checkStore(): Promise<Check> {
+    try {
+      if (!this.app) throw new Error('not open yet');
+      await this.app.get(StoreHealth).assertAvailable();
+      return { status: 'up' };
+    } catch (error) {
+      return { message: describeError(error), status: 'down' };
+    }
+  }
+
+  queued(): number {
+    return this.app?.get(GroupCommit).queued ?? 0;
+  }
+
+  async isStoreUp(): Promise<boolean> {
+    return (await this.checkStore()).status === 'up';
+  }
+
+  /** When the first token expires; undefined if none does, or the store is unavailable: the check says why. */
+  async findTokenExpiry(): Promise<Date | undefined> {
+    if (!this.app || !(await this.isStoreUp())) return undefined;
+    const tokens = new TokensService(this.app.get(getRepositoryToken(Token)));
+    return this.app
+      .get(StoreHealth)
+      .awaitLookup(tokens.findNextExpiry())
+      .catch(() => undefined);
+  }
+}
