@@ -68,8 +68,6 @@ async function gone(group: number): Promise<void> {
 describe('npm start behaves as one process', () => {
   it.each([
     ['npm', 'SIGTERM'],
-    ['npm', 'SIGINT'],
-    ['its process group', 'SIGTERM'],
     // Ctrl-C
     ['its process group', 'SIGINT'],
   ] as const)('%s gets a %s: the service stops once, in order', async (to, signal) => {

@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { createStore } from '../support/engine.js';
-import { ServiceProcess, spawnMain } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 const TOKEN = /plant_[0-9A-Za-z]{38}/;
@@ -68,20 +66,4 @@ describe('the first start', () => {
     expect(service.printed).not.toContain('/docs');
     expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
   });
-});
-
-it('a signal ends a start that waits for the store, and the log says so', async () => {
-  // It accepts connections, and never responds.
-  const silent = createServer();
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  const { port } = silent.address() as AddressInfo;
-  const child = spawnMain(store, { DATABASE_URL: `postgres://plants@127.0.0.1:${port}/plants` });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const closed = once(child, 'close');
-  await once(silent, 'connection');
-  child.kill('SIGTERM');
-  expect(await closed).toEqual([0, null]);
-  expect(output).toMatch(/SIGTERM: stopped before the service listened\n$/);
-  silent.close();
 });
