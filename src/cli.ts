@@ -16,6 +16,8 @@ if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
   process.exit(1);
 }
 
+// Stacks in the log name lines of src/.
+module.setSourceMapsSupport(true, { nodeModules: false });
 // New files are for their owner alone: SQLite's contain plants and hashes of tokens.
 process.umask(0o077);
 // Compiled code is kept for the next start, beside the packages: who can write there can change the code too.
