@@ -7,7 +7,7 @@ import { TokensService } from './auth/tokens/tokens.service.js';
 import { listExpiryWarnings } from './cli/token-table.js';
 import { COMMAND, type Config } from './config/config.js';
 import { speaksTls } from './config/key-pair.js';
-import { formatAddress } from './http/listening.js';
+import { formatAddress } from './listening.js';
 
 const MAX_EXPIRY_WARNINGS = 5;
 

@@ -15,7 +15,7 @@ import {
 import { Config } from './config/config.js';
 import { readKeyPair } from './config/key-pair.js';
 import { DatabaseModule } from './database/database.module.js';
-import { respondToClientErrors, surviveAcceptErrors } from './http/client-errors.js';
+import { respondToClientErrors } from './http/client-errors.js';
 import { Connections } from './http/connections.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
@@ -105,7 +105,6 @@ export async function createApp(
   const groups = app.get(GroupCommit);
   operations.describeBy(() => buildDocument(app, config));
   respondToClientErrors(app.getHttpServer(), connections);
-  surviveAcceptErrors(app.getHttpServer());
   // In the order in which they run, before the guards.
   app.use(connections.createContext());
   app.use(contentSecurityPolicy({ useDefaults: false, directives: NOTHING }));

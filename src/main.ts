@@ -6,7 +6,7 @@ import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
 import { readKeyPair, speaksTls } from './config/key-pair.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
-import { awaitListening, formatAddress, tryToListen } from './http/listening.js';
+import { awaitListening, formatAddress, tryToListen } from './listening.js';
 import { reloadKeyPairOnHangup } from './http/tls.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import type { Command } from 'commander';
-import type { Config } from '../config/config.js';
+import { formatAuthority, type Config } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
-import { formatAuthority } from '../http/listening.js';
 import { Logger } from '../database/engine.js';
 import type { GlobalOptions } from './terminal.js';
 

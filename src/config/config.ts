@@ -1,6 +1,7 @@
 // What the configuration has; environment.ts reads it.
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
+import { isIPv6 } from 'node:net';
 import * as parsers from './parsers.js';
 
 /** The version of the service. Its one home is package.json. */
@@ -144,4 +145,9 @@ export class Config {
     for (const { field, parser, defaultText } of VARIABLES)
       if (defaultText) Object.assign(this, { [field]: parser.parse(defaultText) });
   }
+}
+
+/** Formats the host and the port of a URL: an IPv6 address stands in brackets (RFC 3986, section 3.2.2). */
+export function formatAuthority(host: string, port: number): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

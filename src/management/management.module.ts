@@ -6,7 +6,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { Registry } from 'prom-client';
 import { Config } from '../config/config.js';
-import { surviveAcceptErrors } from '../http/client-errors.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { sendError } from '../http/error.filter.js';
 import { PlantStoreAdapter } from '../http/plant-store.adapter.js';
@@ -59,6 +58,6 @@ export async function createManagement(config: Config): Promise<NestExpressAppli
     next();
   });
   app.useGlobalFilters(new ManagementFilter());
-  surviveAcceptErrors(Object.assign(app.getHttpServer(), LIMITS));
+  Object.assign(app.getHttpServer(), LIMITS);
   return app;
 }

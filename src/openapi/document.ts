@@ -1,8 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import type { Config } from '../config/config.js';
+import { formatAuthority, type Config } from '../config/config.js';
 import { speaksTls } from '../config/key-pair.js';
-import { formatAuthority } from '../http/listening.js';
 
 const SERVICE_DESCRIPTION = `Keeps a store of plants. Every response other than 200 has an Error body with a \
 number that stays the same forever.`;

@@ -1,8 +1,8 @@
 // Where a server listens, or why it cannot.
 import { once } from 'node:events';
-import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
-import { COMMAND, type Config } from '../config/config.js';
-import { findUser } from '../config/environment.js';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { COMMAND, formatAuthority, type Config } from './config/config.js';
+import { findUser } from './config/environment.js';
 
 /** Node's error where a server cannot listen. */
 interface ListenError extends NodeJS.ErrnoException {
@@ -52,9 +52,4 @@ function explain(error: ListenError, prefix: string): string {
 export function formatAddress(server: Server): string {
   const { address, port } = server.address() as AddressInfo;
   return formatAuthority(address, port);
-}
-
-/** Formats the host and the port of a URL: an IPv6 address stands in brackets (RFC 3986, section 3.2.2). */
-export function formatAuthority(host: string, port: number): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
