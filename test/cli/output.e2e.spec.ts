@@ -15,7 +15,7 @@ const MIB = 2 ** 20;
 async function redirect(store: TemporaryStore, line: string, to = '>>out') {
   // In blocks of 512 bytes.
   const script = `ulimit -f 2048; exec "$0" "$@" ${to}`;
-  const args = [process.execPath, resolve('dist/src/main.js'), ...line.split(' '), '--quiet'];
+  const args = [process.execPath, resolve('dist/src/cli.js'), ...line.split(' '), '--quiet'];
   const child = spawn('sh', ['-c', script, ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, DATABASE_URL: store.url },
