@@ -76,11 +76,7 @@ async function openTracing(config: Config) {
   return new Tracing(config);
 }
 
-/**
- * The one way to build the application: for the start, the tests and the tools.
- *
- * @param options Nest's, and the root module if the application has more than the service
- */
+/** Builds the application: for the start, the tests and the tools. @param options Nest's, and a root module with more */
 export async function createApp(
   config: Config,
   logger = new ServiceLogger(config),

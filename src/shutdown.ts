@@ -90,9 +90,8 @@ export class Shutdown implements BeforeApplicationShutdown {
 }
 
 /**
- * Tells systemd that the service is ready or stops (sd_notify(3)), where systemd has asked for it (`Type=notify`).
- * Node.js has no datagram sockets of a path, so systemd's own program does it; the unit allows that by
- * `NotifyAccess=all`.
+ * Tells systemd that the service is ready or stops (sd_notify(3)), where it has asked for it (`Type=notify`), by systemd's
+ * own program, as Node.js has no datagram sockets of a path.
  */
 export function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
   // eslint-disable-next-line no-restricted-properties -- systemd's variable, no part of the service's configuration

@@ -1,4 +1,3 @@
-// Guards an operation, and documents what every operation has.
 import { applyDecorators, UseGuards } from '@nestjs/common';
 import { ApiBearerAuth } from '@nestjs/swagger';
 import {

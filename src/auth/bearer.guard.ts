@@ -1,4 +1,3 @@
-// Asks the strategy for the principal of the token.
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';

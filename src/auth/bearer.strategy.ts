@@ -1,4 +1,3 @@
-// The strategy hands the token to the verifier of its kind.
 import { Inject, Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
@@ -30,12 +29,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
     } as Request);
   }
 
-  /**
-   * Finds the principal of a token.
-   *
-   * @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, OVERLOADED, IDENTITY_PROVIDER_UNAVAILABLE;
-   * StoreUnavailableException, or the store's error
-   */
+  /** @throws what {@link TokenVerifier} and {@link JwtVerifier} throw */
   validate(token: string): Principal | Promise<Principal> {
     if (token.startsWith('plant_') || !this.jwtVerifier) return this.tokenVerifier.verify(token);
     return this.jwtVerifier.verify(token);

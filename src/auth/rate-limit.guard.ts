@@ -1,4 +1,3 @@
-// Counts the request of its principal.
 import {
   Inject,
   Injectable,

@@ -46,7 +46,6 @@ export async function finishTokens(store: Store): Promise<void> {
   );
 }
 
-/** The rows of a chunk of lines. */
 function parseRows(chunk: Buffer): Row[] {
   return JSON.parse(`[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`) as Row[];
 }
@@ -66,7 +65,6 @@ export async function* countLines(
 
 /** The count of a table's rows, and the SHA-256 of their lines. */
 type Digest = Readonly<{ count: number; sha256: string }>;
-/** By the names of the tables. */
 export type Digests = Readonly<Record<string, Digest>>;
 
 /** Digests as text, by the names of the tables. */
@@ -75,11 +73,7 @@ export function formatDigests(digests: Digests): ReadonlyMap<string, string> {
   return new Map(entries.map(([name, { count, sha256 }]) => [name, `${count}, sha256 ${sha256}`]));
 }
 
-/**
- * Reads all of a store, or copies it: to a target, the rows that come after the last key of their table there.
- *
- * @returns the digests of what was read
- */
+/** Reads all of a store, or copies the rows after the last keys of a target to it. @returns digests of what was read */
 export async function digestTables(
   store: Snapshot,
   target?: Store,

@@ -28,7 +28,6 @@ Examples:
     )
     .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
       if (file === '-') command.error('error: a backup is a file, not the standard output');
-      // --help does not need it.
       const { makeBackup, verifyBackup } = await import('./backup.js');
       if (verify) await printDigests(program, await verifyBackup(file), 'no damage found');
       else await printDigests(program, await makeBackup(readJobConfig(program), file));

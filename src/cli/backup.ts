@@ -37,7 +37,6 @@ async function copyStore(source: Snapshot, path: string, name: string): Promise<
   for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
 }
 
-/** @param name what an error calls the file */
 export async function verifyBackup(path: string, name = path): Promise<Digests> {
   await using backup = await openBackup(path, name);
   return await checkDigests(backup, name);
@@ -75,11 +74,7 @@ async function checkDigests(backup: Snapshot, name: string): Promise<Digests> {
   }
 }
 
-/**
- * Finds what an interrupted restore has stored: the store must have the first rows of the backup, and no others.
- *
- * @returns the last key of each table that has rows
- */
+/** Finds the last key of each table that an interrupted restore has filled. @throws Error if the store has other rows */
 async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<string, bigint>> {
   await using store = await Snapshot.open(config);
   const lastKeys = new Map<string, bigint>();

@@ -24,7 +24,6 @@ Examples:
     )
     .action(async (file: string | undefined = '-') => {
       const config = readJobConfig(program);
-      // --help does not need it.
       const { Snapshot } = await import('../database/snapshot.js');
       const { COLUMNS } = await import('../plants/plant.entity.js');
       const { countLines } = await import('./backup-tables.js');

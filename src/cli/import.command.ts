@@ -92,7 +92,6 @@ async function runImport(
   file: string,
   options: ImportOptions & Options,
 ): Promise<void> {
-  // --help does not need it.
   const importer = await import('./plant-importer.js');
   const { source, size } = openSource(file);
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');

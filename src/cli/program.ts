@@ -5,7 +5,6 @@ import { loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import type { GlobalOptions } from './terminal.js';
 
-/** Starts the service. */
 type Start = () => Promise<unknown>;
 /** Loads the file of a command, and resolves to the function that adds it to a program. */
 type Load = () => Promise<(program: Command, start: Start) => void>;

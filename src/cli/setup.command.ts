@@ -18,7 +18,6 @@ export function addMigrateCommand(program: Command): void {
       `\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite ${COMMAND} migrate`,
     )
     .action(async () => {
-      // --help does not need it.
       const { migrateStore } = await import('../database/store.js');
       const ran = await migrateStore(readStoreConfig(program));
       const lines = ran.length > 0 ? ran.map((name) => `ran ${name}`) : ['up to date'];

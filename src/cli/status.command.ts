@@ -64,7 +64,6 @@ export function addStatusCommand(program: Command): void {
 /** The store of the configuration, or why it cannot be read. */
 async function inspectStore(config: Config) {
   try {
-    // --help does not need it.
     const { Snapshot } = await import('../database/snapshot.js');
     await using store = await Snapshot.open(config);
     const [plants] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');

@@ -17,11 +17,7 @@ const FATAL_TO_STDERR: LoggerService = {
   fatal: (message) => process.stderr.write(`error: ${message}\n`),
 };
 
-/**
- * Reads the configuration, and says on stderr which store it names.
- *
- * @throws ConfigError
- */
+/** Reads the configuration, and says on stderr which store it names. @throws ConfigError */
 export function readStoreConfig(command: Command): Config {
   const config = readConfig();
   const { quiet } = command.optsWithGlobals<GlobalOptions>();

@@ -4,7 +4,6 @@ import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { CONTROL_CHARACTERS, describeError, OutputError } from '../errors/operator-message.js';
 
-/** The options of every command. */
 export interface GlobalOptions {
   readonly envFile?: string;
   readonly quiet?: true;

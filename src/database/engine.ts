@@ -43,17 +43,9 @@ export interface LinesQuery {
 
 /** Reads a whole store as it was at one moment. Throws the database's errors, besides those that are named. */
 export interface SnapshotReader {
-  /**
-   * Begins the transaction, which sees every plant that was acknowledged before.
-   *
-   * @throws Error, with a reason for the operator, if some of them are not visible in time
-   */
+  /** Begins the transaction. @throws Error, for the operator, if it would not see every acknowledged plant in time */
   begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
-  /**
-   * Checks the structure of the files, but no rows. Resolves to whether that includes the indexes.
-   *
-   * @throws DamageError
-   */
+  /** Checks the structure of the files, but no rows. Resolves to whether that includes the indexes. @throws DamageError */
   check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
   /** Reads rows as lines, each with its line feed. Lines may span chunks, and may not be UTF-8. */
   read(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;

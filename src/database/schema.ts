@@ -38,11 +38,7 @@ export async function bringUpToDate(
   return ran;
 }
 
-/**
- * Compares the migrations that were run on a store with those of this version: the same, or a newer version's more.
- *
- * @throws SchemaError
- */
+/** Compares the migrations that were run on a store with those of this version. @throws SchemaError */
 export async function assertMigrated(
   runner: QueryRunner,
   { findTables }: Engine,

@@ -17,12 +17,7 @@ export class Snapshot {
     private readonly runner: QueryRunner,
   ) {}
 
-  /**
-   * Opens an existing store; nothing is made or migrated.
-   *
-   * @param backup the name of a backup; left out for the store of the configuration
-   * @throws StoreUnusableError, also if its schema is not this version's
-   */
+  /** Opens an existing store, or a backup of this name; nothing is made or migrated. @throws StoreUnusableError */
   static open(config: Config, backup?: string): Promise<Snapshot> {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
@@ -34,12 +29,7 @@ export class Snapshot {
     return open(config, 'read', [], work, backup);
   }
 
-  /**
-   * Reads rows as lines, each with its line feed. Every chunk has whole lines. Memory grows neither with the table
-   * nor with a slow reader. One table at a time.
-   *
-   * @throws DamageError if a value is not what the column has; the store's error
-   */
+  /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError; the store's error */
   async *readLines(query: LinesQuery): AsyncGenerator<Buffer> {
     let chunks: Buffer[] = [];
     let length = 0;

@@ -79,12 +79,7 @@ export class Store extends DataSource {
   }
 }
 
-/**
- * Opens the store that the configuration names, its schema up to date. For the service, locks it until it is closed,
- * and makes durable what an earlier process has left.
- *
- * @throws StoreUnusableError
- */
+/** Opens the store, its schema up to date; for the service also locks and recovers it. @throws StoreUnusableError */
 export function openStore(
   config: Config,
   entities?: Entities,

@@ -30,7 +30,6 @@ const LIMITS = { requestTimeout: 10_000, maxConnections: 128, maxRequestsPerSock
 })
 class ManagementModule {}
 
-/** Responds with an Error. */
 @Catch()
 class ManagementFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {

@@ -2,7 +2,6 @@ import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Registry } from 'prom-client';
 
-/** Metrics, in Prometheus's text format. */
 @Controller('metrics')
 export class MetricsController {
   constructor(private readonly registry: Registry) {}

@@ -33,9 +33,8 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
 }
 
 /**
- * Lists the servers. Without PUBLIC_URL, the first is the address that the service listens on: programs that import the
- * document, such as Postman, use the first server and cannot resolve a relative address. The last server is the one that
- * the page at `/docs` uses: without PUBLIC_URL, the host that the page came from.
+ * Lists the servers. Programs that import the document use the first, and cannot resolve a relative address. The page at
+ * `/docs` uses the last: without PUBLIC_URL, the host that the page came from.
  */
 function listServers(config: Config): { url: string; description?: string }[] {
   const { publicUrl, host, port } = config;

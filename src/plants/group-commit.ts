@@ -1,4 +1,3 @@
-// Plants that arrive together share one commit.
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
@@ -23,7 +22,6 @@ const MAX_POLLS = 4;
 /** Between two checks whether a stop may go on. */
 const SHUTDOWN_POLL_MS = 10;
 
-/** A commit of a group of plants. */
 export interface Commit {
   readonly plants: readonly Plant[];
   /** By performance.now(). */
@@ -39,7 +37,6 @@ export const plantQueued = channel<Plant>('plant-store.plants.queued');
 
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
-/** A plant that waits for its commit. */
 interface QueuedPlant {
   readonly plant: Plant;
   /** Characters of its content. */
@@ -81,7 +78,6 @@ export class GroupCommit implements OnApplicationShutdown {
     return this.queue.length + this.inFlight;
   }
 
-  /** Whether the service is overloaded: no more plants may wait. */
   get isFull(): boolean {
     return this.queue.length >= MAX_QUEUED || this.queuedLength >= MAX_QUEUED_LENGTH;
   }
@@ -125,7 +121,6 @@ export class GroupCommit implements OnApplicationShutdown {
     queued.stored.reject(this.health.recordFailure(new StoreUnavailableException(TOO_LONG)));
   }
 
-  /** Commits one group after the other, until no plant waits. */
   private async commitGroups(): Promise<void> {
     this.committers += 1;
     for (;;) {
@@ -149,7 +144,6 @@ export class GroupCommit implements OnApplicationShutdown {
     return batchWindow;
   }
 
-  /** Resolves once the event loop has read its sockets and found no more plants. */
   private async pollUntilQuiet(): Promise<void> {
     let found = 0;
     for (let polls = 0; polls < MAX_POLLS && found < this.queue.length; polls++) {
@@ -158,7 +152,6 @@ export class GroupCommit implements OnApplicationShutdown {
     }
   }
 
-  /** Takes the oldest plants from the queue, as many as one commit may have. */
   private takeGroup(): QueuedPlant[] {
     let size = 0;
     let total = 0;

@@ -23,7 +23,6 @@ with \`bigint\`). Write the digits of such an id into the body: \
 unpaired surrogate in it is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for good, as \
 a plant cannot be changed.`;
 
-/** The examples of a body, or of its response. */
 const makeExamples = (tagged: object, untagged: object) => ({
   tagged: { summary: 'A plant with a tag', value: tagged },
   untagged: { summary: 'A plant without a tag', value: untagged },

@@ -42,11 +42,9 @@ const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Stat
   }),
 
   /**
-   * Sorted by id, so that concurrent inserts cannot deadlock. One JSON text costs this process less than an array for
-   * each column (docs/performance.md). `coordinator` sets the commit's level once, not for each row.
-   *
-   * A lookup writes a message to the log, so its commit waits for stable storage and the synchronous standby. Otherwise
-   * a row whose commit was aborted before it reached the standby would pass for stored.
+   * Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
+   * A lookup writes a message to the log, so its commit waits for the synchronous standby: a row whose commit was aborted
+   * before it reached the standby must not pass for stored.
    */
   postgresql: (commitColumn) => ({
     insert: `
@@ -74,10 +72,8 @@ export class PlantsRepository extends Repository<Plant> {
   }
 
   /**
-   * Inserts the plants whose id is free, one of those that share an id, in one statement and one commit. Resolves to
-   * how many it inserted, and to what is stored under each plant's id then, once durable: if all are new, these plants.
-   *
-   * @throws the store's error; if toStoreError() finds it StoreUnavailableException, it is not known what was inserted
+   * Inserts the plants whose id is free, in one statement and one commit. Resolves, once durable, to how many were new and
+   * what is stored under each id. @throws the store's error; if it is unavailable, it is unknown what was inserted
    */
   async insertOrFind(plants: readonly Plant[]) {
     const createdAt = String(Date.now());
@@ -88,12 +84,7 @@ export class PlantsRepository extends Repository<Plant> {
     return { inserted, contents };
   }
 
-  /**
-   * As {@link insertOrFind}, but resolves to how many it inserted. Ids are not returned: text that V8 parses from JSON,
-   * or looks up in a Map, goes into its table of strings (docs/performance.md).
-   *
-   * @param rows their values are in the order of {@link COLUMNS}
-   */
+  /** Inserts rows of {@link COLUMNS}. Ids are not returned: V8 would keep their text in its table of strings. */
   async insertRows(rows: readonly Row[]): Promise<number> {
     const { insert } = this.statements;
     const inserted = await this.writer.query<{ count: number }>(insert, [JSON.stringify(rows)]);

@@ -7,11 +7,7 @@ import { toEntity, toPlantDto, type NewPlantDto, type PlantDto } from './plant.d
 export class PlantsService {
   constructor(private readonly groupCommit: GroupCommit) {}
 
-  /**
-   * Resolves once the plant is durable: written now, or earlier with the same content.
-   *
-   * @throws as {@link GroupCommit.commit}
-   */
+  /** Resolves once the plant is durable: written now, or earlier. @throws as {@link GroupCommit.commit} */
   async create(plant: NewPlantDto, principal: Principal): Promise<PlantDto> {
     await this.groupCommit.commit(toEntity(plant, principal.id));
     return toPlantDto(plant);

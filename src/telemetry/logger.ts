@@ -75,8 +75,7 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const FLUSH_INTERVAL_MS = 100;
 
 /**
- * Opens stdout for the log. Each line is written at once, so none is lost in a crash. For a slow reader lines wait up to a
- * bound, and are then dropped.
+ * Opens stdout for the log. Each line is written at once; for a slow reader up to a megabyte waits, and is then dropped.
  *
  * @param onDrain called with the number of dropped lines, once the reader has all others
  */

@@ -17,18 +17,13 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_acti
 
 /** Values that are read at each scrape. */
 interface Gauges {
-  /** Plants that wait for a commit. */
   queued(): number;
-  /** Whether the store takes writes. */
   isStoreUp(): Promise<boolean>;
   /** When the first active token expires; undefined if that is unknown, or none does. */
   findTokenExpiry(): Promise<Date | undefined>;
 }
 
-/**
- * Creates the metrics of the process, for Prometheus, named by its conventions (prometheus.io/docs/practices/naming).
- * A test compares them with the table in docs/monitoring.md.
- */
+/** Creates the metrics of the process (docs/monitoring.md), named by Prometheus's conventions. */
 export function createMetrics(config: Config, gauges: Gauges): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -12,7 +12,6 @@ import {
 } from '../http/request-context.js';
 import type { Operations } from '../openapi/operations.js';
 
-/** Logs requests: each, or only those that failed. */
 export class RequestLog implements OnApplicationShutdown {
   constructor(
     private readonly logger: Logger,

@@ -38,7 +38,6 @@ const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.s
 export class Tracing implements OnApplicationShutdown {
   private readonly provider: BasicTracerProvider;
   private readonly tracer: api.Tracer;
-  /** The recorded span of the current request. */
   private readonly current = new AsyncLocalStorage<api.Span | undefined>();
   private readonly byRequest = new WeakMap<http.RequestContext, api.Span>();
   private readonly byPlant = new WeakMap<Plant, api.Span>();

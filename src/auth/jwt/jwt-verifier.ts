@@ -56,11 +56,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     this.keys.stop();
   }
 
-  /**
-   * Finds the principal of a token.
-   *
-   * @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
-   */
+  /** @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
   async verify(token: string): Promise<Principal> {
     const hash = hashToken(token);
     let verified = this.cache.get(hash);

@@ -60,11 +60,7 @@ export class ProviderKeys {
     this.stopping.abort();
   }
 
-  /**
-   * Finds the key of a token. An unknown key may be new: the token waits while the provider is asked.
-   *
-   * @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE if no key at all is known; jose's errors
-   */
+  /** Asks the provider for an unknown key. @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE; jose's errors */
   async find(header: jose.JWSHeaderParameters, token: jose.FlattenedJWSInput) {
     try {
       if (this.keys.fresh) return await this.keys(header, token);

@@ -37,7 +37,6 @@ export class LastUsed implements OnApplicationShutdown {
 
   constructor(private readonly writer: Writer) {}
 
-  /** Records that the token of this id is used now. */
   record(id: number): void {
     this.used.set(id, Date.now());
     this.timer ??= setTimeout(() => void this.write(), WRITE_INTERVAL_MS).unref();

@@ -1,4 +1,3 @@
-// Finds the principal of one of the service's own tokens, in the cache or the database.
 import { channel } from 'node:diagnostics_channel';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -66,11 +65,7 @@ export class TokenVerifier {
     this.refreshes = new TokenLookup(tokens);
   }
 
-  /**
-   * Finds the principal of a secret. A promise only if the token must be looked up.
-   *
-   * @throws InvalidTokenException; StoreUnavailableException, or the store's error; ApiException OVERLOADED
-   */
+  /** A promise only if it queries the store. @throws InvalidTokenException; ApiException OVERLOADED; the store's error */
   verify(secret: string): Principal | Promise<Principal> {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);

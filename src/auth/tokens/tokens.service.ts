@@ -35,12 +35,7 @@ export class TokenError extends Error {}
 export class TokensService {
   constructor(private readonly tokens: Tokens) {}
 
-  /**
-   * Creates a token and returns its secret.
-   *
-   * @param lifetime milliseconds from now after which it expires; never if left out
-   * @throws TokenError if a token of that name is active
-   */
+  /** Returns the secret of a new token, which expires after `lifetime` ms. @throws TokenError if the name has an active one */
   create(name: string, lifetime?: number): Promise<string> {
     return this.change((tokens) => create(tokens, name, lifetime));
   }
@@ -106,12 +101,7 @@ export class TokensService {
     });
   }
 
-  /**
-   * Revokes the token of an id, or all of a name. They stop working within 5 seconds.
-   *
-   * @returns the revoked tokens, in the order of creation
-   * @throws TokenError if there is no such token, or all were revoked before
-   */
+  /** Revokes, within 5 s, the token of an id, or all of a name. Returns them. @throws TokenError if none is active */
   async revoke(nameOrId: string): Promise<Token[]> {
     const isId = ID.test(nameOrId);
     const which = isId ? { id: Number(nameOrId) } : { name: nameOrId };
@@ -121,11 +111,7 @@ export class TokensService {
     return revoked;
   }
 
-  /**
-   * Revokes every active token that was created before an instant. They stop working within 5 seconds.
-   *
-   * @returns the revoked tokens, in the order of creation
-   */
+  /** Revokes, within 5 s, all active tokens created before an instant. Returns them in the order of creation. */
   revokeCreatedBefore(instant: Date): Promise<Token[]> {
     return this.revokeAll((tokens) => findActive(tokens, { createdAt: LessThan(instant) }));
   }

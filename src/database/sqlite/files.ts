@@ -45,11 +45,7 @@ export function identifyFiles(file: string): OpenedFile[] {
   });
 }
 
-/**
- * Finds the path of a database file, whatever links lead to it: two names of one file make one lock.
- *
- * @throws SchemaError; Error if it is a folder
- */
+/** Finds the real path of a database file: two names of one file make one lock. @throws SchemaError; Error if it is a folder */
 export function requireFile(file: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
@@ -69,8 +65,7 @@ export function assertWritable(path: string): void {
 }
 
 /**
- * Makes the folder of a new database file, and those above it, if they are missing. Each on its own: in /proc Node's
- * recursive way, which TypeORM has too, never ends.
+ * Makes the missing folders of a new database file, one by one: in /proc Node's recursive way never ends.
  *
  * @throws Error naming the path, if no file can be made in it
  */

@@ -3,7 +3,6 @@ import type { SnapshotReader } from '../engine.js';
 import { KINDS, type KindName } from '../kinds.js';
 import { DamageError } from '../store-errors.js';
 
-/** Rows of a page. */
 const PAGE_ROWS = 32;
 
 /** The lines of a page, the last id of it, and whether all its rows are sound; NULL if there are no more rows. */

@@ -19,7 +19,6 @@ export interface SqliteThreadOptions {
 /** A statement and its parameters; null asks the thread to end. */
 export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
 
-/** The outcome of a statement. */
 export interface SqliteThreadResult {
   /** Undefined if the statement returns none. */
   readonly rows: readonly unknown[] | undefined;

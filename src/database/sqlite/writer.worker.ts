@@ -54,10 +54,9 @@ function runStatement(sql: string, parameters: readonly unknown[]): SqliteThread
 }
 
 /**
- * Checks that each file is still at its path. SQLite goes on writing to a file that was removed, and checks that only
- * if the file has no log. So this runs after each commit, before its response.
+ * Checks after each commit that the files are at their paths: SQLite goes on writing to a file that was removed.
  *
- * @throws Error with SQLite's code if a path leads to another file than the service opened, or to none
+ * @throws Error with SQLite's code
  */
 function assertOpened(): void {
   const moved = opened.find((file) => !isInPlace(file));
