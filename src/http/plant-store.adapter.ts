@@ -1,9 +1,10 @@
-import http, { type RequestListener, type Server, type ServerOptions } from 'node:http';
+import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
 import { Logger, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
+import { logAcceptErrors } from '../errors/availability-log.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { sendError } from './error.filter.js';
 import { BODY_LIMIT } from './json-body.js';
@@ -25,8 +26,6 @@ const TIMEOUTS = {
 const MAX_HANDSHAKE_MS = 10 * SECOND;
 /** Maximum time without a byte read or written; longer than a request waits for the store. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;
-/** Between two lines in the log about connections that cannot be accepted. */
-const LOG_INTERVAL_MS = 10 * SECOND;
 /** Each connection is a file descriptor, and up to 16 requests in memory. */
 const MAX_CONNECTIONS = 2_000;
 
@@ -56,7 +55,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     server.maxConnections = MAX_CONNECTIONS;
     // Node drops fields beyond this silently; with one more, request-checks.ts can tell.
     server.maxHeadersCount = MAX_FIELDS + 1;
-    logAcceptErrors(server);
+    logAcceptErrors(server, new Logger('Http'));
     this.httpServer = server;
   }
 }
@@ -72,15 +71,4 @@ function createListener(app: Express): RequestListener {
       else sendError(response as Response, new ApiException(ERRORS.NO_SUCH_PATH));
     });
   };
-}
-
-/** Logs connections that cannot be accepted, because of EMFILE for example, instead of ending the process. */
-function logAcceptErrors(server: Server): void {
-  let mayLogAt = 0;
-  server.on('error', (error) => {
-    // The caller handles the error of a server that does not listen yet.
-    if (!server.listening || performance.now() < mayLogAt) return;
-    mayLogAt = performance.now() + LOG_INTERVAL_MS;
-    new Logger('Http').error(`a connection was not accepted: ${error.message}`);
-  });
 }

@@ -9,7 +9,7 @@ import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error
 import { countCharacters, hasSameContent, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** Plants that may wait at once, and their characters; past either the service is overloaded. */
+/** Plants that may wait, and their characters; past either the service is overloaded. */
 export const MAX_QUEUED = 2_048;
 const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Plants in one commit at most. */
@@ -19,14 +19,13 @@ const MAX_GROUP_LENGTH = 2 ** 20;
 
 /** How many times the event loop reads its sockets at most in a batch window. */
 const MAX_POLLS = 4;
-/** Between two checks whether a stop may go on. */
 const SHUTDOWN_POLL_MS = 10;
 
 export interface Commit {
   readonly plants: readonly Plant[];
   /** By performance.now(). */
   readonly startedAt: number;
-  /** How many plants were new. */
+  /** New plants. */
   inserted: number;
   /** Set by the channel if the commit failed. */
   readonly error?: unknown;
@@ -47,19 +46,17 @@ interface QueuedPlant {
 }
 
 /**
- * Commits plants in groups: plants that arrive during a commit share the next one, so the service waits for stable
- * storage once per group, not once per plant (see docs/performance.md).
+ * Plants that arrive during a commit share the next one: the service waits for stable storage once for a group
+ * (docs/performance.md).
  */
 @Injectable()
 export class GroupCommit implements OnApplicationShutdown {
-  /** Plants that wait for a commit, oldest first. */
+  /** Oldest first. */
   private queue: QueuedPlant[] = [];
   private queuedLength = 0;
-  /** Plants in the groups that are being committed. */
   private inFlight = 0;
-  /** How many take group after group from the queue. */
   private committers = 0;
-  /** Set while requests may still join the next group; cleared by the first committer that goes on. */
+  /** Set while requests may still join the next group. */
   private batchWindow: PromiseWithResolvers<void> | undefined;
 
   constructor(
@@ -73,7 +70,7 @@ export class GroupCommit implements OnApplicationShutdown {
     return this.queue.length;
   }
 
-  /** How many plants wait for a commit, or are in one. */
+  /** Plants that wait for a commit, or are in one. */
   get unsettled(): number {
     return this.queue.length + this.inFlight;
   }
@@ -83,10 +80,8 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   /**
-   * Queues a plant. Resolves once it is durable: written now, or earlier with the same content.
-   *
-   * @throws ApiException OVERLOADED if the queue is full; rejects with ApiException ID_TAKEN, with
-   *   StoreUnavailableException if it is unknown whether the plant is stored, or with the database's error
+   * Resolves once a plant is durable: written now, or earlier with the same content. Rejects with ID_TAKEN, with
+   * StoreUnavailableException if it may be stored, or with the database's error. @throws ApiException OVERLOADED
    */
   commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
@@ -153,8 +148,7 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   private takeGroup(): QueuedPlant[] {
-    let size = 0;
-    let total = 0;
+    let [size, total] = [0, 0];
     for (const { length } of this.queue) {
       if (size === MAX_GROUP_SIZE || (size > 0 && total + length > MAX_GROUP_LENGTH)) break;
       size += 1;
