@@ -33,7 +33,7 @@ Exit codes:
   0   success
   1   failed, or damage found (see stderr); token verify: not active
   2   bad usage: nothing was done
-  74  a failed sync of the store's files
+  74  output that could not be written, or a failed sync
   78  invalid configuration: nothing was done
   129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM; import sums up first
   141 the reader of the output has left
