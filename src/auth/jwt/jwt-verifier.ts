@@ -8,8 +8,8 @@ import { InvalidTokenException, toLogMembers, type Principal } from '../principa
 import { hashToken } from '../tokens/token.entity.js';
 import { ProviderKeys } from './provider-keys.js';
 
-/** Valid tokens, and those in verification. */
-const MAX_CACHED_JWTS = 12_000;
+/** 12,000 valid tokens, and those of all requests that can be in progress, which must not push them out. */
+const MAX_CACHED_JWTS = 44_000;
 /** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
 export const MAX_VERIFYING = 64;
 /** Where a provider lists several keys of an id. */

@@ -4,7 +4,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../../database/health.js';
-import { ApiException, ERRORS } from '../../errors/error-codes.js';
+import { TOO_LONG } from '../../database/store-errors.js';
+import { ApiException, ERRORS, StoreUnavailableException } from '../../errors/error-codes.js';
 import { InvalidTokenException, toLogMembers, type Principal } from '../principal.js';
 import { LastUsed } from './last-used.js';
 import { hashToken, hasSecretForm, Token } from './token.entity.js';
@@ -84,9 +85,11 @@ export class TokenVerifier {
 
   private readonly accept = (known: KnownToken | undefined): Principal => {
     if (!known) throw new InvalidTokenException('unknown: not in the database');
-    const { token, principal, endsAt } = known;
-    if (endsAt <= performance.now())
-      throw new InvalidTokenException(describeEnd(token), toLogMembers(principal));
+    const { token, principal, endsAt, queriedAt } = known;
+    const now = performance.now();
+    // The token may have been revoked since a slow query.
+    if (now - queriedAt >= CACHE_TTL_MS) throw new StoreUnavailableException(TOO_LONG);
+    if (endsAt <= now) throw new InvalidTokenException(describeEnd(token), toLogMembers(principal));
     this.lastUsed.record(token.id);
     return principal;
   };
