@@ -10,6 +10,7 @@ import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
 import { speaksTls } from './config/key-pair.js';
 import { Writer } from './database/engine.js';
+import { Connections } from './http/connections.js';
 import { requestEnd, type RequestContext } from './http/request-context.js';
 import { GroupCommit } from './plants/group-commit.js';
 
@@ -36,8 +37,8 @@ export function endStartOnSignals(config: Config): (app: INestApplication) => vo
 }
 
 /**
- * Logs when and why a stop began and how it ended, and exits with 1 after SHUTDOWN_TIMEOUT, or if the store cannot be
- * closed. Does nothing for an `app.close()` without a signal, as in tests.
+ * The stop. By a signal, also logs when and why it began and how it ended, and exits with 1 after SHUTDOWN_TIMEOUT, or if
+ * the store cannot be closed.
  */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
@@ -49,10 +50,16 @@ export class Shutdown implements BeforeApplicationShutdown {
     private readonly moduleRef: ModuleRef,
     private readonly store: DataSource,
     private readonly writer: Writer,
+    private readonly connections: Connections,
   ) {}
 
-  beforeApplicationShutdown(signal?: string): void {
-    if (signal === undefined) return;
+  /** Drains the connections before Nest closes the server. */
+  async beforeApplicationShutdown(signal?: string): Promise<void> {
+    if (signal !== undefined) this.begin(signal);
+    await this.connections.drain();
+  }
+
+  private begin(signal: string): void {
     this.beganAt = performance.now();
     requestEnd.subscribe((context) => {
       if ((context as RequestContext).status !== undefined) this.completed += 1;

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { RequestHandler } from 'express';
 import { Config } from '../config/config.js';
@@ -18,7 +18,7 @@ const MAX_CLOSE_MS = 10_000;
 
 /** The requests in progress of each connection, and how connections end when the application is closed. */
 @Injectable()
-export class Connections implements BeforeApplicationShutdown {
+export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
   /** From 'draining', every response ends its connection. */
   private phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
@@ -75,7 +75,7 @@ export class Connections implements BeforeApplicationShutdown {
    * Serves for SHUTDOWN_DELAY, then accepts no connections and serves the open ones for a second. Nest closes the server
    * after this; connections that are still open after a timeout are cut off.
    */
-  async beforeApplicationShutdown(): Promise<void> {
+  async drain(): Promise<void> {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
     if (!server.listening) return;
     this.phase = 'stopping';
