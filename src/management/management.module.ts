@@ -18,8 +18,13 @@ const PATHS = /^\/(livez|readyz|metrics)$/;
 const NO_SUCH_PATH = 'no such path: there are /livez, /readyz and /metrics';
 const ALLOW = { allow: 'GET, HEAD' };
 
-/** Node's limits for a server: a few monitors, not a crowd. Pipelined scrapes would delay everything else. */
-const LIMITS = { requestTimeout: 10_000, maxConnections: 128, maxRequestsPerSocket: 1 };
+/** Node's limits for a server: a few monitors, not a crowd, whose connections could keep the monitors out. */
+const LIMITS = {
+  headersTimeout: 2_000,
+  requestTimeout: 2_000,
+  maxConnections: 128,
+  maxRequestsPerSocket: 1,
+};
 
 @Module({
   controllers: [HealthController, MetricsController],
