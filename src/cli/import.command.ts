@@ -107,15 +107,24 @@ async function runImport(
     received = signal;
     stopping.abort(new Error(`interrupted by ${signal}`));
   });
+  const finish = async (): Promise<void> => {
+    progress[Symbol.dispose]();
+    try {
+      await printReport(command, plants, !stopping.signal.aborted);
+    } finally {
+      // Ends by the signal, so that a loop in a shell ends too.
+      if (received) process.kill(process.pid, received);
+    }
+  };
   try {
     await plants.run(source);
-    if (plants.tally.refused > 0) process.exitCode = 1;
-  } finally {
-    progress[Symbol.dispose]();
-    await printReport(command, plants, !stopping.signal.aborted);
-    // Ends by the signal, so that a loop in a shell ends too.
-    if (received) process.kill(process.pid, received);
+  } catch (error) {
+    // The reason counts, even if the report cannot be printed.
+    await finish().catch(() => undefined);
+    throw error;
   }
+  await finish();
+  if (plants.tally.refused > 0) process.exitCode = 1;
   // A pipeline's first command may have failed.
   if (file === '-' && !options.allowEmpty && plants.answeredLines === 0)
     throw new Error('the standard input has no plants: if that is right, use --allow-empty');
