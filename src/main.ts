@@ -43,9 +43,9 @@ async function bootstrap(): Promise<void> {
   await awaitListening(app.listen(config.port, config.host));
   stopOnSignals(app);
   listening.resolve(app.getHttpServer() as TlsServer);
-  await announce(app, config);
   notifySystemd('READY=1');
   // If the store fails now, its health says so.
+  await announce(app, config).catch(() => undefined);
   await warnOfTokens(app, config).catch(() => undefined);
 }
 

@@ -33,6 +33,7 @@ class Session {
   /** Why the commit of the statement in flight could be lost. */
   private warning: string | undefined;
   private hasFailed = false;
+  private isBusy = false;
   private isHanging = false;
 
   constructor(
@@ -63,11 +64,13 @@ class Session {
     // The server rolls the transaction of the cancelled statement back.
     if (this.isHanging) return Promise.reject(new StoreUnavailableException(TOO_LONG));
     const { timeoutMs } = this.pool;
+    this.isBusy = true;
     return new Promise((resolve, reject) => {
       const timer = timeoutMs && setTimeout(() => reject(this.cancel()), timeoutMs);
       // With a callback it costs three promises less.
       this.client.query(query, values, (error: Error | null, result) => {
         clearTimeout(timer);
+        this.isBusy = false;
         const failure = this.findFailure(error, result);
         this.hasFailed ||= failure !== undefined;
         if (this.isHanging) this.close();
@@ -80,7 +83,7 @@ class Session {
   /** Returns the session to the pool; later, if it hangs. */
   readonly release = (error?: unknown): void => {
     if (this.isHanging) return;
-    this.returnToPool?.(this.hasFailed || Boolean(error));
+    this.returnToPool?.(this.hasFailed || this.isBusy || Boolean(error));
     this.returnToPool = undefined;
   };
 
