@@ -20,7 +20,6 @@ import { Connections } from './http/connections.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { createChecks } from './http/request-checks.js';
-import { announceCertificate } from './http/tls.js';
 import { serveDocument } from './openapi/docs-page.js';
 import { buildDocument } from './openapi/document.js';
 import { MethodNotAllowedFilter } from './openapi/method-not-allowed.filter.js';
@@ -30,6 +29,7 @@ import { PlantsModule } from './plants/plants.module.js';
 import { Shutdown } from './shutdown.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
+import { announceCertificate } from './tls.js';
 
 /** Gives every module the {@link Config}. It is global, so that Nest shuts its telemetry down last. */
 @Module({})

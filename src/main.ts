@@ -7,11 +7,11 @@ import { ConfigError, describeProcess, inspectConfig } from './config/environmen
 import { readKeyPair, speaksTls } from './config/key-pair.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { awaitListening, formatAddress, tryToListen } from './listening.js';
-import { reloadKeyPairOnHangup } from './http/tls.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
 import { endStartOnSignals, notifySystemd } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
+import { reloadKeyPairOnHangup } from './tls.js';
 
 const { config, problems, warnings } = inspectConfig();
 

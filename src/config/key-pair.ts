@@ -1,4 +1,5 @@
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import type { Config } from './config.js';
 import { ConfigError, readNamedFile } from './environment.js';
 
@@ -10,6 +11,9 @@ export interface KeyPair {
   /** Without renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice. */
   readonly secureOptions: number;
 }
+
+/** Publishes when the certificate in use expires, at the start and after each reload. */
+export const certificateUsed = channel<Date>('plant-store.certificate');
 
 /** Whether the service speaks TLS itself. */
 export function speaksTls({ tlsCertFile }: Config): boolean {

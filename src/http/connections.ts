@@ -33,12 +33,10 @@ export class Connections {
     return this.open.get(socket) ?? [];
   }
 
-  /** Whether the application is being closed. */
   get isStopping(): boolean {
     return this.phase !== 'serving';
   }
 
-  /** Whether every request is to be refused with 503. */
   get isRefusing(): boolean {
     return this.phase === 'refusing';
   }

@@ -1,17 +1,13 @@
-import { channel } from 'node:diagnostics_channel';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
-import type { Config } from '../config/config.js';
-import { readKeyPair, type KeyPair } from '../config/key-pair.js';
-import { toOperatorMessage } from '../errors/operator-message.js';
+import type { Config } from './config/config.js';
+import { certificateUsed, readKeyPair, type KeyPair } from './config/key-pair.js';
+import { toOperatorMessage } from './errors/operator-message.js';
 
 const logger = new Logger('TLS');
 
 /** How long before its end the operator is warned of a certificate. */
 const RENEWAL_NOTICE_MS = 14 * 24 * 60 * 60 * 1_000;
-
-/** Publishes when the certificate in use expires, at the start and after each reload. */
-export const certificateUsed = channel<Date>('plant-store.http.certificate');
 
 /** Publishes when the certificate in use expires; warns if it has expired, or expires soon. */
 export function announceCertificate({ expiresAt }: KeyPair): void {
