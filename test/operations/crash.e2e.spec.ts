@@ -42,21 +42,22 @@ it('an unhandled rejection: one line with its stack only, exit 1', async () => {
 
 it('a response that cannot be written is an internal error, or else closes its connection', async () => {
   const path = join(store.folder, 'fail.mjs');
-  // No Error 1000 can be written, and one 5000.
+  // Neither an oak nor an Error 1000 can be written, and no Error 5000 after two.
   const script = `const { stringify } = JSON;
     let written = 0;
     JSON.stringify = (value, ...rest) => {
-      if (value?.error === 1000 || (value?.error === 5000 && ++written > 1)) throw new Error('at fault');
+      const isFault = value?.error === 5000 ? ++written > 2 : value?.error === 1000 || value?.name === 'oak';
+      if (isFault) throw new Error('at fault');
       return stringify(value, ...rest);
     };`;
   writeFileSync(path, script);
   const env = { NODE_OPTIONS: `--import file://${path}` };
   const service = await ServiceProcess.start({ store, env });
   const { headers } = service.client();
-  const plant = requestText(headers, '{"id":1,"name":"oak"}');
-  const requests = plant + requestText(headers, '{') + plant;
+  const bodies = ['{"id":1,"name":"elm"}', '{', '{"id":2,"name":"oak"}', '{"id":1,"name":"elm"}'];
+  const requests = bodies.map((body) => requestText(headers, body)).join('');
   const connection = (await service.connect()).write(requests);
-  for (const status of [200, 500, 200]) expect((await connection.read()).status).toBe(status);
+  for (const status of [200, 500, 500, 200]) expect((await connection.read()).status).toBe(status);
   connection.close();
   await (await service.connect()).write(requests).closed();
   service.signal('SIGTERM');

@@ -60,8 +60,8 @@ it('a client that negotiates TLS does not hold up a stop beyond SHUTDOWN_TIMEOUT
   // By then the service has accepted it.
   await service.client().create({ id: 0n, name: 'oak' });
   service.signal('SIGTERM');
+  await negotiating.closed();
   expect(await service.exited).toEqual({ code: 0, signal: null });
-  negotiating.close();
 });
 
 it('a stop that cannot close the store exits 1', async () => {
