@@ -60,7 +60,8 @@ describe('another path: 404', () => {
     '/plants%2f',
     // nginx itself refuses it: test/proxy/refusals.
     ...(PROXIED ? [] : ['/%00']),
-    '/metrics',
+    // The management port has these.
+    ...['/livez', '/readyz', '/metrics'],
     '/docs/x',
     `/${'x'.repeat(300)}`,
   ];

@@ -49,15 +49,11 @@ it('a reader that pauses does not stop the service, and the log says what it mis
   expect(logged.match(/ 200"\}\n/g)).toHaveLength(REQUESTS + 1 - dropped);
 });
 
-it('a reader that stops forever does not delay the stop', async () => {
-  service.stdout.pause();
-  await send(REQUESTS);
-  service.signal('SIGTERM');
-  expect(await service.exited).toEqual(ENDED);
-});
-
-it('a reader that has gone does not harm the service', async () => {
-  service.stdout.destroy();
+it.each<[string, () => unknown]>([
+  ['stops forever', () => service.stdout.pause()],
+  ['has gone', () => service.stdout.destroy()],
+])('a reader that %s does not delay the stop', async (_name, leave) => {
+  leave();
   await send(REQUESTS);
   service.signal('SIGTERM');
   expect(await service.exited).toEqual(ENDED);

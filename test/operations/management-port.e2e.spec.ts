@@ -1,15 +1,14 @@
 /** @engine sqlite */
-import { createServer, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { readConfig } from '../../src/config/environment.js';
 import { createManagement } from '../../src/management/management.module.js';
 import { ServiceState } from '../../src/management/service-state.js';
-import { Monitor, valueOf } from '../support/monitor.js';
+import { Monitor } from '../support/monitor.js';
 import { RawConnection } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
-import { runMain } from '../support/service-process.js';
 
 /** Health and metrics, of a service that starts. */
 async function openManagement() {
@@ -26,17 +25,10 @@ let monitor: Monitor;
 beforeAll(async () => {
   service = await Service.start();
   management = await openManagement();
+  management.state.watch(service.app);
   ({ monitor } = management);
 });
 afterAll(() => management.app.close());
-
-it('before there is an application, a service is alive, not ready, and its metrics say so', async () => {
-  expect(await monitor.live()).toBe(200);
-  expect(await monitor.ready()).toMatchObject({ status: 503, failed: ['lifecycle', 'store'] });
-  expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
-  management.state.watch(service.app);
-  expect(await monitor.ready()).toMatchObject({ status: 200, failed: [] });
-});
 
 describe('the management port', () => {
   it('reports that the process is alive, whatever the state of the store', async () => {
@@ -56,43 +48,32 @@ describe('the management port', () => {
     },
   );
 
+  const NO_METHOD = { error: 3001, message: 'method not allowed' };
+  const NO_PATH = {
+    error: 3000,
+    message: 'no such path: there are /livez, /readyz and /metrics',
+  };
   it.each([
-    ['POST', '/livez'],
-    ['PUT', '/readyz'],
-    ['PATCH', '/metrics'],
-  ])('allows GET only: %s %s is 405, with an Error body', async (method, path) => {
-    const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
-    expect({ status, allow: headers.allow, body: JSON.parse(text) as unknown }).toEqual({
-      status: 405,
-      allow: 'GET, HEAD',
-      body: { error: 3001, message: 'method not allowed' },
+    ['POST', '/livez', 405, NO_METHOD],
+    ['PUT', '/readyz', 405, NO_METHOD],
+    ['PATCH', '/metrics', 405, NO_METHOD],
+    ['GET', '/', 404, NO_PATH],
+    ['GET', '/%zz', 404, NO_PATH],
+    ['GET', '/docs', 404, NO_PATH],
+    ['GET', '/livez/', 404, NO_PATH],
+    ['GET', 'http://a:99999/livez', 404, NO_PATH],
+    ['POST', '/plants', 404, NO_PATH],
+  ])('has nothing else: %s %s is %i, with an Error body', async (method, path, status, body) => {
+    const response = await monitor.send(method, path, 'x'.repeat(200_000));
+    const { headers } = response;
+    expect({ status: response.status, body: JSON.parse(response.text) as unknown }).toEqual({
+      status,
+      body,
     });
-  });
-
-  it.each([
-    ['GET', '/'],
-    ['GET', '/%zz'],
-    ['GET', '/docs'],
-    ['GET', '/livez/'],
-    ['GET', 'http://a:99999/livez'],
-    ['POST', '/plants'],
-  ])('has nothing else: %s %s is 404, with an Error body', async (method, path) => {
-    const { status, headers, text } = await monitor.send(method, path, 'x'.repeat(200_000));
     expect(headers['content-type']).toMatch(/^application\/json/);
-    expect({ status, body: JSON.parse(text) as unknown }).toEqual({
-      status: 404,
-      body: { error: 3000, message: 'no such path: there are /livez, /readyz and /metrics' },
-    });
+    expect(headers.allow).toBe(status === 405 ? 'GET, HEAD' : undefined);
     expect(headers).not.toHaveProperty('x-powered-by');
   });
-
-  it.each(['/livez', '/readyz', '/metrics'])(
-    'is separate from the public port: %s is 404 there',
-    async (path) => {
-      const { status } = await service.client.send({ method: 'GET', path, headers: {} });
-      expect(status).toBe(404);
-    },
-  );
 });
 
 it('a check that throws is 500, and the next request gets its response', async () => {
@@ -128,19 +109,6 @@ it('closes connections past its limit, and slow ones in time', async () => {
   await Promise.all(slow.map((connection) => connection.closed()));
   expect(await monitor.live()).toBe(200);
   await app.close();
-});
-
-it('MANAGEMENT_PORT in use by another process: exit 1, and a message that says what to do', async () => {
-  const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-  const { port } = other.address() as AddressInfo;
-  const env = { MANAGEMENT_PORT: `${port}`, LOG_LEVEL: 'info' };
-  const { code, stdout, stderr } = await runMain(service.store, env);
-  other.close();
-  expect(stdout).toMatch(/^plant-store .*\n$/);
-  expect(code).toBe(1);
-  expect(stderr).toMatch(`error: Port ${port} is in use by another process, `);
-  expect(stderr).toMatch(/ set MANAGEMENT_PORT to another port\..*\n$/);
 });
 
 it('while a service stops it is alive, not ready, and its store is not checked', async () => {

@@ -62,17 +62,6 @@ describe('a service whose PostgreSQL', () => {
     await client.end();
   }
 
-  it('is killed: not ready, even without requests; ready when it is back', async () => {
-    await monitor.until(200);
-    await server.kill();
-    await monitor.until(503, 'store');
-    expect(await monitor.live()).toBe(200);
-    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
-    await server.start();
-    await monitor.until(200);
-    expect((await service.client().create(plant())).status).toBe(200);
-  });
-
   it('is killed: not ready as soon as a request notices', async () => {
     await monitor.until(200);
     await server.kill();
@@ -82,36 +71,36 @@ describe('a service whose PostgreSQL', () => {
     await monitor.until(200);
   });
 
-  it('freezes: not ready, and /readyz still responds', async () => {
-    await monitor.until(200);
-    server.pause();
-    const { details } = await monitor.until(503, 'store');
-    expect(details.store).toEqual({ status: 'down', message: 'the store took too long' });
-    expect(await monitor.live()).toBe(200);
-    server.resume();
-    await monitor.until(200);
-  });
-
-  it.each([
-    ['is read-only', "default_transaction_read_only = 'on'", /read-only/],
-    [
-      'waits for a standby that is not there',
-      "synchronous_standby_names = 'nobody'",
-      /too long|timeout/,
-    ],
-  ])('%s: not ready', async (_name, setting, reason) => {
-    await monitor.until(200);
-    await operate(`ALTER SYSTEM SET ${setting}`, 'SELECT pg_reload_conf()');
-    const { details } = await monitor.until(503, 'store');
-    expect(details.store?.message).toMatch(reason);
-    const [name] = setting.split(' ');
-    await operate(
+  const set = (setting: string) => () =>
+    operate(`ALTER SYSTEM SET ${setting}`, 'SELECT pg_reload_conf()');
+  const reset = (name: string) => () =>
+    operate(
       'SET default_transaction_read_only = off',
       `ALTER SYSTEM RESET ${name}`,
       'SELECT pg_reload_conf()',
     );
-    await monitor.until(200);
-  });
+  const STANDBY = 'synchronous_standby_names';
+  const READ_ONLY = 'default_transaction_read_only';
+
+  it.each<[string, () => unknown, RegExp, () => unknown]>([
+    ['is killed', () => server.kill(), /./, () => server.start()],
+    ['freezes', () => server.pause(), /^the store took too long$/, () => server.resume()],
+    ['is read-only', set(`${READ_ONLY} = 'on'`), /read-only/, reset(READ_ONLY)],
+    ['waits for no standby', set(`${STANDBY} = 'nobody'`), /too long|timeout/, reset(STANDBY)],
+  ])(
+    '%s: alive, but not ready, even without requests, until it is back',
+    async (_name, begin, reason, end) => {
+      await monitor.until(200);
+      await begin();
+      const { details } = await monitor.until(503, 'store');
+      expect(details.store).toEqual({ status: 'down', message: expect.stringMatching(reason) });
+      expect(await monitor.live()).toBe(200);
+      expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
+      await end();
+      await monitor.until(200);
+      expect((await service.client().create(plant())).status).toBe(200);
+    },
+  );
 
   it('fails for some plants: one outage, not ready until it is over, two lines', async () => {
     await monitor.until(200);

@@ -56,19 +56,17 @@ describe('LOG_REQUESTS=all: a line for', () => {
     ['a bad path', { path: '/%zz?x' }, { status: 400, error: 3002, msg: 'POST 400' }],
     ['the document', { method: 'GET', path: '/docs' }, { status: 200, path: '/docs' }],
     ['a part of it', { method: 'GET', path: '/docs/swagger-ui.css' }, { path: '/docs/:name' }],
-  ])('%s', async (_name, request, expected) => {
+    [
+      "the client's id",
+      { headers: { 'x-request-id': 'nursery/7:a' } },
+      { requestId: 'nursery/7:a' },
+    ],
+  ])('%s, with the id that the response has', async (_name, request, expected) => {
     await start();
     const { headers } = await service.client.send(request);
-    const requestId = headers['x-request-id'];
-    expect(await lines(1)).toEqual([expect.objectContaining({ requestId, ...expected })]);
-  });
-
-  it("a request with the client's id, which the response has too", async () => {
-    await start();
-    const sent = { ...service.client.headers, 'x-request-id': 'nursery/7:a' };
-    const { headers } = await service.client.post(PLANT, sent);
-    expect(headers['x-request-id']).toBe('nursery/7:a');
-    expect(await lines(1)).toMatchObject([{ requestId: 'nursery/7:a' }]);
+    const [line] = await lines(1);
+    expect(line).toMatchObject(expected);
+    expect(line?.requestId).toBe(headers['x-request-id']);
   });
 
   it('each request whose client leaves before its response', async () => {
@@ -106,66 +104,49 @@ describe('LOG_REQUESTS=all: a line for', () => {
   });
 });
 
-describe('LOG_REQUESTS', () => {
-  it.each([
-    ['all', 'info', [200, 400, 401, 404]],
-    ['errors', 'info', [400, 401, 404]],
-    ['errors', 'warn', []],
-    ['all', 'error', []],
-    ['none', 'trace', []],
-  ])('%s with LOG_LEVEL=%s', async (which, level, statuses) => {
-    await start({ LOG_REQUESTS: which, LOG_LEVEL: level });
-    await service.client.post(PLANT);
-    await service.client.post('{');
-    await service.client.send({ headers: {} });
-    await service.client.send({ path: '/x' });
-    const found = await lines(statuses.length);
-    expect(found.map(({ status }) => status)).toEqual(statuses);
-  });
+it.each([
+  ['all', 'info', [200, 400, 401, 404]],
+  ['errors', 'info', [400, 401, 404]],
+  ['errors', 'warn', []],
+  ['all', 'error', []],
+  ['none', 'trace', []],
+])('LOG_REQUESTS=%s with LOG_LEVEL=%s: %j', async (which, level, statuses) => {
+  await start({ LOG_REQUESTS: which, LOG_LEVEL: level });
+  await service.client.post(PLANT);
+  await service.client.post('{');
+  await service.client.send({ headers: {} });
+  await service.client.send({ path: '/x' });
+  const found = await lines(statuses.length);
+  expect(found.map(({ status }) => status)).toEqual(statuses);
 });
 
-describe('bytes that are not a request', () => {
-  it('get a response with an id, and logged at debug by their kind only', async () => {
-    await start();
-    const { headers } = await service.sendBytes('HELLO there\r\n\r\n');
-    expect(headers['x-request-id']).toMatch(MADE);
-    const requestId = headers['x-request-id'];
-    const msg = expect.stringContaining('HPE_INVALID');
-    expect(service.log.lines('Http')).toMatchObject([{ level: 'debug', requestId, msg }]);
-    expect(service.log.text).not.toContain('HELLO');
-  });
+it('bytes that are no request get a response with an id, and a line at debug of their kind only', async () => {
+  await start();
+  const { headers } = await service.sendBytes('HELLO there\r\n\r\n');
+  const requestId = headers['x-request-id'];
+  expect(requestId).toMatch(MADE);
+  const msg = expect.stringContaining('HPE_INVALID');
+  expect(service.log.lines('Http')).toMatchObject([{ level: 'debug', requestId, msg }]);
+  expect(service.log.text).not.toContain('HELLO');
 });
 
-describe('TRUST_PROXY', () => {
-  it.each([
-    ['off', '127.0.0.1'],
-    ['1', '192.0.2.7'],
-  ])('%s: the client is %s', async (trusted, client) => {
-    await start({ TRUST_PROXY: trusted });
-    await service.client.post(PLANT, {
-      ...service.client.headers,
-      'x-forwarded-for': '198.51.100.1, 192.0.2.7',
-    });
-    expect(await lines(1)).toMatchObject([{ client }]);
-  });
-
-  it.each(['plant_7', '203.0.113.7:4711'])('1: %s is no address', async (forwarded) => {
-    await start({ TRUST_PROXY: '1' });
-    await service.client.send({ headers: { 'x-forwarded-for': `192.0.2.7, ${forwarded}` } });
-    expect(await lines(1)).toMatchObject([{ client: '127.0.0.1' }]);
-  });
+it.each([
+  ['off', '198.51.100.1, 192.0.2.7', '127.0.0.1'],
+  ['1', '198.51.100.1, 192.0.2.7', '192.0.2.7'],
+  // No addresses.
+  ['1', '192.0.2.7, plant_7', '127.0.0.1'],
+  ['1', '192.0.2.7, 203.0.113.7:4711', '127.0.0.1'],
+])('TRUST_PROXY=%s, forwarded for %s: the client is %s', async (trusted, forwarded, client) => {
+  await start({ TRUST_PROXY: trusted });
+  await service.client.send({ headers: { 'x-forwarded-for': forwarded } });
+  expect(await lines(1)).toMatchObject([{ client }]);
 });
 
-describe('docs/logging.md', () => {
-  const rows = [...read('docs/logging.md').matchAll(/^\| `(\w+)` +\| (.+?) +\|/gm)];
-  const members = rows.flatMap(([, name = '', lines = '']) =>
-    /every line|requests/.test(lines) ? [name] : [],
-  );
-
-  it("lists every member of a request's line, and no other", async () => {
-    await start();
-    await service.client.post('{');
-    const [line] = await lines(1);
-    expect(Object.keys(line ?? {}).sort()).toEqual([...members].sort());
-  });
+it("docs/logging.md lists every member of a request's line, and no other", async () => {
+  const rows = read('docs/logging.md').matchAll(/^\| `(\w+)` +\| (.+?) +\|/gm);
+  const members = Array.from(rows).filter(([, , lines = '']) => /every line|requests/.test(lines));
+  await start();
+  await service.client.post('{');
+  const [line] = await lines(1);
+  expect(Object.keys(line ?? {}).sort()).toEqual(members.map(([, name = '']) => name).sort());
 });
