@@ -34,8 +34,6 @@ describe('openapi.json', () => {
 const POST = '/paths/~1plants/post';
 const PLANT = '/components/schemas/Plant';
 const NEW_PLANT = '/components/schemas/NewPlant';
-const ID = `${NEW_PLANT}/properties/id`;
-const ERROR = '/components/schemas/Error';
 
 /** A copy of the published document with another value at a JSON pointer; undefined removes it. */
 function changed(pointer: string, value: Json | undefined, document = published): JsonObject {
@@ -62,13 +60,9 @@ function leaves(value: Json = contract, at = ''): string[] {
 describe('withoutAdditions()', () => {
   it.each<[string, Json | undefined]>([
     [`${POST}/responses/400`, undefined],
-    [`${POST}/responses/200`, undefined],
     [`${POST}/responses/201`, { description: 'x' }],
-    [`${POST}/responses/400/description`, 'x'],
     [`${POST}/responses/200/headers`, {}],
     [`${POST}/responses/200/links`, {}],
-    [`${POST}/requestBody/required`, undefined],
-    [`${POST}/requestBody/required`, false],
     [`${POST}/requestBody/content/text~1xml`, {}],
     [`${POST}/parameters`, [{ in: 'query', name: 'q' }]],
     [`${POST}/security`, undefined],
@@ -77,24 +71,15 @@ describe('withoutAdditions()', () => {
     ['/paths/~1plants/get', { responses: {} }],
     ['/paths/~1health', {}],
     ['/components/schemas/Other', {}],
-    ['/components/securitySchemes/bearerAuth/scheme', 'basic'],
     ['/webhooks', {}],
-    ['/info/version', '1.0.1'],
-    [`${ID}/format`, 'int32'],
-    [`${ID}/format`, undefined],
-    [`${ID}/minimum`, 0],
-    [`${ID}/type`, ['integer', 'null']],
+    [`${NEW_PLANT}/properties/id/minimum`, 0],
     [`${PLANT}/required`, ['name', 'tag']],
-    [`${PLANT}/required`, ['tag']],
-    [`${PLANT}/required`, []],
     [`${PLANT}/additionalProperties`, false],
-    [`${PLANT}/properties/tag`, undefined],
     [`${PLANT}/properties/label`, { type: 'string' }],
     // Fields with the names of permitted additions, or of members of a schema.
     [`${PLANT}/properties/description`, {}],
     [`${PLANT}/properties/examples`, {}],
     [`${PLANT}/properties/required`, false],
-    [`${ERROR}/properties/error/format`, 'int64'],
     // Additions of another shape.
     [`${POST}/responses/401/headers`, undefined],
     [`${POST}/responses/503/content/application~1json/schema`, { $ref: `#${PLANT}` }],

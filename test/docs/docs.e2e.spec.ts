@@ -34,7 +34,7 @@ describe('the document and its UI', () => {
     ['/docs/swagger-ui-init.js', 'javascript'],
     ['/openapi.json', 'application/json'],
     ['/openapi.yaml', 'yaml'],
-  ])('%s', async (path, type) => {
+  ])('GET and HEAD %s', async (path, type) => {
     const { status, headers } = await get(path);
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -45,17 +45,10 @@ describe('the document and its UI', () => {
       'referrer-policy': 'no-referrer',
     });
     expect(headers).not.toHaveProperty('x-powered-by');
+    const head = await service.client.send({ method: 'HEAD', path, headers: {} });
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.headers['content-length']).toBe(headers['content-length']);
   });
-
-  it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/openapi.yaml'])(
-    '%s: HEAD has the headers of GET',
-    async (path) => {
-      const { headers } = await get(path);
-      const head = await service.client.send({ method: 'HEAD', path, headers: {} });
-      expect(head).toMatchObject({ status: 200, text: '' });
-      expect(head.headers['content-length']).toBe(headers['content-length']);
-    },
-  );
 
   it('a file that the browser has is not sent again: 304', async () => {
     const path = '/docs/swagger-ui-bundle.js';
@@ -144,9 +137,5 @@ describe('DOCS=off', () => {
   it('a 405 does not name the page', async () => {
     const { body } = await off.client.send({ method: 'GET' });
     expect(body).toEqual({ error: 3001, message: 'method not allowed: only POST /plants' });
-  });
-
-  it('POST /plants still works', async () => {
-    expect((await off.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
   });
 });

@@ -1,0 +1,69 @@
+/** @engine sqlite */
+import { existsSync, globSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { read } from '../support/published.js';
+
+const { version, scripts } = JSON.parse(read('package.json')) as {
+  version: string;
+  scripts: Record<string, string>;
+};
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  return Array.from(read(page).matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+it.each(globSync('{*.md,docs/*.md,drill/*.md,test/clients/*.md}'))(
+  'the links of %s lead to existing files and headings',
+  (page) => {
+    const links = read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g);
+    for (const [link, path = '', anchor] of links) {
+      const target = path === '' ? page : join(dirname(page), path);
+      expect({ link, isThere: existsSync(target) }).toEqual({ link, isThere: true });
+      if (anchor !== undefined) expect([link, ...anchorsOf(target)]).toContain(anchor);
+    }
+  },
+);
+
+describe('CHANGELOG.md (keepachangelog.com)', () => {
+  const headings = Array.from(
+    read('CHANGELOG.md').matchAll(/^## (.*)$/gm),
+    ([, text = '']) => text,
+  );
+  const releases = headings.slice(headings[0] === '[Unreleased]' ? 1 : 0);
+
+  it("has the package's version first, with its date", () => {
+    expect(releases[0]).toMatch(/^\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/);
+    expect(releases[0]).toContain(`[${version}] - `);
+  });
+
+  it('has releases behind it, the newest first', () => {
+    const dates = releases.map((heading) => heading.split(' - ')[1] ?? 'none');
+    expect(dates).toEqual(dates.toSorted().reverse());
+  });
+});
+
+it('docs/operating.md installs the folder of that version, and no tag', () => {
+  const page = read('docs/operating.md');
+  expect(page).not.toContain('git clone --branch');
+  const folders = [...page.matchAll(/plant-store-(\d+\.\d+\.\d+)/g)].map(([, found]) => found);
+  expect(new Set(folders)).toEqual(new Set([version]));
+});
+
+describe('SECURITY.md', () => {
+  const text = read('SECURITY.md');
+
+  it.each([...new Set(text.match(/(?<=`)(src|test)\/[\w./-]+(?=`)/g))])('%s exists', (path) => {
+    expect(existsSync(`${path}.spec.ts`)).toBe(true);
+  });
+
+  it.each([...new Set(text.match(/(?<=`npm run )[\w:]+/g))])('npm run %s exists', (name) => {
+    expect(scripts[name]).toBeDefined();
+  });
+});
