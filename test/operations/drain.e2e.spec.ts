@@ -18,6 +18,16 @@ const request = (id: number) => requestText(service.client().headers, `{"id":${i
 const connect = (count: number) =>
   Promise.all(Array.from({ length: count }, () => service.connect()));
 
+let monitor: Monitor;
+async function startWithMonitor(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', ...env } });
+  monitor = Monitor.of(service);
+}
+/** Resolves once the service has had this many requests with a token. */
+async function arrived(requests: number): Promise<void> {
+  while ((await monitor.lookups()) < requests) await sleep(5);
+}
+
 describe('SIGTERM', () => {
   it('under load: every request gets its response, exit 0', async () => {
     service = await ServiceProcess.start();
@@ -81,15 +91,12 @@ describe('SIGTERM', () => {
   });
 
   it('while the store is locked: waiting plants are stored and acknowledged, pipelined ones in order', async () => {
-    service = await ServiceProcess.start();
+    await startWithMonitor();
     const [pipelined, ...connections] = await connect(9);
-    // A response shows that the service, not only the kernel, has accepted the connection.
-    await Promise.all(connections.map((connection) => connection.write(request(0)).read()));
-    await pipelined?.write(request(0)).read();
     const unlock = await service.store.lock();
     connections.forEach((connection, i) => connection.write(request(i + 1)));
     pipelined?.write([11, 12, 13].map(request).join(''));
-    await sleep(100);
+    await arrived(connections.length + 3);
     service.signal('SIGTERM');
     // From then on responses end connections.
     for (let isOpen = true; isOpen;) {
@@ -113,13 +120,11 @@ describe('SIGTERM', () => {
   });
 
   it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log lists what is unfinished', async () => {
-    const env = { MANAGEMENT_PORT: '0', SHUTDOWN_TIMEOUT: '1s', DATABASE_TIMEOUT: '60s' };
-    service = await ServiceProcess.start({ env });
-    const monitor = Monitor.of(service);
+    await startWithMonitor({ SHUTDOWN_TIMEOUT: '1s', DATABASE_TIMEOUT: '60s' });
     const connections = await connect(2);
     const unlock = await service.store.lock();
     connections.forEach((connection, id) => connection.write(request(id)));
-    while ((await monitor.lookups()) < 2);
+    await arrived(2);
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.output).toMatch(
@@ -131,14 +136,14 @@ describe('SIGTERM', () => {
 
 it('SIGTERM waits for the commits of clients that have gone, and for their spans', async () => {
   collector = await Collector.start();
-  service = await ServiceProcess.start({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  await startWithMonitor({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   const [connection, queued] = [await service.connect(), await service.connect()];
   await connection.write(request(1)).read();
   const unlock = await service.store.lock();
   connection.write(request(2));
-  await sleep(100);
+  await arrived(2);
   queued.write(request(3));
-  await sleep(100);
+  await arrived(3);
   for (const one of [connection, queued]) one.socket.resetAndDestroy();
   service.signal('SIGTERM');
   // By then the server is closed, and the process waits only for the commits.

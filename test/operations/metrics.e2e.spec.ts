@@ -136,21 +136,3 @@ it("the text is in Prometheus's format", async () => {
   expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect(parseMetrics(text).has('nodejs_eventloop_lag_seconds')).toBe(true);
 });
-
-it('a commit has few plants if their texts are long', async () => {
-  const client = service.client();
-  // So the token is known.
-  await client.create({ id: 99n, name: 'oak' });
-  const before = await hits();
-  const unlock = await service.store.lock();
-  const name = 'n'.repeat(65_000);
-  const responses = Array.from({ length: 64 }, (_, i) =>
-    client.create({ id: BigInt(100 + i), name }),
-  );
-  while ((await hits()) < before + 64) await sleep(10);
-  await unlock();
-  for (const { status } of await Promise.all(responses)) expect(status).toBe(200);
-  const metrics = await monitor.metrics();
-  const groups = 'plant_store_commit_group_plants';
-  expect(valueOf(metrics, `${groups}_bucket{le="16"}`)).toBe(valueOf(metrics, `${groups}_count`));
-});

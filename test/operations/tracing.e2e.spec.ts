@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
-import type { ReceivedSpan } from '../support/collector.js';
+import { Collector, type ReceivedSpan } from '../support/collector.js';
 import { ENGINE } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
 import type { Received, Sent } from '../support/received.js';
-import { collector, makeTracedService, service } from './traced-service.js';
+import { ServiceProcess } from '../support/service-process.js';
 
 const SERVER = 2;
 const CLIENT = 3;
@@ -14,7 +14,17 @@ const ERROR = { code: 2 };
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
-makeTracedService();
+let collector: Collector;
+let service: ServiceProcess;
+beforeAll(async () => {
+  collector = await Collector.start();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
+  service = await ServiceProcess.start({ env });
+});
+afterAll(async () => {
+  await service.remove();
+  await collector.stop();
+});
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 let sent = 0;
@@ -125,7 +135,14 @@ describe('the span of a request', () => {
     const { span } = await traced(request);
     expect(span).toMatchObject({ name, status: UNSET, links: [] });
     expect(span.attributes).toMatchObject(attributes);
-    expect(span.attributes).not.toHaveProperty('error.type');
+    expect(span.attributes).not.toHaveProperty(['error.type']);
+  });
+
+  it('of an unknown path, which may contain a token, does not have the path', async () => {
+    const path = `/nowhere/${service.token}?access_token=${service.token}`;
+    const { span } = await traced({ method: 'GET', path, headers: {} });
+    expect(span.name).toBe('GET');
+    expect(Object.keys(span.attributes).join()).not.toMatch(/url\.(?!scheme)|route/);
   });
 
   it('has no status if its client left before the response; its commit is its child', async () => {
@@ -137,7 +154,7 @@ describe('the span of a request', () => {
     connection.close();
     const [span] = await collector.received(1, attribute('plant_store.request_id', 'gone'));
     await unlock();
-    expect(span?.attributes).not.toHaveProperty('http.response.status_code');
+    expect(span?.attributes).not.toHaveProperty(['http.response.status_code']);
     await collector.received(1, childOf(span));
   });
 });
@@ -159,19 +176,22 @@ describe('the span of a commit', () => {
     }
   });
 
-  it("has only the kind of the error when it fails, like the request's span", async () => {
+  it("has only the kind of the error, like the request's; no span has data of a token or a plant", async () => {
     await service.store.refuse('Salix');
-    const { span } = await traced({ body: `{"id":0,"name":"Salix"}` });
+    const { span } = await traced({ body: '{"id":0,"name":"Salix","tag":"secret"}' });
     expect([span.status, span.events]).toEqual([ERROR, []]);
-    expect(span.attributes).toMatchObject({
-      'http.response.status_code': 500,
-      'error.type': '500',
-      'plant_store.error': 5000,
-    });
+    expect(span.attributes).toMatchObject({ ...outcome(500, 5000), 'error.type': '500' });
     const [commit] = await collector.received(1, childOf(span));
     expect([commit?.status, commit?.events]).toEqual([ERROR, []]);
     expect(commit?.attributes['error.type']).toBe(
       ENGINE === 'sqlite' ? 'SQLITE_CONSTRAINT_TRIGGER' : '23514',
     );
+
+    // All exports of this file.
+    for (const { url, headers, body } of collector.exports) {
+      expect([url, headers['content-type']]).toEqual(['/v1/traces', 'application/json']);
+      expect(body.toString()).not.toMatch(/Bearer|Quercus|Salix|secret/);
+      expect(body.toString()).not.toContain(service.token);
+    }
   });
 });
