@@ -35,7 +35,6 @@ describe('the methods of a path', () => {
     ['DELETE', '/notes', 'GET, HEAD, POST'],
     ['PUT', '/notes/7?a=1', 'GET, HEAD, POST'],
     ['PUT', '/notes/throws/x', 'GET, HEAD'],
-    ['GET', '/plants', 'POST'],
   ])('%s %s: 405, Allow: %s', async (method, path, allow) => {
     const { status, headers, body } = await notes.send(method, path);
     const [bare] = path.split('?');
@@ -51,16 +50,11 @@ describe('the methods of a path', () => {
     expect(await notes.send('POST', '/nowhere')).toMatchObject(refusal);
   });
 
-  it.each([
-    ['/notes/7', 'GET,HEAD,POST'],
-    ['/plants', 'POST'],
-  ])('CORS on %s: %s', async (path, methods) => {
+  it('those of CORS too', async () => {
     const headers = { origin: ORIGIN, 'access-control-request-method': 'POST' };
-    const { status, ...preflight } = await notes.send('OPTIONS', path, { headers });
-    expect(status).toBe(204);
-    expect(preflight.headers).toMatchObject({
-      'access-control-allow-origin': ORIGIN,
-      'access-control-allow-methods': methods,
+    expect(await notes.send('OPTIONS', '/notes/7', { headers })).toMatchObject({
+      status: 204,
+      headers: { 'access-control-allow-methods': 'GET,HEAD,POST' },
     });
   });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { Nginx, upstreamLine } from '../support/nginx.js';
-import { RawConnection, requestText } from '../support/raw-connection.js';
+import { RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { createFrom } from './honest-client.js';
 
@@ -119,14 +119,4 @@ it('more than 128 requests of one address at once: 429; another address is serve
     ({ status } = await createFrom('127.0.0.1', nginx.port, client.headers, PLANT));
   }
   expect(status).toBe(200);
-});
-
-it('a request that arrives in pieces is passed on whole', async () => {
-  const connection = await RawConnection.open(nginx.port);
-  for (const byte of Buffer.from(requestText(client.headers, PLANT))) {
-    connection.write(Buffer.of(byte));
-    await new Promise(setImmediate);
-  }
-  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
-  connection.close();
 });
