@@ -21,13 +21,10 @@ describe('what a handler throws', () => {
     },
   );
 
-  it('an HttpException of any status keeps it', async () => {
-    const response = { status: 499, body: { error: 3005, message: 'mine' } };
-    expect(await notes.send('GET', '/notes/throws/other')).toMatchObject(response);
-  });
-
-  it.each(Object.entries(FORMS))('%s', async (name, [, status, body]) => {
+  it.each(Object.entries(FORMS))('%s', async (name, [thrown, status, body]) => {
     expect(await notes.send('GET', `/notes/forms/${name}`)).toMatchObject({ status, body });
+    if (status === 500 && thrown instanceof Error)
+      expect(notes.service.log.text).toContain(`Error: ${thrown.message}`);
   });
 
   it('an exception of asynchronous middleware keeps its status and message', async () => {
@@ -60,10 +57,4 @@ describe('what a handler throws', () => {
   ])('a filter %s responds', async (_whose, path, status, body) =>
     expect(await notes.send('GET', `/notes/${path}`)).toMatchObject({ status, body }),
   );
-
-  it('another error is an internal error, with its reason in the log', async () => {
-    const internal = { status: 500, body: { error: 5000, message: 'internal error' } };
-    expect(await notes.send('GET', '/notes/fails')).toMatchObject(internal);
-    expect(notes.service.log.text).toContain('Error: an inner secret');
-  });
 });

@@ -5,7 +5,7 @@ import {
   Get,
   Header,
   HttpCode,
-  HttpException,
+  NotFoundException,
   Param,
   ParseIntPipe,
   Post,
@@ -105,11 +105,6 @@ export class NotesController {
     throw new Teapot('short and stout');
   }
 
-  @Get('fails')
-  fails(): never {
-    throw new Error('an inner secret');
-  }
-
   @Get('forms/:name')
   throwForm(@Param('name') name: string): never {
     throw FORMS[name]?.[0];
@@ -159,8 +154,7 @@ export class NotesController {
 
   @Get('throws/:name')
   throw(@Param('name') name: string): never {
-    const Exception = EXCEPTIONS.get(name);
-    if (Exception === undefined) throw new HttpException('mine', 499);
+    const Exception = EXCEPTIONS.get(name) ?? NotFoundException;
     throw new Exception(`why ${name}`);
   }
 

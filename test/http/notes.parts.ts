@@ -92,7 +92,7 @@ export const EXCEPTIONS = new Map(
 
 const INTERNAL = { error: 5000, message: 'internal error' };
 
-/** What else a handler may throw, and the response. */
+/** What else a handler may throw, and the response. The log has the reason of an internal error. */
 export const FORMS: Readonly<
   Record<string, readonly [thrown: unknown, status: number, body: object]>
 > = {
@@ -105,7 +105,9 @@ export const FORMS: Readonly<
     ...([413, { error: 3005, message: 'large' }] as const),
   ],
   plain: [{ statusCode: 404, message: 'no note' }, 404, { error: 3005, message: 'no note' }],
-  status: [Object.assign(new Error('secret'), { status: 400 }), 500, INTERNAL],
+  unusual: [new HttpException('mine', 499), 499, { error: 3005, message: 'mine' }],
+  internal: [new Error('an inner secret'), 500, INTERNAL],
+  status: [Object.assign(new Error('with a status'), { status: 400 }), 500, INTERNAL],
   text: ['a text', 500, INTERNAL],
   undefined: [undefined, 500, INTERNAL],
 };
