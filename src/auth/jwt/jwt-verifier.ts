@@ -12,8 +12,6 @@ import { ProviderKeys } from './provider-keys.js';
 const MAX_CACHED_JWTS = 44_000;
 /** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
 export const MAX_VERIFYING = 64;
-/** Where a provider lists several keys of an id. */
-const MAX_TRIED_KEYS = 4;
 /** Seconds by which the provider's clock may differ from ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
@@ -84,17 +82,12 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   private async verifyToken(token: string): Promise<AccessToken> {
     if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     let counted = 0;
-    // A token counts once its key is found: one that waits for the provider takes no CPU time.
-    const find: jose.JWTVerifyGetKey = async (header, jws) => {
-      const found = await this.keys.find(header, jws).catch((error: unknown) => {
-        if (error instanceof jose.errors.JWKSMultipleMatchingKeys) return error;
-        throw error;
-      });
+    const count = () => {
       if (this.verifying >= MAX_VERIFYING) throw new ApiException(ERRORS.OVERLOADED);
       counted = 1;
       this.verifying += 1;
-      return found instanceof jose.errors.JWKSMultipleMatchingKeys ? findSigner(found, jws) : found;
     };
+    const find: jose.JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws, count);
     try {
       return await verifyAccessToken(token, find, this.config);
     } catch (error) {
@@ -103,19 +96,6 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
       this.verifying -= counted;
     }
   }
-}
-
-/** Tries the keys that fit a token, at most {@link MAX_TRIED_KEYS}. */
-async function findSigner(
-  keys: AsyncIterable<jose.CryptoKey>,
-  jws: jose.FlattenedJWSInput,
-): Promise<jose.CryptoKey> {
-  let tried = 0;
-  for await (const key of keys) {
-    if (await jose.flattenedVerify(jws, key).catch(() => undefined)) return key;
-    if (++tried === MAX_TRIED_KEYS) break;
-  }
-  throw new jose.errors.JWSSignatureVerificationFailed();
 }
 
 /** @throws jose's errors, and what `find` throws */

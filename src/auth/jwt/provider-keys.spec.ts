@@ -49,7 +49,7 @@ function start(times: Partial<typeof NEVER_ALL> = {}): ProviderKeys {
 /** Looks for a key, and returns its id, or the code of the error. */
 async function find(kid: string): Promise<string> {
   try {
-    await keys?.find({ alg: 'ES256', kid }, { payload: '', signature: '' });
+    await keys?.find({ alg: 'ES256', kid }, { payload: '', signature: '' }, () => undefined);
     return kid;
   } catch (error) {
     if (error instanceof ApiException) return error.message;

@@ -14,6 +14,9 @@ const TIMES_MS = {
   timeout: 5_000,
 };
 
+/** Where a provider lists several keys of an id. */
+const MAX_TRIED_KEYS = 4;
+
 /** Characters of a document, bytes where it is ASCII: some hundred keys with their certificates. */
 const MAX_DOCUMENT_LENGTH = 2 ** 19;
 
@@ -60,8 +63,35 @@ export class ProviderKeys {
     this.stopping.abort();
   }
 
-  /** Asks the provider for an unknown key. @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE; jose's errors */
-  async find(header: jose.JWSHeaderParameters, token: jose.FlattenedJWSInput) {
+  /**
+   * The key that has signed a token. Asks the provider for an unknown one.
+   *
+   * @param onKnown called before a signature is checked, once no wait for the provider is ahead
+   * @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE; jose's errors; what `onKnown` throws
+   */
+  async find(
+    header: jose.JWSHeaderParameters,
+    token: jose.FlattenedJWSInput,
+    onKnown: () => void,
+  ): Promise<jose.CryptoKey> {
+    try {
+      const key = await this.select(header, token);
+      onKnown();
+      return key;
+    } catch (error) {
+      if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error;
+      onKnown();
+      let tried = 0;
+      for await (const key of error) {
+        if (await jose.flattenedVerify(token, key).catch(() => undefined)) return key;
+        if (++tried === MAX_TRIED_KEYS) break;
+      }
+      throw new jose.errors.JWSSignatureVerificationFailed();
+    }
+  }
+
+  /** The only key that fits a token. @throws JWKSMultipleMatchingKeys if several do */
+  private async select(header: jose.JWSHeaderParameters, token: jose.FlattenedJWSInput) {
     try {
       if (this.keys.fresh) return await this.keys(header, token);
     } catch (error) {
