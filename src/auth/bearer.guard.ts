@@ -6,36 +6,32 @@ import { InvalidTokenException } from './principal.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +\S/i;
+/** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
+const BLANKS = / {2,}/;
 
-/** What AuthGuard asks of a context. Passport keeps it until a full collection, so it has the header only. */
-class HeaderContext {
-  private readonly request: Pick<Request, 'headers' | 'user'>;
+type HeaderRequest = Pick<Request, 'headers' | 'user'>;
 
-  constructor(authorization = '') {
-    this.request = { headers: { authorization } };
-  }
-
-  switchToHttp() {
-    return this;
-  }
-
-  getRequest() {
-    return this.request;
-  }
-
-  getResponse() {
-    return {};
-  }
-}
+/** What AuthGuard asks of a context: the cast leaves out the rest. */
+const toContext = (request: HeaderRequest) =>
+  ({
+    switchToHttp: () => ({ getRequest: () => request, getResponse: () => ({}) }),
+  }) as ExecutionContext;
 
 /** Lets a request pass whose `Authorization` header carries an active token. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
+  /**
+   * Passport keeps what it is given until a full collection, and its strategy would take a token from a query or a
+   * body: give it the header only.
+   */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const attempt = new HeaderContext(request.headers.authorization);
-    await super.canActivate(attempt as unknown as ExecutionContext);
-    request.user = attempt.getRequest().user;
+    const { authorization = '' } = request.headers;
+    const shown: HeaderRequest = {
+      headers: { authorization: authorization.replace(BLANKS, ' ') },
+    };
+    await super.canActivate(toContext(shown));
+    request.user = shown.user;
     return true;
   }
 

@@ -2,21 +2,20 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiException, ERRORS, type LogMembers } from '../errors/error-codes.js';
 
-/** Who sent a request, in `request.user`. */
-export interface Principal {
-  /** Stored with each plant that it creates, never reused: `token:3`, or `jwt:alice` for the `sub` alice. */
-  readonly id: string;
-  /** Its name, for the log. */
-  readonly name: string;
-}
-
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Passport's types are extended like this
   namespace Express {
-    // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- what Passport puts into `request.user`
-    interface User extends Principal {}
+    interface User {
+      /** Stored with each plant that it creates, never reused: `token:3`, or `jwt:alice` for the `sub` alice. */
+      readonly id: string;
+      /** Its name, for the log. */
+      readonly name: string;
+    }
   }
 }
+
+/** Who sent a request, in `request.user`. */
+export type Principal = Express.User;
 
 /** The members of a request's line in the log that name the principal of a refused token. */
 export function toLogMembers({ id, name }: Principal): LogMembers {
