@@ -6,7 +6,7 @@ import {
   type FactoryProvider,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 
@@ -26,22 +26,19 @@ export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
 export class RateLimitGuard implements CanActivate {
   constructor(@Inject(RateLimiterMemory) private readonly limiter: RateLimiterMemory | undefined) {}
 
-  /** @throws ApiException RATE_LIMITED */
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    return this.limiter === undefined || this.count(this.limiter, context);
-  }
-
   /**
-   * Counts a request. Headers tell its client that `r` requests are left for the next `t` seconds
+   * Headers tell the client that `r` requests are left for the next `t` seconds
    * (draft-ietf-httpapi-ratelimit-headers-10).
+   *
+   * @throws ApiException RATE_LIMITED
    */
-  private async count(limiter: RateLimiterMemory, context: ExecutionContext): Promise<true> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (!this.limiter) return true;
     const http = context.switchToHttp();
     const response = http.getResponse<Response>();
-    const { points, duration } = limiter;
-    const state = await limiter
-      .consume(http.getRequest<Request>().user?.id ?? '')
-      .catch(acceptRefusal);
+    const { points, duration } = this.limiter;
+    // Counts as consume() does, which rejects over the limit.
+    const state = await this.limiter.penalty(http.getRequest<Request>().user?.id ?? '');
     const seconds = Math.ceil(state.msBeforeNext / 1_000);
     response.setHeader('ratelimit-policy', `${POLICY_NAME};q=${points};w=${duration}`);
     response.setHeader('ratelimit', `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`);
@@ -49,10 +46,4 @@ export class RateLimitGuard implements CanActivate {
     response.setHeader('retry-after', Math.max(1, seconds));
     throw new ApiException(ERRORS.RATE_LIMITED);
   }
-}
-
-/** The library rejects with the state itself if nothing is left. */
-function acceptRefusal(rejected: unknown): RateLimiterRes {
-  if (rejected instanceof RateLimiterRes) return rejected;
-  throw rejected;
 }
