@@ -66,8 +66,8 @@ export class TokenVerifier {
     this.refreshes = new TokenLookup(tokens);
   }
 
-  /** A promise only if it queries the store. @throws InvalidTokenException; ApiException OVERLOADED; the store's error */
-  verify(secret: string): Principal | Promise<Principal> {
+  /** @throws InvalidTokenException; ApiException OVERLOADED; the store's error */
+  async verify(secret: string): Promise<Principal> {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);
     // The database has no token of another form.
@@ -75,15 +75,15 @@ export class TokenVerifier {
       throw new InvalidTokenException(secret.startsWith('eyJ') ? UNEXPECTED_JWT : MALFORMED);
     const age = known ? performance.now() - known.queriedAt : Infinity;
     tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
-    if (known && age < REFRESH_AFTER_MS) return this.accept(known);
+    if (age < REFRESH_AFTER_MS) return this.accept(known);
     const lookup = this.cache.fetch(hash, { forceRefresh: true });
-    if (!known || age >= CACHE_TTL_MS) return this.health.awaitLookup(lookup).then(this.accept);
+    if (age >= CACHE_TTL_MS) return this.accept(await this.health.awaitLookup(lookup));
     // In the background. If it fails, so does the first request after CACHE_TTL_MS.
     lookup.catch(() => undefined);
     return this.accept(known);
   }
 
-  private readonly accept = (known: KnownToken | undefined): Principal => {
+  private accept(known: KnownToken | undefined): Principal {
     if (!known) throw new InvalidTokenException('unknown: not in the database');
     const { token, principal, endsAt, queriedAt } = known;
     const now = performance.now();
@@ -92,7 +92,7 @@ export class TokenVerifier {
     if (endsAt <= now) throw new InvalidTokenException(describeEnd(token), toLogMembers(principal));
     this.lastUsed.record(token.id);
     return principal;
-  };
+  }
 }
 
 function describeEnd({ revokedAt, expiresAt }: Token): string {

@@ -37,7 +37,14 @@ export class TokensService {
 
   /** Returns the secret of a new token, which expires after `lifetime` ms. @throws TokenError if the name has an active one */
   create(name: string, lifetime?: number): Promise<string> {
-    return this.change((tokens) => create(tokens, name, lifetime));
+    return this.change(async (tokens) => {
+      if ((await findActive(tokens, { name })).length > 0) {
+        throw new TokenError(
+          `a token named ${name} exists: rotate or revoke it, or choose another name`,
+        );
+      }
+      return (await insert(tokens, name, lifetime)).secret;
+    });
   }
 
   /**
@@ -48,7 +55,7 @@ export class TokensService {
     return this.change(async (tokens) => {
       const plants = await tokens.query<unknown[]>('SELECT 1 FROM plants LIMIT 1');
       const isNew = plants.length === 0 && (await tokens.count()) === 0;
-      return isNew ? create(tokens, 'first') : undefined;
+      return isNew ? (await insert(tokens, 'first')).secret : undefined;
     });
   }
 
@@ -135,16 +142,6 @@ export class TokensService {
       return work(manager.getRepository(Token));
     });
   }
-}
-
-/** @throws TokenError if a token of that name is active */
-async function create(tokens: Tokens, name: string, lifetime?: number): Promise<string> {
-  if ((await findActive(tokens, { name })).length > 0) {
-    throw new TokenError(
-      `a token named ${name} exists: rotate or revoke it, or choose another name`,
-    );
-  }
-  return (await insert(tokens, name, lifetime)).secret;
 }
 
 async function insert(tokens: Tokens, name: string, lifetime?: number | null) {
