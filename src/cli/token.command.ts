@@ -15,6 +15,8 @@ import { printResult, type GlobalOptions } from './terminal.js';
 /** Loaded by actions alone: --help does not need it. */
 const loadTable = () => import('./token-table.js');
 
+const MAY_BE_INVALID = `the printed token may not be valid: check it with ${COMMAND} token verify`;
+
 const EXAMPLE = `\nExample:\n  $ ${COMMAND} token`;
 
 /** `token`: the bearer tokens that the service accepts. */
@@ -158,12 +160,17 @@ async function printNewToken(
   overlap?: number,
 ): Promise<void> {
   const { describeExpiry, toJsonToken } = await loadTable();
+  let isPrinted = false;
   const issued = await withTokens(command, async (tokens) => {
     const secret = await issue(tokens);
     const found = await tokens.find(secret);
     // Before the commit: a token whose secret cannot be printed is not issued.
     await printResult(command, secret, { ...(found && toJsonToken(found)), token: secret });
+    isPrinted = true;
     return found;
+  }).catch((error: unknown) => {
+    if (isPrinted) process.stderr.write(`warning: ${MAY_BE_INVALID}\n`);
+    throw error;
   });
   if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
     process.stderr.write(`${describeExpiry(issued, overlap)}\n`);

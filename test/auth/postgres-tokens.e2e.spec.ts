@@ -1,6 +1,7 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { runHere } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
 import { Service } from '../support/service.js';
 import { countInFlight } from '../support/in-flight.js';
@@ -11,18 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 afterEach(() => void jest.restoreAllMocks());
-
-// On SQLite only processes write concurrently: see test/cli/cli.e2e.
-it('concurrent creates of one name on separate connections: one succeeds', async () => {
-  const { tokens } = service;
-  const created = await Promise.allSettled(['a', 'a', 'a', 'a'].map((name) => tokens.create(name)));
-  expect(created.map(({ status }) => status).sort()).toEqual([
-    'fulfilled',
-    'rejected',
-    'rejected',
-    'rejected',
-  ]);
-});
 
 it('a revoke during a rotation revokes the new token too', async () => {
   const { tokens } = service;
@@ -38,6 +27,24 @@ it('a revoke during a rotation revokes the new token too', async () => {
     // Either both tokens are revoked, or the revoke came first and the rotation found no token.
     expect(last?.revokedAt).not.toBeNull();
   }
+});
+
+it('a printed token whose commit fails may not be valid, and a warning says so', async () => {
+  const { store } = service;
+  await store.execute(`
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'failed'; END $$;
+    CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tokens DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION fail()`);
+  const options = { cwd: store.folder, env: { DATABASE_URL: store.url } };
+  const ran = await runHere(['token', 'create', 'late', '--quiet'], options);
+  await store.execute('DROP FUNCTION fail CASCADE');
+  const warning =
+    'warning: the printed token may not be valid: check it with bin/plant-store token verify\n';
+  expect(ran).toEqual({
+    code: 1,
+    stdout: expect.stringMatching(/^plant_\w{38}\n$/),
+    stderr: `${warning}error: failed\n`,
+  });
 });
 
 it('a lookup that fails for many requests is in the log once', async () => {
