@@ -2,35 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { Service } from '../support/service.js';
+import { INVALID_TOKEN, NO_TOKEN } from './refusals.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PLANT = '{"id":7,"name":"oak"}';
-const NO_TOKEN = {
-  status: 401,
-  challenge: 'Bearer realm="plant-store"',
-  body: { error: 2000, message: 'no bearer token: send `Authorization: Bearer TOKEN`' },
-};
-const INVALID_TOKEN = {
-  status: 401,
-  challenge: 'Bearer realm="plant-store", error="invalid_token"',
-  body: { error: 2001, message: 'invalid or expired token' },
-};
-
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
 });
 afterAll(() => service.stop());
 
-/** Sends a request with these `Authorization` headers. Returns status, challenge and body of the response. */
-async function ask(authorization: string | string[] | undefined, path = '/plants', body = PLANT) {
+/** Sends a request with these `Authorization` headers. */
+function ask(authorization: string | string[] | undefined, path = '/plants', body = PLANT) {
   const headers = authorization === undefined ? JSON_TYPE : { authorization, ...JSON_TYPE };
-  const response = await service.client.send({ path, headers, body });
-  return {
-    status: response.status,
-    challenge: response.headers['www-authenticate'],
-    body: response.body,
-  };
+  return service.client.send({ path, headers, body });
 }
 
 describe('no bearer token: 2000', () => {
@@ -44,18 +29,18 @@ describe('no bearer token: 2000', () => {
     ['a token without a scheme', 'plant_0123456789'],
     ['a tab instead of the space', 'Bearer\tplant_0123456789'],
   ])('%s', async (_name, authorization) => {
-    expect(await ask(authorization)).toEqual(NO_TOKEN);
+    expect(await ask(authorization)).toMatchObject(NO_TOKEN);
     expect(await service.store.count()).toBe(0);
   });
 
   it('ignores tokens in the query and in the body', async () => {
     const { token } = service;
-    expect(await ask(undefined, `/plants?access_token=${token}`)).toEqual(NO_TOKEN);
+    expect(await ask(undefined, `/plants?access_token=${token}`)).toMatchObject(NO_TOKEN);
     const body = JSON.stringify({ id: 7, name: 'oak', access_token: token });
-    expect(await ask(undefined, '/plants', body)).toEqual(NO_TOKEN);
+    expect(await ask(undefined, '/plants', body)).toMatchObject(NO_TOKEN);
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const form = await service.client.send({ headers, body: `access_token=${token}` });
-    expect(form).toMatchObject({ status: 401, body: NO_TOKEN.body });
+    expect(form).toMatchObject(NO_TOKEN);
     expect(await service.store.count()).toBe(0);
   });
 });
@@ -82,7 +67,7 @@ describe('an invalid or expired token: 2001', () => {
     ],
   ];
   it.each(bad)('%s', async (_name, authorization) => {
-    expect(await ask(await authorization())).toEqual(INVALID_TOKEN);
+    expect(await ask(await authorization())).toMatchObject(INVALID_TOKEN);
     expect(await service.store.count()).toBe(0);
   });
 
@@ -92,15 +77,15 @@ describe('an invalid or expired token: 2001', () => {
     const used = await tokens.create('used', 300);
     expect((await ask(`Bearer ${used}`)).status).toBe(200);
     await sleep(301);
-    expect(await ask(`Bearer ${unused}`)).toEqual(INVALID_TOKEN);
-    expect(await ask(`Bearer ${used}`)).toEqual(INVALID_TOKEN);
+    expect(await ask(`Bearer ${unused}`)).toMatchObject(INVALID_TOKEN);
+    expect(await ask(`Bearer ${used}`)).toMatchObject(INVALID_TOKEN);
   });
 
   it('revoked before its first use', async () => {
     const tokens = service.tokens;
     const secret = await tokens.create('lost');
     await tokens.revoke('lost');
-    expect(await ask(`Bearer ${secret}`)).toEqual(INVALID_TOKEN);
+    expect(await ask(`Bearer ${secret}`)).toMatchObject(INVALID_TOKEN);
   });
 });
 
@@ -110,8 +95,9 @@ describe('a valid token', () => {
   it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ', 'Bearer     '])(
     'is accepted after "%s"',
     async (scheme) => {
-      const { status, challenge, body } = await ask(`${scheme} ${service.token}`);
-      expect({ status, challenge, body }).toEqual({ status: 200, body: { name: 'oak' } });
+      const response = await ask(`${scheme} ${service.token}`);
+      expect(response).toMatchObject({ status: 200, body: { name: 'oak' } });
+      expect(response.headers).not.toHaveProperty('www-authenticate');
     },
   );
 

@@ -6,12 +6,7 @@ import { BearerStrategy } from '../../src/auth/bearer.strategy.js';
 import { Forger, seconds } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider, SigningKey } from '../support/identity-provider.js';
 import { Service } from '../support/service.js';
-
-const INVALID_TOKEN = {
-  status: 401,
-  challenge: 'Bearer realm="plant-store", error="invalid_token"',
-  body: { error: 2001, message: 'invalid or expired token' },
-};
+import { INVALID_TOKEN } from './refusals.js';
 
 let provider: IdentityProvider;
 let service: Service;
@@ -32,14 +27,9 @@ afterAll(async () => {
   await trap.stop();
 });
 
-async function ask(token: string) {
+function ask(token: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const response = await service.client.post('{"id":7,"name":"oak"}', headers);
-  return {
-    status: response.status,
-    challenge: response.headers['www-authenticate'],
-    body: response.body,
-  };
+  return service.client.post('{"id":7,"name":"oak"}', headers);
 }
 
 /** What the log says of an invalid token. None of it is a part of the token. */
@@ -49,7 +39,7 @@ const REASON =
 describe.each(Object.entries(ATTACKS))('%s', (_part, tokens) => {
   it.each(tokens)('%s: 401', async (_name, token) => {
     const made = token(forger);
-    expect(await ask(made)).toEqual(INVALID_TOKEN);
+    expect(await ask(made)).toMatchObject(INVALID_TOKEN);
     expect(await service.store.count()).toBe(0);
     const verify = async () => service.app.get(BearerStrategy).validate(made);
     const reason = expect.stringMatching(REASON);
@@ -73,7 +63,7 @@ it('refuses a token with any one character changed', async () => {
     fc.asyncProperty(changes, async ({ at, to }) => {
       fc.pre(token[at] !== to);
       const changed = token.slice(0, at) + to + token.slice(at + 1);
-      expect(await ask(changed)).toEqual(INVALID_TOKEN);
+      expect(await ask(changed)).toMatchObject(INVALID_TOKEN);
     }),
     { numRuns: 500 },
   );

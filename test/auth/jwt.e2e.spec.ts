@@ -1,10 +1,12 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { createStore } from '../support/engine.js';
 import { bySecret, forge } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
 import type { Received } from '../support/received.js';
 import { Service } from '../support/service.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
 
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -22,6 +24,8 @@ let service: Service;
 beforeAll(async () => {
   provider = await IdentityProvider.start();
   service = await Service.start(provider.env);
+  // On a busy machine its first request for the keys may time out.
+  await postUntil(200, await provider.token());
 });
 afterAll(async () => {
   await service.stop();
@@ -132,4 +136,36 @@ it('accepts every asymmetric algorithm, each with its own key only', async () =>
   }
   await ready.stop();
   await all.stop();
+});
+
+const REFUSE_JOSE = `import { registerHooks } from 'node:module';
+registerHooks({
+  resolve(name, context, next) {
+    if (name === 'jose') throw new Error('jose is loaded');
+    return next(name, context);
+  },
+});`;
+
+/** Makes a process fail when it loads jose. */
+const WITHOUT_JOSE = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(REFUSE_JOSE)}`,
+};
+const PROVIDER = { AUTH_ISSUER: 'http://127.0.0.1:9', AUTH_AUDIENCE: 'https://plants.example' };
+
+it('loads jose only with an identity provider', async () => {
+  const service = await ServiceProcess.start({ env: WITHOUT_JOSE });
+  expect((await service.client().post('{"id":1,"name":"oak"}')).status).toBe(200);
+  await service.remove();
+  const store = await createStore();
+  const { code, stderr } = await runMain(store, { ...WITHOUT_JOSE, ...PROVIDER });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: jose is loaded\n' });
+  await store.remove();
+});
+
+it('starts and stops while the identity provider is unavailable', async () => {
+  const service = await ServiceProcess.start({ env: PROVIDER });
+  expect((await service.client().post('{"id":1,"name":"oak"}')).status).toBe(200);
+  service.signal('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+  await service.remove();
 });

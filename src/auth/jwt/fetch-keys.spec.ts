@@ -1,8 +1,11 @@
 /** @engine sqlite */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { IdentityProvider, type KeyResponse } from '../../../test/support/identity-provider.js';
-import { SigningKey } from '../../../test/support/identity-provider.js';
+import {
+  IdentityProvider,
+  SigningKey,
+  type KeyResponse,
+} from '../../../test/support/identity-provider.js';
 import { fetchKeys } from './provider-keys.js';
 
 const NO_LIMIT = new AbortController().signal;
