@@ -1,13 +1,6 @@
 import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
 import { getSystem } from '../../database/engine.js';
-import {
-  createSecret,
-  hashToken,
-  hasSecretForm,
-  isActive,
-  isBefore,
-  Token,
-} from './token.entity.js';
+import { createSecret, hashToken, isActive, isBefore, Token } from './token.entity.js';
 
 /** Ids of tokens fit a 32-bit integer. */
 const ID = /^\d{1,9}$/;
@@ -78,10 +71,9 @@ export class TokensService {
     return end < NEVER_MS ? new Date(end) : undefined;
   }
 
-  /** The token of a secret, active or not; undefined if the secret is malformed or not of this store. */
-  async find(secret: string): Promise<Token | undefined> {
-    if (!hasSecretForm(secret)) return undefined;
-    return (await this.tokens.findOneBy({ hash: hashToken(secret) })) ?? undefined;
+  /** The token of a secret, active or not. */
+  find(secret: string): Promise<Token | null> {
+    return this.tokens.findOneBy({ hash: hashToken(secret) });
   }
 
   /**
