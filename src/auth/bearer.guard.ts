@@ -6,8 +6,6 @@ import { InvalidTokenException } from './principal.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +\S/i;
-/** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
-const BLANKS = / {2,}/;
 
 type HeaderRequest = Pick<Request, 'headers' | 'user'>;
 
@@ -20,16 +18,11 @@ const toContext = (request: HeaderRequest) =>
 /** Lets a request pass whose `Authorization` header carries an active token. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
-  /**
-   * Passport keeps what it is given until a full collection, and its strategy would take a token from a query or a
-   * body: give it the header only.
-   */
+  /** Passport keeps what it is given until a full collection: give it the header only. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const { authorization = '' } = request.headers;
-    const shown: HeaderRequest = {
-      headers: { authorization: authorization.replace(BLANKS, ' ') },
-    };
+    const shown: HeaderRequest = { headers: { authorization } };
     await super.canActivate(toContext(shown));
     request.user = shown.user;
     return true;

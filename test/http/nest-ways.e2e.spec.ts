@@ -4,12 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Body,
   Controller,
+  Get,
   GoneException,
   HttpCode,
   Module,
   Post,
+  UseGuards,
   type INestApplication,
 } from '@nestjs/common';
+import { AuthGuard } from '@nestjs/passport';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
@@ -41,6 +44,12 @@ class LeavesController {
   @HttpCode(200)
   create(@Body() leaf: LeafDto) {
     return { leaf: leaf as LeafDto | undefined };
+  }
+
+  @Get()
+  @UseGuards(AuthGuard('bearer'))
+  list() {
+    return [];
   }
 }
 
@@ -105,6 +114,14 @@ it('a global prefix: outside it is 404, and another method within it is 405', as
   await own.post('/api/plants').set(client.headers).send(EXACT).expect(200);
   await own.post('/plants').set(client.headers).send(EXACT).expect(404);
   await own.put('/api/plants').expect(405).expect('allow', 'POST');
+});
+
+it("AuthGuard('bearer') takes a token from the header only", async () => {
+  const { app, client } = await start();
+  const { authorization = '' } = client.headers;
+  const own = request(app.getHttpServer());
+  await own.get('/leaves').set({ authorization }).expect(200);
+  await own.get(`/leaves?access_token=${authorization.slice('Bearer '.length)}`).expect(401);
 });
 
 it("an application's own helmet decides about headers", async () => {
