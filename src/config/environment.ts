@@ -1,9 +1,9 @@
-// Reads the configuration from the environment and a file.
+// Reads the configuration from the environment and the file `.env`.
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
 import { describeDatabase, findAddressProblem, findPathProblem } from './database-url.js';
-import { parseEnvFile } from './env-file.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -30,6 +30,55 @@ export function loadEnvironment(file?: string): readonly string[] {
   for (const name of names) process.env[name] = variables.get(name);
   loaded = { path, names, warnings: warnings.map((warning) => `${path}:${warning}`) };
   return loaded.warnings;
+}
+
+/** A comment; a variable and its value, in quotes over several lines; another line. As parseEnv() reads them. */
+const ENTRY = /[^\S\n]*[#;][^\n]*|([^=\n]*)=((?:[^\S\n]*(["'`])[^]*?\3)?[^\n]*)|[^\n]+/g;
+
+/**
+ * Reads variables by Node's parseEnv(), which alone would take blanks such as U+00A0, or a byte order mark, for a part of
+ * a name.
+ *
+ * @returns the variables, and warnings such as `3: PROT is unknown`. Values are not shown.
+ */
+export function parseEnvFile(content: string) {
+  const text = content.replace(/\r\n?/g, '\n');
+  const variables = new Map<string, string>();
+  const warnings: string[] = [];
+  for (const { 0: entry, 1: left, 2: right = '', 3: quote, index } of text.matchAll(ENTRY)) {
+    if (/^\s*([#;]|$)/.test(entry)) continue;
+    const line = text.slice(0, index).split('\n').length;
+    const warn = (problem: string) => void warnings.push(`${line}: ${problem}`);
+    const name = left?.trim().replace(/^export\s+/, '');
+    const problem = name === undefined ? 'ignored, as it has no =' : explainNoEffect(name);
+    if (problem) warn(problem);
+    // No variable needs a line break: the lines up to the next quote are lost.
+    const end = line + entry.split('\n').length - 1;
+    if (end > line) warn(`the quote is closed on line ${end}`);
+    else if (!quote && /^\s*["'`]/.test(right)) warn('the quote is not closed');
+    if (name) variables.set(name, parseEnv(`X=${right.trim()}`).X ?? '');
+  }
+  return { variables, warnings };
+}
+
+/** Variables that others read: the driver, OpenTelemetry, Node.js, a shell, and `import`. */
+const OTHER_VARIABLES = /^((PG|OTEL_|NODE_TLS_|SSL_|LC_|PLANT_STORE_)\w+|GIT_COMMIT|LANG|PATH|TZ)$/;
+
+/** Node.js, libuv and config.ts read them at once. */
+const EARLY_VARIABLES = /^(NODE_(?!TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
+
+/** Other names may be a part of a key. */
+const PRINTABLE_NAME = /^[A-Z_]{1,40}$/;
+
+function explainNoEffect(name: string): string | undefined {
+  const isKnown = VARIABLES.some(
+    (one) => one.name === name || (one.parser.mask && `${one.name}_FILE` === name),
+  );
+  if (isKnown) return undefined;
+  if (EARLY_VARIABLES.test(name))
+    return `${name} works only in the environment, which is read first`;
+  if (OTHER_VARIABLES.test(name)) return undefined;
+  return `${PRINTABLE_NAME.test(name) ? name : 'the name'} is unknown`;
 }
 
 /** Reads the configuration; an empty variable counts as one that is not set. @throws ConfigError */
