@@ -6,7 +6,6 @@ import { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
 import { listExpiryWarnings } from './cli/token-table.js';
 import { COMMAND, type Config } from './config/config.js';
-import { speaksTls } from './config/key-pair.js';
 import { formatAddress } from './listening.js';
 
 const MAX_EXPIRY_WARNINGS = 5;
@@ -19,7 +18,7 @@ export function print(line: string, { production }: Config): void {
 
 /** Prints where the service is, and in development how to send it a first plant. */
 export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
-  const url = `${speaksTls(config) ? 'https' : 'http'}://${formatAddress(app.getHttpServer())}`;
+  const url = `${config.scheme}://${formatAddress(app.getHttpServer())}`;
   if (config.docs) print(`Documentation: ${url}/docs`, config);
   print(`Plant store: ${url}`, config);
   const secret = config.production ? undefined : await getTokens(app).createFirst();

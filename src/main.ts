@@ -4,14 +4,13 @@ import { Logger } from '@nestjs/common';
 import { announce, print, warnOfTokens } from './announce.js';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
-import { readKeyPair, speaksTls } from './config/key-pair.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
+import { readKeyPair, reloadKeyPairOnHangup } from './http/tls.js';
 import { awaitListening, formatAddress, tryToListen } from './listening.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
 import { endStartOnSignals, notifySystemd } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
-import { reloadKeyPairOnHangup } from './tls.js';
 
 const { config, problems, warnings } = inspectConfig();
 
@@ -23,7 +22,7 @@ async function bootstrap(): Promise<void> {
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   const stopOnSignals = endStartOnSignals(config);
   const listening = Promise.withResolvers<TlsServer>();
-  if (speaksTls(config)) reloadKeyPairOnHangup(listening.promise, config);
+  if (config.scheme === 'https') reloadKeyPairOnHangup(listening.promise, config);
   print(describeProcess(config), config);
   // What is wrong shows before health is announced, and before a store is made. createApp() reads the pair again.
   readKeyPair(config);

@@ -8,7 +8,6 @@ import {
 import { ModuleRef } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
-import { speaksTls } from './config/key-pair.js';
 import { Writer } from './database/engine.js';
 import { describeError } from './errors/operator-message.js';
 import { Connections } from './http/connections.js';
@@ -24,9 +23,9 @@ const logger = new Logger('Shutdown');
  *
  * @returns a function that from then on has Nest close the application in order on these signals
  */
-export function endStartOnSignals(config: Config): (app: INestApplication) => void {
+export function endStartOnSignals({ scheme }: Config): (app: INestApplication) => void {
   // With TLS it reloads the certificate. Unhandled, it would cut requests off, and say nothing.
-  const signals = ['SIGTERM', 'SIGINT', ...(speaksTls(config) ? [] : ['SIGHUP'])];
+  const signals = ['SIGTERM', 'SIGINT', ...(scheme === 'https' ? [] : ['SIGHUP'])];
   const exit = (signal: string): void => {
     logger.log(`${signal}: stopped before the service listened`);
     process.exit(0);

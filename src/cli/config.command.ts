@@ -54,7 +54,7 @@ async function checkFiles(config: Config): Promise<string[]> {
   if (config.tlsCertFile === undefined) return [];
   try {
     // It loads Nest, which takes longer than all the rest.
-    (await import('../config/key-pair.js')).readKeyPair(config);
+    (await import('../http/tls.js')).readKeyPair(config);
     return [];
   } catch (error) {
     if (error instanceof ConfigError) return [error.message];

@@ -130,6 +130,11 @@ export class Config {
   /** Whether this is production: JSON logs, and no token at the first start. */
   @Variable('NODE_ENV', parsers.nodeEnv, 'development') readonly production!: boolean;
 
+  /** The scheme of the service's URLs: `https` where it speaks TLS itself. */
+  get scheme(): 'http' | 'https' {
+    return this.tlsCertFile === undefined ? 'http' : 'https';
+  }
+
   /** Milliseconds that a request waits for its token's lookup, and for its plant's commit. */
   get waitTimeoutMs(): number {
     return this.databaseTimeout / 2;

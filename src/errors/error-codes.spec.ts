@@ -1,8 +1,6 @@
 /** @engine sqlite */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError } from '../config/environment.js';
-import { describeError, toExitCode } from './operator-message.js';
 import { ERRORS, HTTP_EXCEPTION, type ErrorCode } from './error-codes.js';
 
 const ROW = /^\| *(\d+) *\| *(\d+|its own) *\| *(\S.*?) *\| *(\S.*?) *\|$/gm;
@@ -38,14 +36,4 @@ describe('the table of errors', () => {
     expect(kind.message).not.toBe('');
     expect(Object.keys(kind.headers ?? {})).toEqual(HEADERS[kind.status] ?? []);
   });
-});
-
-it('describeError tells both what failed and why it could not be closed', () => {
-  const error = new SuppressedError(new Error('lost'), new Error('the disk is full'));
-  expect(describeError(error)).toBe('the disk is full; lost');
-});
-
-it('toExitCode is that of what failed first', () => {
-  const error = new SuppressedError(new Error('lost'), new ConfigError('PORT'));
-  expect(toExitCode(error)).toBe(78);
 });

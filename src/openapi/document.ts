@@ -1,7 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { formatAuthority, type Config } from '../config/config.js';
-import { speaksTls } from '../config/key-pair.js';
 
 const SERVICE_DESCRIPTION = `Keeps a store of plants. Every response other than 200 has an Error body with a \
 number that stays the same forever.`;
@@ -37,9 +36,8 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
  * `/docs` uses the last: without PUBLIC_URL, the host that the page came from.
  */
 function listServers(config: Config): { url: string; description?: string }[] {
-  const { publicUrl, host, port } = config;
+  const { publicUrl, scheme, host, port } = config;
   if (publicUrl !== undefined) return [{ url: publicUrl }];
-  const scheme = speaksTls(config) ? 'https' : 'http';
   // No client can connect to the address that stands for all addresses of the machine.
   const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
   const url = `${scheme}://${formatAuthority(name, port)}`;

@@ -2,7 +2,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { isLosslessNumber } from 'lossless-json';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { redact } from '../errors/redact.js';
+import { redact } from '../errors/operator-message.js';
 import { NewPlantDto } from './plant.dto.js';
 
 /** Makes a NewPlant of a body that `@JsonBody()` has read; fields beyond the schema are dropped. */

@@ -3,8 +3,7 @@ import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import type PinoPretty from 'pino-pretty';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { escapeControls, formatStack } from '../errors/operator-message.js';
-import { redact } from '../errors/redact.js';
+import { escapeControls, formatStack, redact } from '../errors/operator-message.js';
 
 /** Contexts of Nest at the start: its wiring is for developers, and a failed start has its own message. */
 const NEST_STARTUP =

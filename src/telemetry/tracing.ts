@@ -19,9 +19,8 @@ import {
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { VERSION, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
-import { speaksTls } from '../config/key-pair.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
-import { redact } from '../errors/redact.js';
+import { redact } from '../errors/operator-message.js';
 import * as http from '../http/request-context.js';
 import { commits, plantQueued, type Commit } from '../plants/group-commit.js';
 import type { Plant } from '../plants/plant.entity.js';
@@ -72,7 +71,7 @@ export class Tracing implements OnApplicationShutdown {
     const isKnown = METHODS.has(sent);
     const attributes = {
       'http.request.method': isKnown ? sent : '_OTHER',
-      'url.scheme': speaksTls(this.config) ? 'https' : 'http',
+      'url.scheme': this.config.scheme,
     };
     const options = { kind: api.SpanKind.SERVER, attributes };
     const parent = propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);

@@ -1,7 +1,8 @@
 /** @engine sqlite */
 import { expect, it } from '@jest/globals';
 import { createSecret } from '../auth/tokens/token.entity.js';
-import { redact } from './redact.js';
+import { ConfigError } from '../config/environment.js';
+import { describeError, redact, toExitCode } from './operator-message.js';
 
 const SECRET = createSecret();
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl-_x';
@@ -26,4 +27,14 @@ it.each([
   '{"requestId":"0dfb33d6-f934-4c0a-9829-ec9e96d30951","tokenId":"token:3"}',
 ])('keeps %s', (line) => {
   expect(redact(line)).toBe(line);
+});
+
+it('describeError tells both what failed and why it could not be closed', () => {
+  const error = new SuppressedError(new Error('lost'), new Error('the disk is full'));
+  expect(describeError(error)).toBe('the disk is full; lost');
+});
+
+it('toExitCode is that of what failed first', () => {
+  const error = new SuppressedError(new Error('lost'), new ConfigError('PORT'));
+  expect(toExitCode(error)).toBe(78);
 });
