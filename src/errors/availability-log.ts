@@ -23,10 +23,6 @@ export class AvailabilityLog {
     private readonly level: 'warn' | 'error' = 'warn',
   ) {}
 
-  get isUnavailable(): boolean {
-    return this.unavailableSince !== undefined;
-  }
-
   markUnavailable(error: unknown): void {
     const now = performance.now();
     const since = this.unavailableSince;

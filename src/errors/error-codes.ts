@@ -1,3 +1,5 @@
+type Headers = Readonly<Record<string, string>>;
+
 /** One kind of error: a row of the table of error numbers. */
 export interface ErrorCode {
   /** The `error` member of the Error body: an int32 that is stable forever. */
@@ -7,81 +9,65 @@ export interface ErrorCode {
   /** The `message` member, unless the error has a more exact one. */
   readonly message: string;
   /** Headers of the response besides those of every response. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
 }
 
-const REALM = 'Bearer realm="plant-store"';
-const RETRY = { 'retry-after': '1' } as const;
+/** A row of the table. */
+function row(error: number, status: number, message: string, headers: Headers = {}) {
+  return { error, status, message, headers } satisfies ErrorCode;
+}
+
+/** RFC 6750, section 3: without a code where the request carried no token at all. */
+function challenge(code?: string): Headers {
+  const realm = 'Bearer realm="plant-store"';
+  return { 'www-authenticate': code === undefined ? realm : `${realm}, error="${code}"` };
+}
+
+const RETRY = { 'retry-after': '1' };
 
 /**
  * Every error that the service responds with: the one table of numbers. `docs/errors.md` shows it to
  * users, and a test compares the two. A number is never reused.
  */
 export const ERRORS = {
-  INVALID_JSON: { error: 1000, status: 400, message: 'the body is not valid JSON' },
-  MEDIA_TYPE: {
-    error: 1001,
-    status: 400,
-    message: 'the media type is not application/json: send `Content-Type: application/json`',
-  },
-  TOO_LARGE: { error: 1002, status: 400, message: 'the body is larger than the limit' },
-  INVALID_PLANT: { error: 1003, status: 400, message: 'the plant does not match the schema' },
-  ID_TAKEN: {
-    error: 1004,
-    status: 400,
-    message: 'the id already exists with different content, and plants cannot be changed',
-  },
-  // RFC 6750, section 3: no error code where the request carried no token at all.
-  NO_TOKEN: {
-    error: 2000,
-    status: 401,
-    message: 'no bearer token: send `Authorization: Bearer TOKEN`',
-    headers: { 'www-authenticate': REALM },
-  },
+  INVALID_JSON: row(1000, 400, 'the body is not valid JSON'),
+  MEDIA_TYPE: row(
+    1001,
+    400,
+    'the media type is not application/json: send `Content-Type: application/json`',
+  ),
+  TOO_LARGE: row(1002, 400, 'the body is larger than the limit'),
+  INVALID_PLANT: row(1003, 400, 'the plant does not match the schema'),
+  ID_TAKEN: row(
+    1004,
+    400,
+    'the id already exists with different content, and plants cannot be changed',
+  ),
+  NO_TOKEN: row(2000, 401, 'no bearer token: send `Authorization: Bearer TOKEN`', challenge()),
   // One message for malformed, unknown, expired and revoked: the response helps nobody to guess.
-  INVALID_TOKEN: {
-    error: 2001,
-    status: 401,
-    message: 'invalid or expired token',
-    headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
-  },
-  // RFC 6750, section 3.1; the scope that is lacking is added where it is known.
-  INSUFFICIENT_SCOPE: {
-    error: 2002,
-    status: 403,
-    message: 'the token lacks the scope',
-    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope"` },
-  },
-  NO_SUCH_PATH: { error: 3000, status: 404, message: 'no such path' },
+  INVALID_TOKEN: row(2001, 401, 'invalid or expired token', challenge('invalid_token')),
+  // The scope that is lacking is added where it is known.
+  INSUFFICIENT_SCOPE: row(2002, 403, 'the token lacks the scope', challenge('insufficient_scope')),
+  NO_SUCH_PATH: row(3000, 404, 'no such path'),
   // Its Allow, and what the message adds, are the path's: src/openapi/method-not-allowed.filter.ts.
-  NO_SUCH_METHOD: { error: 3001, status: 405, message: 'method not allowed' },
-  BAD_REQUEST: { error: 3002, status: 400, message: 'the request is not valid HTTP' },
+  NO_SUCH_METHOD: row(3001, 405, 'method not allowed'),
+  BAD_REQUEST: row(3002, 400, 'the request is not valid HTTP'),
   // RFC 9112, section 6.1.
-  NO_SUCH_CODING: {
-    error: 3003,
-    status: 501,
-    message: 'unsupported transfer coding: send `chunked`, or a Content-Length',
-  },
+  NO_SUCH_CODING: row(
+    3003,
+    501,
+    'unsupported transfer coding: send `chunked`, or a Content-Length',
+  ),
   // RFC 9110, section 15.5.9: not 400, which clients take as final.
-  REQUEST_TIMEOUT: { error: 3004, status: 408, message: 'the request did not arrive in time' },
+  REQUEST_TIMEOUT: row(3004, 408, 'the request did not arrive in time'),
   // Its Retry-After is that of the token's limit: src/auth/rate-limit.guard.ts.
-  RATE_LIMITED: { error: 4000, status: 429, message: 'over the rate limit of the token' },
-  INTERNAL: { error: 5000, status: 500, message: 'internal error' },
-  STORE_UNAVAILABLE: {
-    error: 5001,
-    status: 503,
-    message: 'the store is unavailable',
-    headers: RETRY,
-  },
-  OVERLOADED: { error: 5002, status: 503, message: 'overloaded', headers: RETRY },
-  SHUTTING_DOWN: { error: 5003, status: 503, message: 'shutting down', headers: RETRY },
-  IDENTITY_PROVIDER_UNAVAILABLE: {
-    error: 5004,
-    status: 503,
-    message: 'the identity provider is unavailable',
-    headers: RETRY,
-  },
-} as const satisfies Record<string, ErrorCode>;
+  RATE_LIMITED: row(4000, 429, 'over the rate limit of the token'),
+  INTERNAL: row(5000, 500, 'internal error'),
+  STORE_UNAVAILABLE: row(5001, 503, 'the store is unavailable', RETRY),
+  OVERLOADED: row(5002, 503, 'overloaded', RETRY),
+  SHUTTING_DOWN: row(5003, 503, 'shutting down', RETRY),
+  IDENTITY_PROVIDER_UNAVAILABLE: row(5004, 503, 'the identity provider is unavailable', RETRY),
+};
 
 /** The number of an HttpException, Nest's or of code added later: its status and its message are its own. */
 export const HTTP_EXCEPTION = 3005;

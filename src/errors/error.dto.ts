@@ -26,11 +26,7 @@ export class ErrorDto {
 export type Headers = NonNullable<ApiResponseOptions['headers']>;
 
 /** Documents a header of a response; its type is that of the example. */
-export function documentHeader(
-  description: string,
-  example: string | number,
-  required = true,
-): Headers[string] {
+export function documentHeader(description: string, example: string | number, required = true) {
   const type = typeof example === 'number' ? 'integer' : 'string';
   return { description, required, schema: { type }, example };
 }
@@ -63,19 +59,10 @@ export function ApiError(
   headers?: Headers,
   hasBody = false,
 ): MethodDecorator & ClassDecorator {
-  const examples = Object.fromEntries(
-    Object.entries(ERRORS)
-      .filter(([, kind]) => kind.status === status && (hasBody || kind.error >= MIN_GENERAL))
-      .map(([name, { error, message }]) => [
-        name,
-        { summary: `${error}: ${message}`, value: { error, message } },
-      ]),
-  );
-  return ApiResponse({
-    status,
-    description,
-    type: ErrorDto,
-    examples,
-    headers: { ...REQUEST_ID, ...headers },
-  });
+  const examples: Record<string, { summary: string; value: ErrorDto }> = {};
+  for (const [name, { error, message, ...kind }] of Object.entries(ERRORS))
+    if (kind.status === status && (hasBody || error >= MIN_GENERAL))
+      examples[name] = { summary: `${error}: ${message}`, value: { error, message } };
+  const options = { status, description, type: ErrorDto, examples };
+  return ApiResponse({ ...options, headers: { ...REQUEST_ID, ...headers } });
 }
