@@ -5,11 +5,7 @@ import { COMMAND, formatAuthority, type Config } from './config/config.js';
 import { findUser } from './config/environment.js';
 
 /** Node's error where a server cannot listen. */
-interface ListenError extends NodeJS.ErrnoException {
-  readonly port?: number;
-  readonly address?: string;
-  readonly hostname?: string;
-}
+type ListenError = Error & Partial<Record<'code' | 'port' | 'address' | 'hostname', string>>;
 
 /** Listens for a moment where the service will. @throws Error if it cannot */
 export async function tryToListen({ port, host }: Config): Promise<void> {

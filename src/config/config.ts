@@ -58,7 +58,7 @@ export class Config {
   readonly databaseUrl!: string;
 
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
-  @Variable('DATABASE_TIMEOUT', parsers.makeDurationParser('1s', '60s'), '5s')
+  @Variable('DATABASE_TIMEOUT', parsers.duration('1s', '60s'), '5s')
   readonly databaseTimeout!: number;
 
   /** Whether the start migrates the schema. If not, `plant-store migrate` must have done it. */
@@ -102,19 +102,18 @@ export class Config {
   @Variable('AUTH_SCOPE', parsers.scope, 'plants:create') readonly authScope!: string;
 
   /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */
-  @Variable('SHUTDOWN_DELAY', parsers.makeDurationParser('0s', '300s'), '0s')
-  readonly shutdownDelay!: number;
+  @Variable('SHUTDOWN_DELAY', parsers.duration('0s', '300s'), '0s') readonly shutdownDelay!: number;
 
   /** Maximum time in milliseconds of the rest of a stop. */
-  @Variable('SHUTDOWN_TIMEOUT', parsers.makeDurationParser('1s', '600s'), '25s')
+  @Variable('SHUTDOWN_TIMEOUT', parsers.duration('1s', '600s'), '25s')
   readonly shutdownTimeout!: number;
 
   /** Lowest severity that is logged. */
-  @Variable('LOG_LEVEL', parsers.makeWordParser(...LOG_LEVELS), 'info')
+  @Variable('LOG_LEVEL', parsers.oneOf(...LOG_LEVELS), 'info')
   readonly logLevel!: (typeof LOG_LEVELS)[number];
 
   /** Which requests are logged. */
-  @Variable('LOG_REQUESTS', parsers.makeWordParser('all', 'errors', 'none'), 'errors')
+  @Variable('LOG_REQUESTS', parsers.oneOf('all', 'errors', 'none'), 'errors')
   readonly logRequests!: 'all' | 'errors' | 'none';
 
   /** Base URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no traces. */

@@ -47,8 +47,14 @@ export function findAddressProblem(url: string): string | undefined {
   const file = findSqliteFile(url);
   if (file !== undefined) return findPathProblem('DATABASE_URL', file);
   const parameters = readParameters(url);
-  const unknown = findUnknownParameter(url, [...parameters.keys()]);
-  if (unknown !== undefined) return unknown;
+  const names = [...parameters.keys()];
+  const unknown = names.find((name) => name !== 'password' && !ALLOWED_SETTINGS.includes(name));
+  if (unknown !== undefined) {
+    // It may be a part of a password that has an unencoded & or ?.
+    const mayBeSecret = names.some((name) => /password/i.test(name)) || /\?.*@/.test(url);
+    const hint = mayBeSecret ? '; in a password, write %26 for &' : `: ${unknown}`;
+    return `DATABASE_URL has an unknown parameter${hint}`;
+  }
   if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'disable'))
     return `DATABASE_URL must have an sslmode of ${SSL_MODES.join(', ')}`;
   const invalidHost = 'DATABASE_URL must have one host, and a port from 1 to 65535';
@@ -75,14 +81,6 @@ export function findPathProblem(variable: string, path: string): string | undefi
 /** Reads the parameters as the driver does: the last one of a name counts. */
 function readParameters(url: string): ReadonlyMap<string, string> {
   return new Map(new URLSearchParams(url.split('?')[1]));
-}
-
-function findUnknownParameter(url: string, names: readonly string[]): string | undefined {
-  const unknown = names.find((name) => name !== 'password' && !ALLOWED_SETTINGS.includes(name));
-  if (unknown === undefined) return undefined;
-  // It may be a part of a password that has an unencoded & or ?.
-  const mayBeSecret = names.some((name) => /password/i.test(name)) || /\?.*@/.test(url);
-  return `DATABASE_URL has an unknown parameter${mayBeSecret ? '; in a password, write %26 for &' : `: ${unknown}`}`;
 }
 
 /** Selects the engine that a valid DATABASE_URL names by its scheme. */

@@ -33,14 +33,14 @@ export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
   text === 'off' ? text : port.parse(text),
 );
 
-export const onOff = makeChoiceParser('on or off', { on: true, off: false });
-
+export const onOff = makeFlagParser('on or off', 'on', 'off');
 /** Whether this is production. */
-export const nodeEnv = makeChoiceParser('one of production, development, test', {
-  production: true,
-  development: false,
-  test: false,
-});
+export const nodeEnv = makeFlagParser(
+  'one of production, development, test',
+  'production',
+  'development',
+  'test',
+);
 
 export const databaseUrl = new EnvParser(
   'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %2F for /, %3F for ?, %23 for #)',
@@ -108,20 +108,20 @@ export const proxies = new EnvParser(
 );
 
 /** Makes the parser of a duration within bounds. Its value is in milliseconds. */
-export function makeDurationParser(min: string, max: string): EnvParser<number> {
+export function duration(min: string, max: string): EnvParser<number> {
   const [from = 0, to = 0] = [min, max].map(parseDuration);
   return new EnvParser(`a duration from ${min} to ${max}, such as 5s`, (text) =>
     within(parseDuration(text), from, to),
   );
 }
 
-export function makeWordParser<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
+export function oneOf<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
   return new EnvParser(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text));
 }
 
-/** Makes the parser of words that stand for values. */
-function makeChoiceParser<Value>(rule: string, choices: Readonly<Record<string, Value>>) {
-  return new EnvParser(rule, (text) => (Object.hasOwn(choices, text) ? choices[text] : undefined));
+/** Makes the parser of a word that stands for true, and of others that stand for false. */
+function makeFlagParser(rule: string, yes: string, ...no: string[]): EnvParser<boolean> {
+  return new EnvParser(rule, (text) => text === yes || (no.includes(text) ? false : undefined));
 }
 
 /** Reads a duration in milliseconds: `0s`, or a whole number from 1 to 99999 and its unit; undefined if invalid. */
