@@ -40,14 +40,13 @@ export class AppModule implements OnApplicationShutdown {
     this.shutdown.conclude(signal);
   }
 
-  static forRoot(config: Config, logger: ServiceLogger): DynamicModule {
+  static forRoot(config: Config, { pino }: ServiceLogger): DynamicModule {
     return {
       module: AppModule,
       global: true,
       imports: [DatabaseModule.forRoot(config), DiscoveryModule, PlantsModule],
       providers: [
         { provide: Config, useValue: config },
-        { provide: ServiceLogger, useValue: logger },
         // Nest asks the last one first.
         { provide: APP_FILTER, useClass: ErrorFilter },
         { provide: APP_FILTER, useClass: MethodNotAllowedFilter },
@@ -56,7 +55,7 @@ export class AppModule implements OnApplicationShutdown {
         {
           provide: RequestLog,
           inject: [Operations],
-          useFactory: (operations: Operations) => new RequestLog(logger.pino, config, operations),
+          useFactory: (operations: Operations) => new RequestLog(pino, config, operations),
         },
         Shutdown,
         { provide: Symbol('Tracing'), useFactory: () => openTracing(config) },

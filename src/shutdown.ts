@@ -9,11 +9,9 @@ import { ModuleRef } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
 import { Writer } from './database/engine.js';
-import { describeError } from './errors/operator-message.js';
 import { Connections } from './http/connections.js';
 import { requestEnd, type RequestContext } from './http/request-context.js';
 import { GroupCommit } from './plants/group-commit.js';
-import { ServiceLogger } from './telemetry/logger.js';
 
 const logger = new Logger('Shutdown');
 
@@ -32,22 +30,19 @@ export function endStartOnSignals({ scheme }: Config): (app: INestApplication) =
   };
   for (const signal of signals) process.on(signal, exit);
   return (app) => {
-    // Before Nest's own: SHUTDOWN_TIMEOUT is for the hooks of every module.
-    for (const signal of signals)
-      process.off(signal, exit).on(signal, () => app.get(Shutdown).begin(signal));
     app.enableShutdownHooks(signals, { useProcessExit: true });
+    for (const signal of signals) process.off(signal, exit);
   };
 }
 
 /**
  * The stop. By a signal, also logs when and why it began and how it ended, and exits with 1 after SHUTDOWN_TIMEOUT, or if
- * a hook has failed or the store cannot be closed.
+ * the store cannot be closed.
  */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
   private beganAt = 0;
   private completed = 0;
-  private failure: string | undefined;
 
   constructor(
     private readonly config: Config,
@@ -55,19 +50,16 @@ export class Shutdown implements BeforeApplicationShutdown {
     private readonly store: DataSource,
     private readonly writer: Writer,
     private readonly connections: Connections,
-    private readonly log: ServiceLogger,
   ) {}
 
   /** Drains the connections before Nest closes the server. */
-  async beforeApplicationShutdown(): Promise<void> {
+  async beforeApplicationShutdown(signal?: string): Promise<void> {
+    if (signal !== undefined) this.begin(signal);
     await this.connections.drain();
   }
 
-  /** To be called at a signal. Another one changes nothing. */
-  begin(signal: string): void {
-    if (this.beganAt > 0) return;
+  private begin(signal: string): void {
     this.beganAt = performance.now();
-    this.watchHooks();
     requestEnd.subscribe((context) => {
       if ((context as RequestContext).status !== undefined) this.completed += 1;
     });
@@ -80,25 +72,13 @@ export class Shutdown implements BeforeApplicationShutdown {
   conclude(signal?: string): void {
     if (signal === undefined) return;
     // TypeOrmModule only logs why.
-    const failure = this.store.isInitialized ? 'the store could not be closed' : this.failure;
-    const end = `stopped after ${this.describeProgress()}`;
-    if (failure === undefined) {
-      logger.log(end);
-      return;
+    if (this.store.isInitialized) {
+      logger.error(
+        `the store could not be closed; stopped after ${this.describeProgress()}, not in order`,
+      );
+      process.exit(1);
     }
-    logger.error(`${failure}; ${end}, not in order`);
-    process.exit(1);
-  }
-
-  /** Nest only logs what a hook rejects with: with its stack, and without a context. */
-  private watchHooks(): void {
-    const { fatal, error, warn, log, debug, verbose } = this.log;
-    const watch: typeof error = (message, ...rest) => {
-      if (rest.at(-1) === (Object(message) as Error).stack)
-        this.failure ??= `a shutdown hook failed: ${describeError(message)}`;
-      error(message, ...rest);
-    };
-    Logger.overrideLogger({ fatal, error: watch, warn, log, debug, verbose });
+    logger.log(`stopped after ${this.describeProgress()}`);
   }
 
   private exitNow(): void {
