@@ -9,19 +9,17 @@ import { alignColumns, printResult, toPrintable } from './terminal.js';
 /** Milliseconds that the service has to tell whether it is ready. */
 const READY_TIMEOUT_MS = 3_000;
 
-/** What the service says of itself, on its management port. */
-interface ServiceStatus {
-  readonly url: string;
-  readonly state: 'ready' | 'not ready' | 'no response';
-  readonly version?: string | undefined;
-  readonly store?: string | undefined;
-  readonly reasons: readonly string[];
-}
-
 /** The body of /readyz, unless another program has the port. */
 interface Readiness {
   readonly error?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly details?: { readonly service?: { readonly version: string; readonly store: string } };
+}
+
+/** A part of the status: as rows of the table, and for JSON. */
+interface Part {
+  readonly rows: Readonly<Record<string, string>>;
+  readonly value: unknown;
+  readonly isProblem: boolean;
 }
 
 /** `status`: what an operator asks first. */
@@ -39,22 +37,17 @@ export function addStatusCommand(program: Command): void {
     .action(async () => {
       const config = readConfig();
       const name = describeDatabase(config.databaseUrl);
-      const [store, service] = [await inspectStore(config), await inspectService(config)];
-      const differences = service ? listDifferences(service, name) : [];
-      const rows = {
-        version: `${VERSION}, Node.js ${process.versions.node}`,
-        ...(await formatStore(name, store)),
-        service: toPrintable(formatService(service, differences)),
-      };
-      const problems = [
-        ...(store.error === undefined ? [] : ['store']),
-        ...(service && (service.state !== 'ready' || differences.length > 0) ? ['service'] : []),
-      ];
+      const store = await inspectStore(config, name);
+      const service = await inspectService(config, name);
+      const node = process.versions.node;
+      const rows = { version: `${VERSION}, Node.js ${node}`, ...store.rows, ...service.rows };
+      const parts = Object.entries({ store, service });
+      const problems = parts.filter(([, { isProblem }]) => isProblem).map(([part]) => part);
       await printResult(program, alignColumns(Object.entries(rows)), {
         version: VERSION,
-        node: process.versions.node,
-        store: { name, ...store },
-        service,
+        node,
+        store: store.value,
+        service: service.value,
         problems,
       });
       if (problems.length > 0) process.exitCode = 1;
@@ -62,50 +55,59 @@ export function addStatusCommand(program: Command): void {
 }
 
 /** The store of the configuration, or why it cannot be read. */
-async function inspectStore(config: Config) {
+async function inspectStore(config: Config, name: string): Promise<Part> {
   try {
     const { Snapshot } = await import('../database/snapshot.js');
+    const { formatMinute } = await import('./token-table.js');
     await using store = await Snapshot.open(config);
-    const [plants] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
+    const [row] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
     const tokens = await store.query<{ id: unknown; name: string; expires: unknown }>(
       `SELECT id, name, expires_at AS expires FROM tokens
        WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
        ORDER BY expires_at`,
     );
+    const [plants, activeTokens] = [Number(row?.count), tokens.length];
     const next = tokens.find(({ expires }) => expires !== null);
+    const nextExpiry = next
+      ? { id: Number(next.id), name: next.name, at: new Date(Number(next.expires)) }
+      : null;
+    const expiry = nextExpiry
+      ? `; ${nextExpiry.name} (${nextExpiry.id}) expires next, ${formatMinute(nextExpiry.at)} UTC`
+      : ', none expires';
+    const schema = 'up to date';
     return {
-      schema: 'up to date' as const,
-      plants: Number(plants?.count),
-      activeTokens: tokens.length,
-      nextExpiry: next
-        ? { id: Number(next.id), name: next.name, at: new Date(Number(next.expires)) }
-        : null,
+      rows: { store: name, schema, plants: `${plants}`, tokens: `${activeTokens} active${expiry}` },
+      value: { name, schema, plants, activeTokens, nextExpiry },
+      isProblem: false,
     };
-  } catch (error) {
-    return { schema: null, error: describeError(error) };
+  } catch (cause) {
+    const error = describeError(cause);
+    const value = { name, schema: null, error };
+    return { rows: { store: `${name}; ${error}` }, value, isProblem: true };
   }
 }
 
-async function formatStore(name: string, store: Awaited<ReturnType<typeof inspectStore>>) {
-  if (store.error !== undefined) return { store: `${name}; ${store.error}` };
-  const { schema, plants, activeTokens, nextExpiry: next } = store;
-  const { formatMinute } = await import('./token-table.js');
-  const expiry = next
-    ? `; ${next.name} (${next.id}) expires next, ${formatMinute(next.at)} UTC`
-    : ', none expires';
+/** The state of the service of the configuration, and how it is not that of this command. */
+async function inspectService(config: Config, ownStore: string): Promise<Part> {
+  const { managementHost, managementPort } = config;
+  if (managementPort === 'off') {
+    const rows = { service: 'not asked, as MANAGEMENT_PORT is off' };
+    return { rows, value: undefined, isProblem: false };
+  }
+  const url = new URL('/readyz', toUrl('http', managementHost, managementPort)).href;
+  const { state, reasons, version, store } = await askService(url);
+  const faults = [state + (reasons.length > 0 ? `: ${reasons.join('; ')}` : '')];
+  if (state !== 'no response' && version !== VERSION)
+    faults.push(`of ${version ? `version ${version}` : 'another version'}`);
+  if (store !== undefined && store !== ownStore) faults.push(`on another store: ${store}`);
   return {
-    store: name,
-    schema,
-    plants: String(plants),
-    tokens: `${activeTokens} active${expiry}`,
+    rows: { service: toPrintable(`${faults.join(', but ')} (${url})`) },
+    value: { url, state, version, store, reasons },
+    isProblem: state !== 'ready' || faults.length > 1,
   };
 }
 
-/** Asks the service; undefined if it has no management port. */
-async function inspectService(config: Config): Promise<ServiceStatus | undefined> {
-  const { managementHost, managementPort } = config;
-  if (managementPort === 'off') return undefined;
-  const url = new URL('/readyz', toUrl('http', managementHost, managementPort)).href;
+async function askService(url: string) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
     const { error, details } = (await response.json().catch(() => ({}))) as Readiness;
@@ -114,24 +116,8 @@ async function inspectService(config: Config): Promise<ServiceStatus | undefined
       ([check, { message, phase, plants }]) =>
         `${check}: ${message ?? phase ?? `${plants} plants`}`,
     );
-    const { version, store } = details.service ?? {};
-    return { url, state: response.ok ? 'ready' : 'not ready', version, store, reasons };
+    return { state: response.ok ? 'ready' : 'not ready', reasons, ...details.service };
   } catch (error) {
-    return { url, state: 'no response', reasons: [describeError(error)] };
+    return { state: 'no response', reasons: [describeError(error)] };
   }
-}
-
-/** Lists how the service is not that of this command: of another version, or on another store. */
-function listDifferences({ state, version, store }: ServiceStatus, own: string): string[] {
-  if (state === 'no response') return [];
-  const found =
-    version === VERSION ? [] : [`of ${version ? `version ${version}` : 'another version'}`];
-  return store === own || store === undefined ? found : [...found, `on another store: ${store}`];
-}
-
-function formatService(service: ServiceStatus | undefined, differences: readonly string[]): string {
-  if (!service) return 'not asked, as MANAGEMENT_PORT is off';
-  const { url, state, reasons } = service;
-  const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : '';
-  return `${[state + why, ...differences].join(', but ')} (${url})`;
 }
