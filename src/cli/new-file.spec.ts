@@ -1,11 +1,12 @@
 /** @engine sqlite */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { readConfig } from '../config/environment.js';
+import { OutputError } from '../errors/operator-message.js';
 import { makeFile } from './new-file.js';
 
 let folder: string;
@@ -64,5 +65,16 @@ describe('a file that is made', () => {
       fill(join(folder, 'full.sqlite'));
     });
     await expect(made).rejects.toThrow(`${file}: `);
+  });
+
+  it('is named where the disk has no space for what it has taken', async () => {
+    await using handle = await open(folder);
+    const reason = 'ENOSPC: no space left on device';
+    const sync = jest.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'sync');
+    sync.mockRejectedValueOnce(new Error(`${reason}, fsync`));
+    const made = makeFile(file, config, write);
+    await expect(made).rejects.toThrow(OutputError);
+    await expect(made).rejects.toThrow(`${file}: ${reason}`);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });

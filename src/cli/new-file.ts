@@ -40,17 +40,19 @@ export async function makeFile<Result>(
   );
   const folder = cleanup.use(mkdtempDisposableSync(`${path}.partial-`));
   const unfinished = join(folder.path, `${basename(path)}.partial`);
-  const result = await write(unfinished).catch((cause: unknown) => {
-    const [reason] = FULL_DISK.exec(describeError(cause)) ?? [];
+  try {
+    const result = await write(unfinished);
+    await sync(unfinished);
+    // A service may have been started on the file that is replaced.
+    findPlace(file, config);
+    renameSync(unfinished, path);
+    // Makes the new name durable.
+    await sync(dirname(path));
+    return result;
+  } catch (cause) {
+    const [reason] = FULL_DISK.exec(`${describeError(cause)}; ${String(cause)}`) ?? [];
     throw reason === undefined ? cause : new OutputError(`${path}: ${reason}`, { cause });
-  });
-  await sync(unfinished);
-  // A service may have been started on the file that is replaced.
-  findPlace(file, config);
-  renameSync(unfinished, path);
-  // Makes the new name durable.
-  await sync(dirname(path));
-  return result;
+  }
 }
 
 async function sync(path: string): Promise<void> {
@@ -60,7 +62,10 @@ async function sync(path: string): Promise<void> {
 
 /** The path to replace: for a link, the file that it leads to. */
 function findPlace(file: string, { databaseUrl }: Config): string {
-  const path = resolveLinks(file);
+  // It may be missing, in a folder that exists.
+  const path = existsSync(file)
+    ? realpathSync(file)
+    : join(realpathSync(dirname(file)), basename(file));
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new Error(`${file || path} is not a file that could be replaced`);
   const store = findSqliteFile(databaseUrl);
@@ -73,11 +78,6 @@ function findPlace(file: string, { databaseUrl }: Config): string {
   throw new Error(
     `${file} is not replaced: there is ${log}, of a store that is in use or was not closed`,
   );
-}
-
-/** The real path of a file that may be missing, in a folder that exists. */
-function resolveLinks(file: string): string {
-  return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file));
 }
 
 /** Whether two paths lead to the same existing file. */
