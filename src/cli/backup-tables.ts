@@ -5,7 +5,7 @@ import type { Store } from '../database/store.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository, type Row } from '../plants/plants.repository.js';
-import { showCount } from './progress.js';
+import { Progress } from './terminal.js';
 
 /** A table of a store that a backup contains, with all of its columns; the first is its key. */
 interface Table {
@@ -56,7 +56,9 @@ export async function* countLines(
   chunks: AsyncIterable<Buffer>,
   done: { count: number },
 ): AsyncGenerator<Buffer> {
-  using _progress = showCount(what, done);
+  using _progress = new Progress(
+    (seconds) => `${what} ${done.count}, ${Math.round(done.count / seconds)}/s`,
+  );
   for await (const chunk of chunks) {
     yield chunk;
     for (let at = -1; (at = chunk.indexOf('\n', at + 1)) !== -1;) done.count += 1;

@@ -30,7 +30,7 @@ Examples:
       if (file === '-') command.error('error: a backup is a file, not the standard output');
       const { makeBackup, verifyBackup } = await import('./backup.js');
       if (verify) await printDigests(program, await verifyBackup(file), 'no damage found');
-      else await printDigests(program, await makeBackup(readJobConfig(program), file));
+      else await printDigests(program, await makeBackup(readJobConfig(), file));
     });
 }
 
@@ -55,7 +55,7 @@ Example, with the new store in DATABASE_URL:
   $ ${COMMAND} migrate && ${COMMAND} restore plants-2026-11-22.sqlite`,
     )
     .action(async (file: string) => {
-      const config = readJobConfig(program);
+      const config = readJobConfig();
       const { restoreBackup } = await import('./backup.js');
       await printDigests(program, await restoreBackup(config, file));
     });

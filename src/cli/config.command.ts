@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { COMMAND, type Config } from '../config/config.js';
 import { ConfigError, describeProcess, inspectConfig } from '../config/environment.js';
 import { toExitCode } from '../errors/operator-message.js';
-import { alignColumns, printResult, type GlobalOptions } from './terminal.js';
+import { alignColumns, printResult } from './terminal.js';
 
 /** `config`: prints and checks the configuration. */
 export function addConfigCommand(program: Command): void {
@@ -37,7 +37,7 @@ export function addConfigCommand(program: Command): void {
       const isStoreValid = variables.some(
         ({ name, value }) => name === 'DATABASE_URL' && value !== undefined,
       );
-      if (isStoreValid && !program.opts<GlobalOptions>().quiet) print(describeProcess(config));
+      if (isStoreValid) print(describeProcess(config));
       for (const problem of problems) print(`error: ${problem}`);
       if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
     });

@@ -8,11 +8,10 @@ import { readConfig, readSecret } from '../config/environment.js';
 import { toHttpUrl, toTries } from './arguments.js';
 import { isSameFile } from './new-file.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
-import { drawBar, Progress } from './progress.js';
 import { toUrl } from './store-config.js';
-import { onEndingSignal, printResult, toPrintable, type GlobalOptions } from './terminal.js';
+import { drawBar, onEndingSignal, printResult, Progress, toPrintable } from './terminal.js';
 
-interface Options extends Omit<ImportOptions, 'url' | 'token'>, GlobalOptions {
+interface Options extends Omit<ImportOptions, 'url' | 'token'> {
   readonly url?: URL;
   readonly token?: string;
   readonly rejects?: string;
@@ -63,8 +62,7 @@ Examples:
   $ ${COMMAND} import plants.ndjson --rejects rejects.ndjson
   $ zcat plants.ndjson.gz | ${COMMAND} import - --url https://plants.example`,
     )
-    .action(async (file: string, _options: Options, command: Command) => {
-      const { quiet, ...options } = command.optsWithGlobals<Options>();
+    .action(async (file: string, options: Options, command: Command) => {
       const token = options.token ?? readSecret('PLANT_STORE_TOKEN') ?? '';
       // A parser of the option would show the token in its message.
       if (!TOKEN.test(token))
@@ -75,7 +73,7 @@ Examples:
       const url = options.url ?? findService(readConfig());
       // A missing file is reported alone.
       if (file !== '-') statSync(file);
-      if (!quiet) process.stderr.write(`service: ${url.href}\n`);
+      process.stderr.write(`service: ${url.href}\n`);
       await runImport(command, file, { ...options, url, token });
     });
 }
@@ -96,34 +94,34 @@ async function runImport(
   const { source, size } = openSource(file);
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
   const stopping = new AbortController();
-  const plants = new importer.PlantsImport(options, stopping, (refused) => {
+  const plants = new importer.PlantsImport(options, stopping);
+  const progress = new Progress((seconds) => formatProgress(plants, size, seconds));
+  plants.on('refused', (refused) => {
     // Synchronous: the file is whole even if the process ends now.
     if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
     else progress.print(formatRefused(refused));
   });
-  const progress = new Progress((seconds) => formatProgress(plants, size, seconds));
+  // On a terminal the progress says it.
+  if (!process.stderr.isTTY) plants.once('retry', (reason) => progress.print(`retrying ${reason}`));
   let received: NodeJS.Signals | undefined;
   using _listening = onEndingSignal((signal) => {
     received = signal;
     stopping.abort(new Error(`interrupted by ${signal}`));
   });
-  const finish = async (): Promise<void> => {
-    progress[Symbol.dispose]();
-    try {
-      await printReport(command, plants, !stopping.signal.aborted);
-    } finally {
-      // Ends by the signal, so that a loop in a shell ends too.
-      if (received) process.kill(process.pid, received);
-    }
-  };
+  const imported = plants.run(source);
+  const complete = await imported.then(
+    () => true,
+    () => false,
+  );
+  progress[Symbol.dispose]();
   try {
-    await plants.run(source);
-  } catch (error) {
-    // The reason counts, even if the report cannot be printed.
-    await finish().catch(() => undefined);
-    throw error;
+    await printReport(command, plants, complete);
+  } finally {
+    // Ends by the signal, so that a loop in a shell ends too.
+    if (received) process.kill(process.pid, received);
+    // Its reason counts, even if the report cannot be printed.
+    await imported;
   }
-  await finish();
   if (plants.tally.refused > 0) process.exitCode = 1;
   // A pipeline's first command may have failed.
   if (file === '-' && !options.allowEmpty && plants.answeredLines === 0)

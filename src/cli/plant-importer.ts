@@ -1,5 +1,5 @@
 /** The work of `import`, which import.command.ts runs. */
-import { setMaxListeners } from 'node:events';
+import { EventEmitter, setMaxListeners } from 'node:events';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -27,6 +27,13 @@ export interface Refused {
   readonly plant: string;
 }
 
+interface Events {
+  /** In the order of the lines. */
+  readonly refused: [Refused];
+  /** When a try that failed is repeated, and why it failed. */
+  readonly retry: [reason: string];
+}
+
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
 type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
 
@@ -41,26 +48,23 @@ const FIELDS: readonly string[] = ['id', ...CONTENT];
 const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
 
 /** Sends every line of NDJSON to a service. */
-export class PlantsImport {
+export class PlantsImport extends EventEmitter<Events> {
   /** Plants sent, stored and refused so far, and the bytes of their lines. */
   readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };
   /** How many plants, but those that the service refused, had a field that it ignores, by its name. */
   readonly ignored = new Map<string, number>();
-  /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
+  /** The latest `retry`; undefined after a final response. */
   lastError: string | undefined;
   private lastLine = 0;
   private failedLine = Infinity;
   private readonly pool: Pool;
 
-  /**
-   * @param stopping ends reading and retries; requests in flight still get their responses
-   * @param onRefused is called in the order of the lines
-   */
+  /** @param stopping ends reading and retries; requests in flight still get their responses */
   constructor(
     private readonly options: ImportOptions,
     private readonly stopping: AbortController,
-    private readonly onRefused: (refused: Refused) => void,
   ) {
+    super();
     this.pool = new Pool(options.url.origin, {
       connections: MAX_IN_FLIGHT,
       allowH2: false,
@@ -112,7 +116,7 @@ export class PlantsImport {
     try {
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
       await previous;
-      if (refusal) this.onRefused({ line, ...refusal, plant });
+      if (refusal) this.emit('refused', { line, ...refusal, plant });
       for (const name of refusal && !isUnsent ? [] : ignored)
         this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
       this.tally[refusal ? 'refused' : 'stored'] += 1;
@@ -139,6 +143,7 @@ export class PlantsImport {
         // A random part spreads plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
         this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
+        this.emit('retry', this.lastError);
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
     }

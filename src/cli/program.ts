@@ -3,25 +3,25 @@ import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
-import type { GlobalOptions } from './terminal.js';
+import { writeOutput, type GlobalOptions } from './terminal.js';
 
 type Start = () => Promise<unknown>;
 /** Loads the file of a command, and resolves to the function that adds it to a program. */
-type Load = () => Promise<(program: Command, start: Start) => void>;
+type Load = () => Promise<(program: Command, start: Start) => unknown>;
 
 /** Each command is loaded only if it is named. */
-const COMMANDS: Readonly<Record<string, Load>> = {
-  serve: async () => (await import('./serve.command.js')).addServeCommand,
-  token: async () => (await import('./token.command.js')).addTokenCommands,
-  migrate: async () => (await import('./setup.command.js')).addMigrateCommand,
-  status: async () => (await import('./status.command.js')).addStatusCommand,
-  check: async () => (await import('./setup.command.js')).addCheckCommand,
-  config: async () => (await import('./config.command.js')).addConfigCommand,
-  import: async () => (await import('./import.command.js')).addImportCommand,
-  export: async () => (await import('./export.command.js')).addExportCommand,
-  backup: async () => (await import('./backup.command.js')).addBackupCommand,
-  restore: async () => (await import('./backup.command.js')).addRestoreCommand,
-};
+const COMMANDS = new Map<string, Load>([
+  ['serve', () => Promise.resolve(addServeCommand)],
+  ['token', async () => (await import('./token.command.js')).addTokenCommands],
+  ['migrate', async () => (await import('./store.command.js')).addMigrateCommand],
+  ['status', async () => (await import('./status.command.js')).addStatusCommand],
+  ['check', async () => (await import('./store.command.js')).addCheckCommand],
+  ['config', async () => (await import('./config.command.js')).addConfigCommand],
+  ['import', async () => (await import('./import.command.js')).addImportCommand],
+  ['export', async () => (await import('./store.command.js')).addExportCommand],
+  ['backup', async () => (await import('./backup.command.js')).addBackupCommand],
+  ['restore', async () => (await import('./backup.command.js')).addRestoreCommand],
+]);
 
 const USAGE_EXIT_CODE = 2;
 /** That of a program that SIGPIPE ends, as head or less end the one before them. */
@@ -45,45 +45,51 @@ a store. Results go to stdout, errors to stderr in one line.
 Example:
   $ ${COMMAND} token create nursery --expires 90d`;
 
-/** Runs the command that this process's arguments name; without any, the service. */
+/** Runs the command that this process's arguments name. @param start loads main.ts, which starts the service */
 export async function main(start: Start): Promise<void> {
   // Otherwise a reader that left, such as head, would cause an uncaught exception.
   process.stdout.on('error', fail);
   // The command still does its work if nobody reads stderr.
   process.stderr.on('error', () => undefined);
-  const [, , ...args] = process.argv;
-  await run(args.length > 0 ? args : ['serve'], start);
+  await run(process.argv.slice(2), start);
 }
 
-/** Runs the command that the arguments name, and sets `process.exitCode`. */
+/** Runs the command that the arguments name, by default the service, and sets `process.exitCode`. */
 export async function run(line: readonly string[], start: Start): Promise<void> {
   // commander's help takes one name: `help token rotate` would be `help token`.
   const args = line[0] === 'help' ? [...line.slice(1), '--help'] : line;
+  let help = '';
   try {
-    const program = createProgram();
-    const all = Object.entries(COMMANDS);
-    // Options, and their values, may stand before the name. The help and a mistyped name need all.
-    const named = all.filter(([name]) => args.includes(name));
-    for (const [, load] of named.length > 0 ? named : all) (await load())(program, start);
+    const program = createProgram((text) => (help += text));
+    const { operands, unknown } = program.parseOptions([...args]);
+    // With a default command, commander would take a mistyped name for an argument of it.
+    if (operands.length + unknown.length === 0) {
+      await run([...args, 'serve'], start);
+      return;
+    }
+    const named = COMMANDS.get(operands[0] ?? '');
+    // The help and a mistyped name need all.
+    for (const load of named ? [named] : COMMANDS.values()) (await load())(program, start);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(error);
     else if (error.exitCode !== 0) process.exitCode = USAGE_EXIT_CODE;
+    else await writeOutput(help).catch(fail);
   }
 }
 
-function createProgram(): Command {
+function createProgram(writeOut: (text: string) => void): Command {
   const program = new Command(COMMAND)
     .description('Commands for the operator of a plant store')
     .version(VERSION, '--version', 'print the version')
     .option('--env-file <file>', 'read variables from a file instead of .env')
-    .option('--quiet', 'do not say which store or service is used')
     .option('--json', 'print JSON')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
     .showHelpAfterError('(add --help for additional information)')
     .exitOverride()
     .configureOutput({
+      writeOut,
       // commander would repeat an unknown option with its value, `--form=postgres://…`, and an invalid URL.
       outputError: (text, write) =>
         write(text.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')),
@@ -94,6 +100,22 @@ function createProgram(): Command {
     if (command.name() !== 'serve')
       for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   });
+}
+
+function addServeCommand(program: Command, start: Start): void {
+  program
+    .command('serve')
+    .summary('start the service (the default)')
+    .description(
+      'Start the service in the foreground. SIGTERM or SIGINT stops it, once every request in progress has its response.',
+    )
+    .addHelpText('after', `\nExample:\n  $ PORT=8080 ${COMMAND} serve`)
+    .configureHelp({
+      showGlobalOptions: true,
+      // The others are of no use here.
+      visibleGlobalOptions: () => program.options.filter(({ long }) => long === '--env-file'),
+    })
+    .action(() => start().then(() => undefined));
 }
 
 let failure: unknown;

@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
-import type { Command } from 'commander';
 import { formatAuthority, type Config } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
-import type { GlobalOptions } from './terminal.js';
 
 /** Longer than the service's timeout, as no request waits for it. */
 const JOB_TIMEOUT_MS = 60_000;
@@ -18,17 +16,16 @@ const FATAL_TO_STDERR: LoggerService = {
 };
 
 /** Reads the configuration, and says on stderr which store it names. @throws ConfigError */
-export function readStoreConfig(command: Command): Config {
+export function readStoreConfig(): Config {
   const config = readConfig();
-  const { quiet } = command.optsWithGlobals<GlobalOptions>();
-  if (!quiet) process.stderr.write(`${describeProcess(config)}\n`);
+  process.stderr.write(`${describeProcess(config)}\n`);
   return config;
 }
 
 /** Reads the configuration for long work on the store; as {@link readStoreConfig} otherwise. */
-export function readJobConfig(command: Command): Config {
+export function readJobConfig(): Config {
   Logger.overrideLogger(FATAL_TO_STDERR);
-  return Object.assign(readStoreConfig(command), { databaseTimeout: JOB_TIMEOUT_MS });
+  return Object.assign(readStoreConfig(), { databaseTimeout: JOB_TIMEOUT_MS });
 }
 
 /** The configuration for long work on the store in a file. */

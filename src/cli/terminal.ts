@@ -1,4 +1,5 @@
-import { writeSync } from 'node:fs';
+// What a command prints, and the signals of a terminal.
+import { writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
@@ -6,11 +7,14 @@ import { CONTROL_CHARACTERS, describeError, OutputError } from '../errors/operat
 
 export interface GlobalOptions {
   readonly envFile?: string;
-  readonly quiet?: true;
   readonly json?: true;
 }
 
 const STDOUT_DESCRIPTOR = 1;
+const REDRAW_INTERVAL_MS = 100;
+const BAR_WIDTH = 24;
+const CLEAR_LINE = '\r\u001B[K';
+const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Writes all of a text to stdout.
@@ -20,24 +24,16 @@ const STDOUT_DESCRIPTOR = 1;
 export async function writeOutput(text: string | Buffer): Promise<void> {
   const { stdout }: { stdout: Writable } = process;
   try {
-    if (stdout instanceof Socket) await writeToStream(stdout, text);
-    else writeToFile(text);
+    // On a file, Node's own stream takes a short write, as on a full disk, for a success.
+    if (stdout instanceof Socket)
+      await new Promise<void>((resolve, reject) => {
+        stdout.write(text, (error) => (error ? reject(error) : resolve()));
+      });
+    else writeFileSync(STDOUT_DESCRIPTOR, text);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EPIPE') throw cause;
     throw new OutputError(`standard output: ${describeError(cause)}`, { cause });
   }
-}
-
-/** On a file, Node's own stream takes a short write, as on a full disk, for a success. */
-function writeToFile(text: string | Buffer): void {
-  for (let rest = Buffer.from(text); rest.length > 0;)
-    rest = rest.subarray(writeSync(STDOUT_DESCRIPTOR, rest));
-}
-
-function writeToStream(stream: Writable, text: string | Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(error) : resolve()));
-  });
 }
 
 /** Prints the result of a command: as JSON with `--json`, else as text. @throws as {@link writeOutput} */
@@ -59,8 +55,6 @@ export function toPrintable(text: string): string {
   return text.replaceAll(CONTROL_CHARACTERS, ' ');
 }
 
-const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /** Handles the first of each signal that would end the process, until disposed; leaves the next to Node. */
 export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Disposable {
   const handled = new DisposableStack();
@@ -69,4 +63,48 @@ export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Dispos
     handled.defer(() => process.off(signal, handle));
   }
   return handled;
+}
+
+type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'> & { write(text: string): unknown };
+
+/** A line on stderr that shows how far the work is, until disposed; nothing if stderr is no terminal. */
+export class Progress {
+  private readonly started = Date.now();
+  private readonly timer: NodeJS.Timeout | undefined;
+
+  /** @param describe the state of the work after some seconds, in one line */
+  constructor(
+    describe: (seconds: number) => string,
+    private readonly stream: Terminal = process.stderr,
+  ) {
+    if (!stream.isTTY) return;
+    const draw = (): void => {
+      const line = describe((Date.now() - this.started) / 1_000);
+      // CLEAR_LINE would not remove a line that wraps.
+      this.stream.write(CLEAR_LINE + line.slice(0, stream.columns - 1));
+    };
+    this.timer = setInterval(draw, REDRAW_INTERVAL_MS).unref();
+  }
+
+  /** Prints a line that stays, above the progress. */
+  print(line: string): void {
+    this.clear();
+    this.stream.write(`${line}\n`);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.timer);
+    this.clear();
+  }
+
+  private clear(): void {
+    if (this.timer) this.stream.write(CLEAR_LINE);
+  }
+}
+
+/** Draws a bar with a percentage; a total that was measured too small still gives 100 %. */
+export function drawBar(done: number, total: number): string {
+  const share = Math.min(1, done / total);
+  const bar = '='.repeat(Math.floor(share * BAR_WIDTH)).padEnd(BAR_WIDTH);
+  return `[${bar}] ${String(Math.floor(share * 100)).padStart(3)} %`;
 }

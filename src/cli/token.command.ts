@@ -10,7 +10,7 @@ import {
   toTokenName,
 } from './arguments.js';
 import { readStoreConfig } from './store-config.js';
-import { printResult, type GlobalOptions } from './terminal.js';
+import { printResult } from './terminal.js';
 
 /** Loaded by actions alone: --help does not need it. */
 const loadTable = () => import('./token-table.js');
@@ -54,7 +54,7 @@ function addList(token: Command): void {
     )
     .addHelpText('after', `${EXAMPLE} list --json`)
     .action(async () => {
-      const all = await withTokens(token, (tokens) => tokens.list());
+      const all = await withTokens((tokens) => tokens.list());
       const { formatTokens, listExpiryWarnings, toJsonToken } = await loadTable();
       const rows = all.map((each) => toJsonToken(each));
       await printResult(token, formatTokens(all), rows);
@@ -81,7 +81,7 @@ function addVerify(token: Command): void {
         );
       const secret = await readSecretLine();
       if (secret === '') verify.error('error: the standard input has no token');
-      const found = await withTokens(token, (tokens) => tokens.find(secret));
+      const found = await withTokens((tokens) => tokens.find(secret));
       const { hasSecretForm, isActive } = await import('../auth/tokens/token.entity.js');
       const { formatToken, toJsonToken } = await loadTable();
       const [state, why] = hasSecretForm(secret)
@@ -141,7 +141,7 @@ Examples:
         revoke.error(
           'error: give a name, an id or --all-created-before DATE, and one of them only',
         );
-      const revoked = await withTokens(token, (tokens) =>
+      const revoked = await withTokens((tokens) =>
         before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
       );
       const { toJsonToken } = await loadTable();
@@ -161,7 +161,7 @@ async function printNewToken(
 ): Promise<void> {
   const { describeExpiry, toJsonToken } = await loadTable();
   let isPrinted = false;
-  const issued = await withTokens(command, async (tokens) => {
+  const issued = await withTokens(async (tokens) => {
     const secret = await issue(tokens);
     const found = await tokens.find(secret);
     // Before the commit: a token whose secret cannot be printed is not issued.
@@ -172,16 +172,15 @@ async function printNewToken(
     if (isPrinted) process.stderr.write(`warning: ${MAY_BE_INVALID}\n`);
     throw error;
   });
-  if (issued && !command.optsWithGlobals<GlobalOptions>().quiet)
-    process.stderr.write(`${describeExpiry(issued, overlap)}\n`);
+  if (issued) process.stderr.write(`${describeExpiry(issued, overlap)}\n`);
 }
 
 /** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
-async function withTokens<Result>(command: Command, work: Work<Result>): Promise<Result> {
+async function withTokens<Result>(work: Work<Result>): Promise<Result> {
   const { Token } = await import('../auth/tokens/token.entity.js');
   const { TokensService } = await import('../auth/tokens/tokens.service.js');
   const { openStore } = await import('../database/store.js');
-  await using store = await openStore(readStoreConfig(command), [Token], 'change');
+  await using store = await openStore(readStoreConfig(), [Token], 'change');
   return await store.transaction((manager) =>
     work(new TokensService(manager.getRepository(Token))),
   );

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/store.js';
-import { runHere, type Ran } from '../support/cli.js';
+import { runQuietly, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 import type { StoredPlant, TemporaryStore } from '../support/temporary-store.js';
@@ -41,7 +41,7 @@ export async function createTarget(): Promise<TemporaryStore> {
 
 /** Runs a command quietly on a store, in the store's folder. */
 export function cli(store: TemporaryStore, line: string): Promise<Ran> {
-  return runHere([...line.split(' '), '--quiet'], {
+  return runQuietly(line.split(' '), {
     cwd: store.folder,
     env: { DATABASE_URL: store.url },
   });

@@ -14,7 +14,7 @@ describe('the token of an import', () => {
   const runs = (options: string, env: Record<string, string>) => {
     writeFileSync(join(cwd, 'bad'), 'not a token\n');
     writeFileSync(join(cwd, 'good'), 'plant_x\n');
-    return run(`import x --quiet ${options}`.trim(), env);
+    return run(`import x ${options}`.trim(), env);
   };
 
   it.each<[string, string, Record<string, string>]>([
@@ -93,8 +93,10 @@ describe('a bad configuration or store', () => {
     expect(bad.stderr).toMatch(
       /^(error: Invalid configuration: (PORT|LOG_LEVEL) must [^\n]*\n){2}$/,
     );
-    const folder = await run(`${line} --quiet`, { DATABASE_URL: 'sqlite:.' });
+    const folder = await run(line, { DATABASE_URL: 'sqlite:.' });
     expect(folder).toMatchObject({ code: 1, stdout: '' });
-    expect(folder.stderr).toMatch(/^error: DATABASE_URL: the store cannot be opened[^\n]*\n$/);
+    expect(folder.stderr).toMatch(
+      /^plant-store .*\nerror: DATABASE_URL: the store cannot be opened[^\n]*\n$/,
+    );
   });
 });

@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
-import { runCli, runHere, type Ran } from '../support/cli.js';
+import { runCli, runHere, runQuietly, spawnCli, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
@@ -17,11 +15,16 @@ beforeEach(async () => {
 });
 afterEach(() => store.remove());
 
+const surroundings = (input = '') => ({
+  cwd: store.folder,
+  env: { DATABASE_URL: store.url },
+  input,
+});
 const run = (line: string, input = ''): Promise<Ran> =>
-  runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url }, input });
-/** Runs a command in its own process. */
-const start = (line: string): Promise<Ran> =>
-  runCli(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+  runHere(line.split(' '), surroundings(input));
+/** Runs a command, and leaves out the line that names the store. */
+const quietly = (line: string, input = ''): Promise<Ran> =>
+  runQuietly(line.split(' '), surroundings(input));
 /** The line on stderr that names the store, without a password. */
 const says = (): unknown =>
   `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeDatabase(store.url)}\n`;
@@ -29,7 +32,9 @@ const ONE_LINE = /^error: [^\n]+\n$/;
 
 it('concurrent commands take turns to create the store and to write to it', async () => {
   const codes = async (...lines: string[]) =>
-    (await Promise.all(lines.map((line) => start(line)))).map(({ code }) => code);
+    (await Promise.all(lines.map((line) => runCli(line.split(' '), surroundings())))).map(
+      ({ code }) => code,
+    );
   expect(await codes('migrate', 'migrate', 'migrate')).toEqual([0, 0, 0]);
   const created = await codes(...['a', 'b', 'e', 'e'].map((name) => `token create ${name}`));
   expect(created.slice(0, 2)).toEqual([0, 0]);
@@ -52,7 +57,7 @@ describe('token', () => {
       ),
     });
 
-    const again = await run('token create nursery --quiet');
+    const again = await quietly('token create nursery');
     expect(again).toMatchObject({ code: 1, stdout: '' });
     expect(again.stderr).toMatch(ONE_LINE);
 
@@ -66,7 +71,7 @@ describe('token', () => {
 
     const revoked = await run('token revoke nursery');
     expect(revoked).toEqual({ code: 0, stdout: 'revoked 1: nursery (1)\n', stderr: says() });
-    expect(await run('token revoke 1 --quiet')).toEqual({
+    expect(await quietly('token revoke 1')).toEqual({
       code: 1,
       stdout: '',
       stderr: 'error: no active token has the id 1\n',
@@ -95,7 +100,7 @@ describe('token', () => {
       const { code, stdout } = await run('token verify --json', text);
       expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state });
     }
-    const none = await run('token verify --quiet', '\n');
+    const none = await quietly('token verify', '\n');
     expect(none).toMatchObject({
       code: 2,
       stdout: '',
@@ -106,10 +111,7 @@ describe('token', () => {
   it('is verified without waiting for the end of stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout;
-    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'token', 'verify'], {
-      cwd: store.folder,
-      env: { PATH: process.env.PATH, DATABASE_URL: store.url },
-    });
+    const child = spawnCli(['token', 'verify'], surroundings());
     // The reader of stderr has gone; the command continues.
     child.stderr.destroy();
     child.stdin.write(secret);
@@ -149,7 +151,7 @@ describe('a missing store', () => {
   it.each(['token list', 'token create x', 'token revoke x', 'token rotate x'])(
     'is not created by %s, which fails with one line',
     async (line) => {
-      const { code, stdout, stderr } = await run(`${line} --quiet`);
+      const { code, stdout, stderr } = await quietly(line);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(ONE_LINE);
       expect(stderr).toMatch(/(no file .*|is empty): run .*`bin\/plant-store migrate`/);
@@ -157,7 +159,7 @@ describe('a missing store', () => {
       // Nor are its tables created in a file or database that exists.
       await run('migrate');
       await store.execute('DROP TABLE migrations');
-      const foreign = await run(`${line} --quiet`);
+      const foreign = await quietly(line);
       expect(foreign).toMatchObject({ code: 1, stdout: '' });
       expect(foreign.stderr).toMatch(/it is not a plant store.*`bin\/plant-store migrate`/);
       const look = async () => store.rows('SELECT * FROM migrations');

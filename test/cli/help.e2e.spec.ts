@@ -56,7 +56,8 @@ describe('help', () => {
 
   it('of help and a name is that of the name with --help', async () => {
     expect(await run('help token rotate')).toEqual(await run('token rotate --help'));
-    expect(await run('help')).toEqual(await run('--help'));
+    for (const line of ['help', '--help token'])
+      expect(await run(line)).toEqual(await run('--help'));
   });
 
   it('lists the exit codes of docs/operating.md', async () => {
@@ -71,6 +72,19 @@ describe('help', () => {
     expect(listed.map(({ code }) => code)).toEqual(['0', '1', '2', '74', '78']);
     expect(documented).toEqual(expect.arrayContaining(listed));
   });
+
+  it.each([['serve'], [], ['--env-file', 'service.env']])(
+    'tells that the service is the default: %j %j',
+    async (...args) => {
+      writeFileSync(join(cwd, 'service.env'), 'HOST=::1\n');
+      expect(await runCli(args, { cwd, env: { PORT: 'x' } })).toEqual({
+        code: 78,
+        stdout: '',
+        stderr:
+          'error: Invalid configuration: PORT must be from 0 to 65535, not "x" (from environment)\n',
+      });
+    },
+  );
 
   it('prints the version', async () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });

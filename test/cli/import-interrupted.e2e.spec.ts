@@ -1,14 +1,14 @@
 /** @engine sqlite */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { importing, NOTHING, plants, service, startServices, variables } from './imports.js';
 import { certificateIn } from '../support/certificate.js';
-import { runCli } from '../support/cli.js';
+import { runCli, spawnCli, withoutSource } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 startServices();
@@ -35,16 +35,18 @@ describe('import', () => {
   it('stops when the service stays unavailable', async () => {
     const { code, stdout, stderr } = await importing(plants(100), ['--tries', '2'], 1);
     expect({ code, stdout }).toEqual({ code: 1, stdout: NOTHING });
-    expect(stderr).toMatch(/^error: stopped at line 1: connect ECONNREFUSED 127[^\n]*\n$/);
+    const refused = 'connect ECONNREFUSED 127[^\n]*\n';
+    expect(stderr).toMatch(
+      new RegExp(`^retrying after 1 s: ${refused}error: stopped at line 1: ${refused}$`),
+    );
   });
 
   it.each(['SIGINT', 'SIGHUP'] as const)(
     'reports at a %s how far it got, and ends by that signal',
     async (signal) => {
       const { store } = service;
-      const args = [resolve('dist/src/cli.js'), 'import', '-', '--quiet', '--json'];
-      const env = { PATH: process.env.PATH, ...variables() };
-      const child = spawn(process.execPath, args, { cwd: store.folder, env });
+      const args = ['import', '-', '--json'];
+      const child = spawnCli(args, { cwd: store.folder, env: variables() });
       const ended = once(child, 'close');
       const written = Promise.all([text(child.stdout), text(child.stderr)]);
       // The pipe stays open, so the import waits for a line when the signal arrives.
@@ -55,7 +57,8 @@ describe('import', () => {
       const [stdout, stderr] = await written;
       const report = { complete: false, answeredLines: 300, stored: 300, refused: 0 };
       expect(JSON.parse(stdout)).toEqual({ ...report, ignoredFields: {} });
-      expect(stderr).toBe('');
+      // A machine with much else to do may make the service overloaded.
+      expect(withoutSource(stderr)).toMatch(/^(retrying .*\n)?$/);
     },
   );
 });
@@ -66,14 +69,9 @@ it('ends at a signal, or once its token is refused, though a named pipe is silen
   const writer = openSync(fifo, 'r+');
   const run = (token: string) => {
     const url = `http://127.0.0.1:${service.port}`;
-    const args = [resolve('dist/src/cli.js'), 'import', fifo, '--url', url, '--token', token];
-    const child = spawn(process.execPath, args, {
-      stdio: 'ignore',
-      timeout: 30_000,
-      killSignal: 'SIGKILL',
-    });
+    const child = spawnCli(['import', fifo, '--url', url, '--token', token], { cwd: '.' });
     writeSync(writer, plants(1));
-    return { child, ended: once(child, 'close') };
+    return { child, ended: once(child, 'exit') };
   };
   expect(await run('x').ended).toEqual([1, null]);
   const { child, ended } = run(service.token);
@@ -83,6 +81,8 @@ it('ends at a signal, or once its token is refused, though a named pipe is silen
   closeSync(writer);
 });
 
+const CLOSED = 'other side closed (is it https?)';
+
 describe('import over TLS', () => {
   let tls: ServiceProcess;
   beforeAll(async () => {
@@ -91,14 +91,14 @@ describe('import over TLS', () => {
   afterAll(() => tls.remove());
 
   it.each([
-    ['https', 'self-signed certificate: check --url and NODE_EXTRA_CA_CERTS'],
-    ['http', 'other side closed (is it https?)'],
-  ])('reports what is wrong with %s', async (scheme, reason) => {
+    ['https', '', 'self-signed certificate: check --url and NODE_EXTRA_CA_CERTS'],
+    ['http', `retrying after 1 s: ${CLOSED}\n`, CLOSED],
+  ])('reports what is wrong with %s', async (scheme, retries, reason) => {
     const url = `${scheme}://127.0.0.1:${tls.port}`;
     expect(await importing(plants(100), ['--url', url, '--tries', '2'])).toEqual({
       code: 1,
       stdout: NOTHING,
-      stderr: `error: stopped at line 1: ${reason}\n`,
+      stderr: `${retries}error: stopped at line 1: ${reason}\n`,
     });
   });
 
@@ -133,7 +133,7 @@ it('an import survives a restart of a killed service', async () => {
   const { store, token, port } = first;
   const env = { PLANT_STORE_URL: `http://127.0.0.1:${port}`, PLANT_STORE_TOKEN: token };
   const input = plants(10_000);
-  const ran = runCli(['import', '-', '--quiet'], { cwd: store.folder, env, input });
+  const ran = runCli(['import', '-'], { cwd: store.folder, env, input });
   while ((await store.count()) < 500) await sleep(20);
   await first.kill();
   expect(await store.count()).toBeLessThan(10_000);

@@ -36,7 +36,8 @@ export async function importing(source: Readable, respond: Listener, tries = 5, 
   const { port } = server.address() as AddressInfo;
   const url = new URL(path, `http://127.0.0.1:${port}`);
   const refused: Refused[] = [];
-  run = new PlantsImport({ url, token: 't', tries }, stopping, (plant) => refused.push(plant));
+  run = new PlantsImport({ url, token: 't', tries }, stopping);
+  run.on('refused', (plant) => refused.push(plant));
   await run.run(source);
   return refused;
 }

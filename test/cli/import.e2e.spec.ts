@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { FIRST_ID, importing, NOTHING, plants, service, startServices } from './imports.js';
-import { runHere } from '../support/cli.js';
+import { runHere, runQuietly } from '../support/cli.js';
 
 startServices();
 
@@ -87,8 +87,8 @@ describe('import', () => {
     ['nofile', /^error: nofile: no such file or directory\n$/],
     ['.', /^error: \. is a folder\n$/],
   ])('fails with one line on the file %s', async (file, message) => {
-    const args = ['import', file, '--token', 'x', '--quiet'];
-    const { code, stderr } = await runHere(args, { cwd: service.store.folder });
+    const args = ['import', file, '--token', 'x'];
+    const { code, stderr } = await runQuietly(args, { cwd: service.store.folder });
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });
@@ -96,7 +96,7 @@ describe('import', () => {
   it('fails on a standard input without plants, unless --allow-empty is given', async () => {
     const cwd = service.store.folder;
     const importEmpty = (...more: string[]) =>
-      runHere(['import', '-', '--quiet', '--token', 'x', ...more], { cwd, input: '\n' });
+      runQuietly(['import', '-', '--token', 'x', ...more], { cwd, input: '\n' });
     const stdout = 'sent 0, stored 0, refused 0\n';
     const stderr = 'error: the standard input has no plants: if that is right, use --allow-empty\n';
     expect(await importEmpty()).toEqual({ code: 1, stdout, stderr });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
-import { runHere, type Ran } from '../support/cli.js';
+import { runQuietly, type Ran } from '../support/cli.js';
 import { Service } from '../support/service.js';
 
 /** The report of an import that stopped at its first line. */
@@ -36,5 +36,5 @@ export const variables = (port = service.port) => ({
 export function importing(input: string, args: string[] = [], port = service.port): Promise<Ran> {
   const cwd = service.store.folder;
   writeFileSync(join(cwd, 'input.ndjson'), input);
-  return runHere(['import', 'input.ndjson', '--quiet', ...args], { cwd, env: variables(port) });
+  return runQuietly(['import', 'input.ndjson', ...args], { cwd, env: variables(port) });
 }

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { cli, fillWith, makeStores, source, target } from './backups.js';
+import { withoutSource } from '../support/cli.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 makeStores();
@@ -15,14 +16,14 @@ const MIB = 2 ** 20;
 async function redirect(store: TemporaryStore, line: string, to = '>>out') {
   // In blocks of 512 bytes.
   const script = `ulimit -f 2048; exec "$0" "$@" ${to}`;
-  const args = [process.execPath, resolve('dist/src/cli.js'), ...line.split(' '), '--quiet'];
+  const args = [process.execPath, resolve('dist/src/cli.js'), ...line.split(' ')];
   const child = spawn('sh', ['-c', script, ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, DATABASE_URL: store.url },
   });
   const stderr = text(child.stderr);
   const [code] = (await once(child, 'close')) as [number];
-  return { code, stderr: await stderr };
+  return { code, stderr: withoutSource(await stderr) };
 }
 
 /** Tells of each token whether it never expires. */
@@ -39,7 +40,7 @@ const FULL = {
 const CUT = { code: 74, stderr: 'error: standard output: EFBIG: file too large, write\n' };
 
 describe('output that does not fit', () => {
-  it.each(['migrate', 'check', 'config', 'status', 'token list', 'export'])(
+  it.each(['migrate', 'check', 'config', 'status', 'token list', 'export', '--help', '--version'])(
     'ends %s with 74 and the reason',
     async (line) => {
       await target.execute("INSERT INTO plants (id, name) VALUES (1, 'a')");

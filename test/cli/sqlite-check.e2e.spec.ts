@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { cli, createSource, fillWith } from './backups.js';
-import { runCli } from '../support/cli.js';
+import { runCli, runQuietly } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
 
@@ -42,7 +42,7 @@ it('a store passes while its service runs', async () => {
   const client = service.client();
   expect((await client.create({ id: 1n, name: 'oak' })).status).toBe(200);
   const env = { DATABASE_URL: url };
-  expect(await runCli(['check', '--quiet'], { cwd: folder, env })).toEqual({
+  expect(await runQuietly(['check'], { cwd: folder, env }, runCli)).toEqual({
     code: 0,
     stdout: 'plants: 1, tokens: 1; no damage found\n',
     stderr: '',

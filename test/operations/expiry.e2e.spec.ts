@@ -32,7 +32,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
 
 async function cli(line: string): Promise<void> {
   const env = { DATABASE_URL: store.url };
-  const { code } = await runHere([...line.split(' '), '--quiet'], { cwd: store.folder, env });
+  const { code } = await runHere(line.split(' '), { cwd: store.folder, env });
   expect(code).toBe(0);
 }
 

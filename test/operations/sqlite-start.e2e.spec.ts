@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runHere } from '../support/cli.js';
+import { runQuietly } from '../support/cli.js';
 import { runMain, spawnMain } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
@@ -27,7 +27,7 @@ describe('a store that cannot be opened', () => {
     symlinkSync('none', `${store.folder}/broken`);
     const env = { DATABASE_URL: `sqlite:${resolve(store.folder, path)}` };
     // Creates a store as a start does.
-    const { code, stderr } = await runHere(['migrate', '--quiet'], { cwd: store.folder, env });
+    const { code, stderr } = await runQuietly(['migrate'], { cwd: store.folder, env });
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^error: DATABASE_URL: .*(${reason}).*\n$`));
   });

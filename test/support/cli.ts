@@ -23,15 +23,17 @@ export interface Surroundings {
   readonly input?: string;
 }
 
+/** Starts the built command in its own process. */
+export function spawnCli(args: readonly string[], { cwd, env = {} }: Surroundings) {
+  return spawn(process.execPath, [CLI, ...args], { cwd, env: { PATH: process.env.PATH, ...env } });
+}
+
 /** Runs the built command in its own process: when the process matters, or several run at once. */
 export async function runCli(
   args: readonly string[],
   { cwd, env = {}, input = '' }: Surroundings,
 ): Promise<Ran> {
-  const child = spawn(process.execPath, [CLI, ...args], {
-    cwd,
-    env: { PATH: process.env.PATH, ...env },
-  });
+  const child = spawnCli(args, { cwd, env });
   // A command that exits without reading its input breaks the pipe.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
@@ -39,6 +41,20 @@ export async function runCli(
   const [code] = (await once(child, 'close')) as [number | null];
   const [stdout, stderr] = await texts;
   return keepSecrets({ code, stdout, stderr }, args, env);
+}
+
+/** Leaves out the line that says which store or service a command uses. */
+export const withoutSource = (stderr: string): string =>
+  stderr.replace(/^(plant-store \d|service: ).*\n/m, '');
+
+/** Runs a command, and leaves out the line that says which store or service it uses. */
+export async function runQuietly(
+  args: readonly string[],
+  surroundings: Surroundings,
+  runner = runHere,
+): Promise<Ran> {
+  const ran = await runner(args, surroundings);
+  return { ...ran, stderr: withoutSource(ran.stderr) };
 }
 
 /** Checks that a command printed no secret on stderr. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ERRORS } from '../errors/error-codes.js';
 import { formatProgress } from './import.command.js';
-import { Progress } from './progress.js';
+import { Progress } from './terminal.js';
 
 describe('Progress', () => {
   const LINE = '[============            ]  50 % 1 stored';

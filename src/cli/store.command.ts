@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
 import { describeError } from '../errors/operator-message.js';
+import { makeFile } from './new-file.js';
 import { readJobConfig, readStoreConfig } from './store-config.js';
-import { printResult } from './terminal.js';
+import { printResult, writeOutput } from './terminal.js';
 
 /** `migrate`: for a deployment that changes the schema before it starts the service. */
 export function addMigrateCommand(program: Command): void {
@@ -19,7 +21,7 @@ export function addMigrateCommand(program: Command): void {
     )
     .action(async () => {
       const { migrateStore } = await import('../database/store.js');
-      const ran = await migrateStore(readStoreConfig(program));
+      const ran = await migrateStore(readStoreConfig());
       const lines = ran.length > 0 ? ran.map((name) => `ran ${name}`) : ['up to date'];
       await printResult(program, lines.join('\n'), { ran });
     });
@@ -41,7 +43,7 @@ export function addCheckCommand(program: Command): void {
       const { isDamage } = await import('../database/store-errors.js');
       const { digestTables, TABLE_NAMES } = await import('./backup-tables.js');
       try {
-        await using store = await Snapshot.open(readJobConfig(program));
+        await using store = await Snapshot.open(readJobConfig());
         const indexes = await store.check(TABLE_NAMES);
         const digests = await digestTables(store);
         const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
@@ -53,6 +55,42 @@ export function addCheckCommand(program: Command): void {
         const advice =
           'the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
         throw new Error(`${describeError(cause)}; ${advice}`, { cause });
+      }
+    });
+}
+
+/** `export`: writes the plants for any program that reads NDJSON. */
+export function addExportCommand(program: Command): void {
+  program
+    .command('export')
+    .summary('write all plants as NDJSON')
+    .description(
+      'Write every plant of the store as NDJSON in the form that import takes, ordered by id, as of one ' +
+        'moment; the service may run. A file is written beside its place and renamed once it is whole.',
+    )
+    .argument('[file]', 'the file, which is replaced; - or none is the standard output')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ ${COMMAND} export plants.ndjson
+  $ ${COMMAND} export | gzip > plants.ndjson.gz`,
+    )
+    .action(async (file: string | undefined = '-') => {
+      const config = readJobConfig();
+      const { Snapshot } = await import('../database/snapshot.js');
+      const { COLUMNS } = await import('../plants/plant.entity.js');
+      const { countLines } = await import('./backup-tables.js');
+      await using store = await Snapshot.open(config);
+      const columns = COLUMNS.filter(({ isAudit }) => !isAudit).map(({ name }) => name);
+      const plants = { count: 0 };
+      const rows = store.readLines({ table: 'plants', columns, form: 'object' });
+      const lines = countLines('exporting', rows, plants);
+      if (file === '-') {
+        for await (const chunk of lines) await writeOutput(chunk);
+      } else {
+        await makeFile(file, config, (path) => writeFile(path, lines));
+        await printResult(program, `plants: ${plants.count}`, { plants });
       }
     });
 }
