@@ -102,7 +102,8 @@ async function runImport(
     else progress.print(formatRefused(refused));
   });
   // On a terminal the progress says it.
-  if (!process.stderr.isTTY) plants.once('retry', (reason) => progress.print(`retrying ${reason}`));
+  if (!process.stderr.isTTY)
+    plants.once('waiting', (reason) => progress.print(`retrying ${reason}`));
   let received: NodeJS.Signals | undefined;
   using _listening = onEndingSignal((signal) => {
     received = signal;

@@ -49,19 +49,6 @@ describe('an import', () => {
     expect(connections).toBeLessThanOrEqual(64);
   });
 
-  it('counts the fields that the service ignores, by name, of stored plants', async () => {
-    const source = lines(
-      '{"id":1,"name":"x","tga":"y"}',
-      '{"id":2,"name":"x","tga":{"name":1},"__proto__":1}',
-      '{"id":3,"tga":1}',
-    );
-    await importing(source, (plant, response) => {
-      if (plant.includes('name')) store(response);
-      else refuse(response);
-    });
-    expect(Array.from(run.ignored).flat()).toEqual(['tga', 2, '__proto__', 1]);
-  });
-
   it('stops at the first line without a response, even if its source says no more', async () => {
     const source = new PassThrough();
     source.write('{"n":1}\n{"n":2}\n{"n":3}\n');

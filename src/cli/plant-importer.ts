@@ -30,8 +30,8 @@ export interface Refused {
 interface Events {
   /** In the order of the lines. */
   readonly refused: [Refused];
-  /** When a try that failed is repeated, and why it failed. */
-  readonly retry: [reason: string];
+  /** When a plant that has failed several times is sent again, and why it failed. */
+  readonly waiting: [reason: string];
 }
 
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
@@ -41,6 +41,8 @@ type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly re
 const MAX_IN_FLIGHT = 64;
 const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_BACKOFF_MS = 10_000;
+/** A lost connection or a moment of overload is over by then. */
+const REPORTED_TRIES = 3;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
@@ -53,7 +55,7 @@ export class PlantsImport extends EventEmitter<Events> {
   readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };
   /** How many plants, but those that the service refused, had a field that it ignores, by its name. */
   readonly ignored = new Map<string, number>();
-  /** The latest `retry`; undefined after a final response. */
+  /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
   lastError: string | undefined;
   private lastLine = 0;
   private failedLine = Infinity;
@@ -143,7 +145,7 @@ export class PlantsImport extends EventEmitter<Events> {
         // A random part spreads plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
         this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
-        this.emit('retry', this.lastError);
+        if (tries === REPORTED_TRIES) this.emit('waiting', this.lastError);
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
     }

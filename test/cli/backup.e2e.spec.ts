@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, globSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import {
@@ -18,13 +16,13 @@ import {
   source,
   target,
 } from './backups.js';
+import { spawnCli } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 makeStores();
 
-const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 const DIGEST = 'sha256 [0-9a-f]{64}';
 
 const report = (plants: number, tokens: number) =>
@@ -41,11 +39,9 @@ function storeOf(backup: string): SqliteStore {
   });
 }
 
-/** Runs a command in a process of its own. */
-function start(store: TemporaryStore, ...args: string[]) {
-  const env = { PATH: process.env.PATH, DATABASE_URL: store.url };
-  return spawn(process.execPath, [CLI, ...args], { cwd: store.folder, env, stdio: 'ignore' });
-}
+/** Starts a backup in a process of its own. */
+const startBackup = (store: TemporaryStore) =>
+  spawnCli(['backup', file], { cwd: store.folder, env: { DATABASE_URL: store.url } });
 
 describe('backup and restore', () => {
   it('keep every plant, who created it, and every token, from engine to engine and back', async () => {
@@ -90,10 +86,7 @@ describe('backup and restore', () => {
 
   it('continue when nobody reads their output, and leave nothing but the file', async () => {
     await source.execute(fillWith(1_000));
-    const child = spawn(process.execPath, [CLI, 'backup', file], {
-      cwd: source.folder,
-      env: { PATH: process.env.PATH, DATABASE_URL: source.url },
-    });
+    const child = startBackup(source);
     child.stderr.destroy();
     child.stdout.destroy();
     await once(child, 'exit');
@@ -121,7 +114,7 @@ describe('backup and restore', () => {
     })();
     while (stored < 50n) await sleep(5);
     const before = stored;
-    const child = start(target, 'backup', file);
+    const child = startBackup(target);
     expect(await once(child, 'exit')).toEqual([0, null]);
     isOver = true;
     await writing;

@@ -32,12 +32,12 @@ describe('import', () => {
     expect(stderr).toContain('error: stopped at line 1: ENOSPC');
   });
 
-  it('stops when the service stays unavailable', async () => {
-    const { code, stdout, stderr } = await importing(plants(100), ['--tries', '2'], 1);
+  it('says once that it waits, and stops when the service stays unavailable', async () => {
+    const { code, stdout, stderr } = await importing(plants(100), ['--tries', '5'], 1);
     expect({ code, stdout }).toEqual({ code: 1, stdout: NOTHING });
     const refused = 'connect ECONNREFUSED 127[^\n]*\n';
     expect(stderr).toMatch(
-      new RegExp(`^retrying after 1 s: ${refused}error: stopped at line 1: ${refused}$`),
+      new RegExp(`^retrying after \\d s: ${refused}error: stopped at line 1: ${refused}$`),
     );
   });
 
@@ -57,8 +57,7 @@ describe('import', () => {
       const [stdout, stderr] = await written;
       const report = { complete: false, answeredLines: 300, stored: 300, refused: 0 };
       expect(JSON.parse(stdout)).toEqual({ ...report, ignoredFields: {} });
-      // A machine with much else to do may make the service overloaded.
-      expect(withoutSource(stderr)).toMatch(/^(retrying .*\n)?$/);
+      expect(withoutSource(stderr)).toBe('');
     },
   );
 });
@@ -81,8 +80,6 @@ it('ends at a signal, or once its token is refused, though a named pipe is silen
   closeSync(writer);
 });
 
-const CLOSED = 'other side closed (is it https?)';
-
 describe('import over TLS', () => {
   let tls: ServiceProcess;
   beforeAll(async () => {
@@ -91,14 +88,14 @@ describe('import over TLS', () => {
   afterAll(() => tls.remove());
 
   it.each([
-    ['https', '', 'self-signed certificate: check --url and NODE_EXTRA_CA_CERTS'],
-    ['http', `retrying after 1 s: ${CLOSED}\n`, CLOSED],
-  ])('reports what is wrong with %s', async (scheme, retries, reason) => {
+    ['https', 'self-signed certificate: check --url and NODE_EXTRA_CA_CERTS'],
+    ['http', 'other side closed (is it https?)'],
+  ])('reports what is wrong with %s', async (scheme, reason) => {
     const url = `${scheme}://127.0.0.1:${tls.port}`;
     expect(await importing(plants(100), ['--url', url, '--tries', '2'])).toEqual({
       code: 1,
       stdout: NOTHING,
-      stderr: `${retries}error: stopped at line 1: ${reason}\n`,
+      stderr: `error: stopped at line 1: ${reason}\n`,
     });
   });
 

@@ -118,16 +118,22 @@ describe('import', () => {
 describe('fields that the service ignores', () => {
   const MISSPELT = '{"id":1,"name":"Alder","tga":"Alnus"}\n{"id":2,"name":"Oak"}\n';
 
-  it('counts fields that the service ignores', async () => {
-    const input = `${MISSPELT}{"id":3,"name":"Ash","tga":1,"\\u001b[2J":2}\n`;
-    const sum = 'sent 3, stored 3, refused 0';
+  it('counts fields that the service ignores, of stored plants', async () => {
+    const third = '{"id":3,"name":"Ash","tga":{"name":1},"\\u001b[2J":2,"__proto__":3}';
+    const input = `${MISSPELT}${third}\n{"id":4,"tga":1}\n`;
+    const sum = 'sent 4, stored 3, refused 1';
     expect(await importing(input)).toEqual({
-      code: 0,
-      stdout: `${sum}\nignored fields: tga (2),  [2J (1)\n`,
-      stderr: '',
+      code: 1,
+      stdout: `${sum}\nignored fields: tga (2),  [2J (1), __proto__ (1)\n`,
+      stderr: 'line 4: error 1003: name is missing\n',
     });
     const { stdout } = await importing(input, ['--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ ignoredFields: { tga: 2, '\u001B[2J': 1 } });
+    const { ignoredFields } = JSON.parse(stdout) as { ignoredFields: object };
+    expect(Object.entries(ignoredFields)).toEqual([
+      ['tga', 2],
+      ['\u001B[2J', 1],
+      ['__proto__', 1],
+    ]);
   });
 
   it('--strict refuses plants with such fields, and does not send them', async () => {

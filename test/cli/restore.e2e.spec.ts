@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import {
@@ -16,6 +15,7 @@ import {
   source,
   target,
 } from './backups.js';
+import { spawnCli } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
 
 makeStores();
@@ -26,11 +26,8 @@ describe('a restore that was killed', () => {
     await makeToken(source, 'nursery');
     await source.execute(fillWith(total));
     const made = await cli(source, `backup ${file}`);
-    const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'restore', file], {
-      cwd: target.folder,
-      env: { PATH: process.env.PATH, DATABASE_URL: target.url },
-      stdio: 'ignore',
-    });
+    const env = { DATABASE_URL: target.url };
+    const child = spawnCli(['restore', file], { cwd: target.folder, env });
     const ended = once(child, 'exit');
     while ((await target.count()) === 0) await sleep(5);
     child.kill('SIGKILL');
