@@ -1,6 +1,9 @@
 import {
+  Catch,
   Injectable,
   Logger,
+  NotFoundException,
+  type ArgumentsHost,
   type NestApplicationOptions,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
@@ -8,6 +11,10 @@ import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
+import { Config } from '../config/config.js';
+import { StoreHealth } from '../database/health.js';
+import { ApiException, ERRORS } from '../errors/error-codes.js';
+import { ErrorFilter, isRouteNotFound } from '../http/error.filter.js';
 
 /** What pages of other origins may send and read; `maxAge` in seconds. */
 const CORS = {
@@ -45,8 +52,7 @@ export class Operations implements OnApplicationBootstrap {
 
   /** Lists the methods of a path: `POST` for `/plants`; none if it has no operation. */
   listMethods(path: string): string[] {
-    const methods = this.listPaths(path).flatMap((one) => one.methods);
-    return [...new Set(methods.map((method) => method.toUpperCase()))];
+    return [...new Set(this.listPaths(path).flatMap(({ methods }) => methods))];
   }
 
   /** Finds the template of a path: no text of the client. */
@@ -58,7 +64,9 @@ export class Operations implements OnApplicationBootstrap {
     this.paths ??= Object.entries(this.buildDocument?.().paths ?? {}).map(([template, item]) => ({
       template: template.replace(/\{([^}]+)\}/g, ':$1'),
       pattern: toPattern(template),
-      methods: Object.keys(item).flatMap((method) => (method === 'get' ? ['get', 'head'] : method)),
+      methods: Object.keys(item).flatMap((method) =>
+        method === 'get' ? ['GET', 'HEAD'] : method.toUpperCase(),
+      ),
     }));
     return this.paths.filter(({ pattern }) => pattern.test(path));
   }
@@ -92,6 +100,37 @@ export class Operations implements OnApplicationBootstrap {
         );
       }
     }
+  }
+}
+
+/** Responds with 405 and `Allow` where a path has operations of other methods only (RFC 9110, section 15.5.6). */
+@Catch(NotFoundException)
+@Injectable()
+export class MethodNotAllowedFilter extends ErrorFilter {
+  constructor(
+    health: StoreHealth,
+    private readonly config: Config,
+    private readonly operations: Operations,
+  ) {
+    super(health);
+  }
+
+  override catch(error: NotFoundException, context: ArgumentsHost): void {
+    const request = context.switchToHttp().getRequest<Request>();
+    // With the global prefix, which Express takes off.
+    const path = request.baseUrl + request.path;
+    const methods = isRouteNotFound(error, request) ? this.operations.listMethods(path) : [];
+    // A route may not match for another reason, such as its version.
+    const isOtherMethod = methods.length > 0 && !methods.includes(request.method);
+    super.catch(isOtherMethod ? this.createException(methods, path) : error, context);
+  }
+
+  private createException(methods: readonly string[], path: string): ApiException {
+    const { docs, publicUrl = '' } = this.config;
+    const allow = methods.join(', ');
+    const kind = { ...ERRORS.NO_SUCH_METHOD, headers: { allow } };
+    const seeDocs = docs ? `; see ${publicUrl}/docs` : '';
+    return new ApiException(kind, `${kind.message}: only ${allow} ${path}${seeDocs}`);
   }
 }
 
