@@ -14,11 +14,10 @@ import {
 } from 'helmet';
 import { Config } from './config/config.js';
 import { DatabaseModule } from './database/database.module.js';
-import { respondToClientErrors } from './http/client-errors.js';
+import { createChecks, respondToClientErrors } from './http/client-errors.js';
 import { Connections } from './http/connections.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { createChecks } from './http/request-checks.js';
 import { announceCertificate, readKeyPair } from './http/tls.js';
 import { serveDocument } from './openapi/docs-page.js';
 import { buildDocument } from './openapi/document.js';

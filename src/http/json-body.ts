@@ -107,15 +107,13 @@ function shorten(text: string): string {
 
 /** A double represents every decimal number of up to 15 digits (IEEE 754). */
 const MAX_SAFE_LENGTH = 15;
-const ZERO = /^-?0(\.0+)?(e[+-]?\d+)?$/i;
 
 function parseNumber(literal: string): number | bigint | LosslessNumber {
   const number = Number(literal);
-  if (!Number.isFinite(number) || (number === 0 && !ZERO.test(literal)))
-    return new LosslessNumber(literal);
-  const isExact = literal.length <= MAX_SAFE_LENGTH || number === 0;
-  if (isExact && (Number.isSafeInteger(number) || !Number.isInteger(number))) return number || 0;
+  // Zero may be a number that is too small for a double.
+  const isExact = literal.length <= MAX_SAFE_LENGTH && (number !== 0 || literal === '0');
+  if (isExact && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number;
   const int64 = parseInt64(literal);
-  if (int64 !== undefined) return Number.isSafeInteger(number) ? number : int64;
+  if (int64 !== undefined) return Number.isSafeInteger(number) ? Number(int64) : int64;
   return isSafeNumber(literal) && !Number.isInteger(number) ? number : new LosslessNumber(literal);
 }

@@ -6,9 +6,9 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { logAcceptErrors } from '../errors/availability-log.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
+import { MAX_FIELDS } from './client-errors.js';
 import { sendError } from './error.filter.js';
 import { BODY_LIMIT } from './json-body.js';
-import { MAX_FIELDS } from './request-checks.js';
 
 const SECOND = 1_000;
 /** In milliseconds (docs/configuration.md, "Limits"). */
@@ -53,7 +53,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     for (const event of ['checkContinue', 'checkExpectation']) server.on(event, listener);
     server.timeout = IDLE_TIMEOUT_MS;
     server.maxConnections = MAX_CONNECTIONS;
-    // Node drops fields beyond this silently; with one more, request-checks.ts can tell.
+    // Node drops fields beyond this silently; with one more, client-errors.ts can tell.
     server.maxHeadersCount = MAX_FIELDS + 1;
     logAcceptErrors(server, new Logger('Http'));
     this.httpServer = server;
