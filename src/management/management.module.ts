@@ -10,8 +10,7 @@ import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { sendError } from '../http/error.filter.js';
 import { PlantStoreAdapter } from '../http/plant-store.adapter.js';
 import { createMetrics } from '../telemetry/metrics.js';
-import { HealthController } from './health.controller.js';
-import { MetricsController } from './metrics.controller.js';
+import { ManagementController } from './management.controller.js';
 import { ServiceState } from './service-state.js';
 
 const PATHS = /^\/(livez|readyz|metrics)$/;
@@ -27,7 +26,7 @@ const LIMITS = {
 };
 
 @Module({
-  controllers: [HealthController, MetricsController],
+  controllers: [ManagementController],
   providers: [
     ServiceState,
     { provide: Registry, inject: [Config, ServiceState], useFactory: createMetrics },

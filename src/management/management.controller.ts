@@ -1,13 +1,17 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { Registry } from 'prom-client';
 import { ServiceState, type Check } from './service-state.js';
 
 const NO_CACHE = 'no-cache, no-store, must-revalidate';
 
-/** Health, in the form of @nestjs/terminus, which monitors know. */
+/** Health, in the form of @nestjs/terminus, which monitors know, and metrics. */
 @Controller()
-export class HealthController {
-  constructor(private readonly state: ServiceState) {}
+export class ManagementController {
+  constructor(
+    private readonly state: ServiceState,
+    private readonly registry: Registry,
+  ) {}
 
   /** A restart would not bring the store back, so it is not checked. */
   @Get('livez')
@@ -22,6 +26,12 @@ export class HealthController {
     const summary = summarize(await this.state.check());
     response.status(summary.status === 'ok' ? 200 : 503);
     return summary;
+  }
+
+  @Get('metrics')
+  async list(@Res() response: Response): Promise<void> {
+    const text = await this.registry.metrics();
+    response.setHeader('Content-Type', this.registry.contentType).end(text);
   }
 }
 
