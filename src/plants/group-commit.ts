@@ -25,8 +25,8 @@ export interface Commit {
   readonly plants: readonly Plant[];
   /** By performance.now(). */
   readonly startedAt: number;
-  /** New plants. */
-  inserted: number;
+  /** Set by the channel if the commit succeeded; `inserted` counts new plants. */
+  readonly result?: { readonly inserted: number };
   /** Set by the channel if the commit failed. */
   readonly error?: unknown;
 }
@@ -140,8 +140,7 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   private async pollUntilQuiet(): Promise<void> {
-    let found = 0;
-    for (let polls = 0; polls < MAX_POLLS && found < this.queue.length; polls++) {
+    for (let [polls, found] = [0, 0]; polls < MAX_POLLS && found < this.queue.length; polls++) {
       found = this.queue.length;
       await nextPoll();
     }
@@ -161,13 +160,10 @@ export class GroupCommit implements OnApplicationShutdown {
   /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
   private async commitGroup(group: QueuedPlant[]): Promise<void> {
     const plants = group.map(({ plant }) => plant);
-    const commit = { plants, startedAt: performance.now(), inserted: 0 };
+    const commit = { plants, startedAt: performance.now() };
     try {
-      const contents = await commits.tracePromise(async () => {
-        const { inserted, contents } = await this.plants.insertOrFind(plants);
-        commit.inserted = inserted;
-        return contents;
-      }, commit);
+      const insert = () => this.plants.insertOrFind(plants);
+      const { contents } = await commits.tracePromise(insert, commit);
       this.health.markAvailable();
       for (const [i, queued] of group.entries()) {
         const isSame = hasSameContent(contents[i], queued.plant);

@@ -89,12 +89,12 @@ function countCommits(registers: Registry[]): void {
     registers,
   });
   commits.asyncEnd.subscribe((commit) => {
-    const { plants, startedAt, inserted, error } = commit as Commit;
-    stored.inc(inserted);
-    if (error !== undefined) {
+    const { plants, startedAt, result } = commit as Commit;
+    if (!result) {
       failures.inc();
       return;
     }
+    stored.inc(result.inserted);
     groups.observe(plants.length);
     durations.observe(measureSeconds(startedAt));
   });
