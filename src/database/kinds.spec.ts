@@ -1,35 +1,101 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isStorableText } from './kinds.js';
+import { KINDS, parseInt64 } from './kinds.js';
 
-describe('isStorableText', () => {
-  it.each(['', ' ', 'oak', '\u0001', '\uffff', '🌵', '\ufeff', 'e\u0301'])('accepts %j', (text) =>
-    expect(isStorableText(text)).toBe(true),
+describe('a valid text', () => {
+  const { isValid } = KINDS.text;
+
+  it.each(['', ' ', 'oak', '\u0001', '\uffff', '🌵', '\ufeff', 'e\u0301'])('may be %j', (text) =>
+    expect(isValid(text)).toBe(true),
   );
 
   it.each(['\0', 'a\0', '\ud800', '\udc00', 'a\ud83cb', '\udf35\ud83c', '🌵\ud83c'])(
-    'rejects %j',
-    (text) => expect(isStorableText(text)).toBe(false),
+    'is not %j',
+    (text) => expect(isValid(text)).toBe(false),
   );
 
   it.each([undefined, null, 7, 7n, true, [], {}, ['oak'], Object('oak')])(
-    'rejects %p, which is no string',
-    (value) => expect(isStorableText(value)).toBe(false),
+    'is not %p, which is no string',
+    (value) => expect(isValid(value)).toBe(false),
   );
 
-  it('accepts exactly the texts that UTF-8 keeps, without U+0000', () => {
+  it('is exactly one that UTF-8 keeps, without U+0000', () => {
+    const text = fc.string({ unit: 'binary' });
     fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }),
-        fc.boolean(),
-        fc.nat(0xffff),
-        (text, add, unit) => {
-          const tried = add ? text + String.fromCharCode(unit) : text;
-          const faithful = Buffer.from(tried).toString() === tried && !tried.includes('\0');
-          expect(isStorableText(tried)).toBe(faithful);
-        },
-      ),
+      fc.property(text, fc.boolean(), fc.nat(0xffff), (text, add, unit) => {
+        const tried = add ? text + String.fromCharCode(unit) : text;
+        const faithful = Buffer.from(tried).toString() === tried && !tried.includes('\0');
+        expect(isValid(tried)).toBe(faithful);
+      }),
+    );
+  });
+});
+
+const MIN = -(2n ** 63n);
+const MAX = 2n ** 63n - 1n;
+
+describe('parseInt64', () => {
+  it.each([
+    ['0', 0n],
+    ['-0', 0n],
+    ['-0.000e-7', 0n],
+    ['7', 7n],
+    ['7.0', 7n],
+    ['7e2', 700n],
+    ['70e-1', 7n],
+    ['0.07e2', 7n],
+    ['-1.50e1', -15n],
+    ['9007199254740992', 9007199254740992n],
+    ['9007199254740993', 9007199254740993n],
+    [`${MIN}`, MIN],
+    [`${MAX}`, MAX],
+    [`${MAX}.${'0'.repeat(100)}`, MAX],
+    [`0.${'0'.repeat(100)}1e101`, 1n],
+    ['0e999999999999999999', 0n],
+  ])('reads %s', (literal, value) => expect(parseInt64(literal)).toBe(value));
+
+  it.each([
+    ...['1.5', '1.00000000000000001', '15e-1', '1e-1', `${MAX}.1`],
+    ...[`${MIN - 1n}`, `${MAX + 1n}`, '1e19'],
+    ...['1e999999999999999999', '-1e999999999999999999', '1e-999999999999999999'],
+    ...['', ' 7', '7 ', '7.', '.7', '+7', '--7', '7e', '0x7', '7n', '١', 'NaN', 'Infinity', '7\n'],
+  ])('rejects %s', (literal) => expect(parseInt64(literal)).toBeUndefined());
+
+  it('rejects a million digits in linear time', () => {
+    // Quadratic time would be hours.
+    const zeros = '0'.repeat(1_000_000);
+    expect(parseInt64(`1${zeros}1`)).toBeUndefined();
+    expect(parseInt64(`1.${zeros}1`)).toBeUndefined();
+  });
+
+  it('agrees with exact arithmetic', () => {
+    const sign = fc.constantFrom('', '-');
+    const digits = fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), maxLength: 25 });
+    const exponents = fc.integer({ min: -40, max: 40 });
+    fc.assert(
+      fc.property(sign, digits, digits, exponents, (sign, digits, fraction, exponent) => {
+        const whole = digits || '0';
+        const power = exponent - fraction.length;
+        const numerator = BigInt(sign + whole + fraction) * 10n ** BigInt(Math.max(power, 0));
+        const denominator = 10n ** BigInt(Math.max(-power, 0));
+        const value = numerator / denominator;
+        const isInt64 = numerator % denominator === 0n && value >= MIN && value <= MAX;
+        const literal = `${sign}${whole}${fraction && `.${fraction}`}${exponent ? `e${exponent}` : ''}`;
+        expect(parseInt64(literal)).toBe(isInt64 ? value : undefined);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('reads every int64 in every way of writing it', () => {
+    const int64 = fc.bigInt({ min: MIN, max: MAX });
+    fc.assert(
+      fc.property(int64, fc.nat(30), fc.nat(30), (id, shift, zeros) => {
+        expect(parseInt64(`${id}`)).toBe(id);
+        expect(parseInt64(`${id}.${'0'.repeat(zeros + 1)}`)).toBe(id);
+        expect(parseInt64(`${id}${'0'.repeat(shift)}e-${shift}`)).toBe(id);
+      }),
     );
   });
 });

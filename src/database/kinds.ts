@@ -1,18 +1,13 @@
-import { isInt64 } from './int64.js';
-
 /**
- * What a kind of value needs in SQL, in JSON, in checks and in validation. In memory, a plant's values are text: a double
- * does not represent every int64.
+ * What a kind of value needs in SQL, in checks and in validation. In memory, a plant's values are text: a double does not
+ * represent every int64. `toString()` makes it of what the drivers read, and JSON takes a column as it is: a kind for
+ * which that is not true needs a member for each.
  */
-export interface Kind {
-  /** Makes text from what a driver reads. */
-  readonly fromDriver: (value: unknown) => string;
+interface Kind {
   /** SQL that makes a column's value from text. */
   readonly fromText: (text: string) => string;
   /** SQL that makes text from a column: the same on every engine. */
   readonly toText: (column: string) => string;
-  /** SQLite's SQL of a column in JSON, as PostgreSQL makes it of the type by itself. */
-  readonly toJson: (column: string) => string;
   /** SQLite's SQL of whether a value that is not NULL is of the kind: SQLite stores any type in any column. */
   readonly isSound: (column: string) => string;
   /** Whether a value from a client can be stored exactly. */
@@ -26,32 +21,52 @@ export type KindName = 'text' | 'bigint';
 
 export const KINDS: Readonly<Record<KindName, Kind>> = {
   text: {
-    fromDriver: String,
     fromText: (text) => `CAST(${text} AS text)`,
     toText: (column) => column,
-    toJson: (column) => column,
     isSound: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
-    isValid: isStorableText,
+    // PostgreSQL cannot store U+0000, and UTF-8 cannot encode unpaired surrogates.
+    isValid: (value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
     describeInvalid: (value) =>
       typeof value === 'string'
         ? 'must not contain U+0000 or unpaired surrogates'
         : 'must be a string',
   },
   bigint: {
-    fromDriver: String,
     fromText: (text) => `CAST(${text} AS bigint)`,
     toText: (column) => `CAST(${column} AS text)`,
-    toJson: (column) => column,
     isSound: (column) => `typeof(${column}) = 'integer'`,
     isValid: isInt64,
     describeInvalid: () => 'must be an integer from -2^63 to 2^63-1',
   },
 };
 
+function isInt64(value: unknown): boolean {
+  return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
+}
+
+const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const MAX_DIGITS = 19;
+
 /**
- * Whether a value is a string that every store keeps exactly: without U+0000, which PostgreSQL cannot store, and
- * without unpaired surrogates, which UTF-8 cannot encode.
+ * Reads the text of a JSON number (RFC 8259, section 6) from its digits, never through a double.
+ * As in JSON Schema, `7.0` and `7e2` are integers.
+ *
+ * @returns the int64; undefined if the text is no integer or is out of range
  */
-export function isStorableText(value: unknown): value is string {
-  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+export function parseInt64(literal: string): bigint | undefined {
+  const match = LITERAL.exec(literal);
+  if (!match) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  // Not /0+$/, which scans each run of zeros once per zero.
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  const significant = digits.slice(0, end);
+  if (significant === '') return 0n;
+  // 10^zeros × significant is the number: below zero it has a fraction, far above it overflows.
+  // Lengths decide before any power is built, so `1e999999999` costs nothing.
+  const zeros = Number(exponent) - fraction.length + digits.length - significant.length;
+  if (zeros < 0 || significant.length + zeros > MAX_DIGITS) return undefined;
+  const id = BigInt(sign + significant + '0'.repeat(zeros));
+  return isInt64(id) ? id : undefined;
 }

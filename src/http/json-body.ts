@@ -4,8 +4,8 @@ import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import readBody from 'raw-body';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
+import { parseInt64 } from '../database/kinds.js';
 import { redact } from '../errors/operator-message.js';
-import { parseInt64 } from '../database/int64.js';
 
 /** The setting of Express that has the maximum size of a body in bytes. */
 export const BODY_LIMIT = 'body limit';

@@ -6,7 +6,7 @@ const makeOptions = <Type extends KindName>(type: Type) => ({
   type,
   transformer: {
     to: (text: string | null) => text,
-    from: (value: unknown) => (value === null ? null : KINDS[type].fromDriver(value)),
+    from: (value: string | number | bigint | null) => value?.toString() ?? null,
   },
 });
 const INTEGER = makeOptions('bigint');

@@ -25,13 +25,12 @@ export const sqliteReader: SnapshotReader = {
   async *read(runner, { table, columns, form, after, to }) {
     const declared = await readColumns(runner, table);
     const sound = `(${[...declared.values()].map(({ isSound }) => isSound).join(' AND ')})`;
-    const read = (column: string, form: 'toText' | 'toJson') =>
-      declared.get(column)?.kind[form](column) ?? column;
+    const toText = (column: string) => declared.get(column)?.kind.toText(column) ?? column;
     const line =
       form === 'array'
-        ? `json_array(${columns.map((column) => read(column, 'toText')).join()})`
+        ? `json_array(${columns.map(toText).join()})`
         : // A merge patch drops members that are null (RFC 7396).
-          `json_patch('{}', json_object(${columns.map((column) => `'${column}', ${read(column, 'toJson')}`).join()}))`;
+          `json_patch('{}', json_object(${columns.map((column) => `'${column}', ${column}`).join()}))`;
     // No bound by default: a damaged row whose id is a text sorts after all integers, and must be found.
     const atMost = to === undefined ? '' : `AND id <= ${to}`;
     const sql = `
