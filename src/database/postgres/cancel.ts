@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import type { Client } from 'pg';
 
-/** How long a server may take to accept a request. */
-const CANCEL_TIMEOUT_MS = 1_000;
+/**
+ * How long each step may take: to connect, agree on TLS, and take the request. A lost packet is sent again after 1 s. To
+ * give up too early leaves the server with a statement that nobody waits for, in a session that the pool replaces.
+ */
+const STEP_TIMEOUT_MS = 2_000;
 
 /** Codes of messages (postgresql.org/docs/current/protocol-message-formats.html). */
 const SSL_REQUEST = 80_877_103;
@@ -31,30 +34,24 @@ export async function cancelStatement(client: Client): Promise<void> {
   const { host, port } = client;
   // The address of the session's own server: a name may have several.
   const { remoteAddress, remotePort = port } = client.connection.stream as Socket;
-  const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
   const socket = remoteAddress
     ? connect(remotePort, remoteAddress)
     : connect(`${host}/.s.PGSQL.${port}`);
   socket.on('error', ignore);
   try {
-    await once(socket, 'connect', { signal });
-    const stream = ssl ? await encrypt(socket, host, ssl === true ? {} : ssl, signal) : socket;
+    await next(socket, 'connect');
+    const stream = ssl ? await encrypt(socket, host, ssl === true ? {} : ssl) : socket;
     // Not end(): PgBouncer ends with a fatal error if a client closes its side now (pgbouncer/pgbouncer#801).
     stream.write(encode(CANCEL_REQUEST, processID, secretKey));
-    await once(stream.resume(), 'close', { signal });
+    await next(stream.resume(), 'close');
   } finally {
     socket.destroy();
   }
 }
 
-async function encrypt(
-  socket: Socket,
-  host: string,
-  options: ConnectionOptions,
-  signal: AbortSignal,
-): Promise<TLSSocket> {
+async function encrypt(socket: Socket, host: string, options: ConnectionOptions): Promise<Socket> {
   socket.write(encode(SSL_REQUEST));
-  const [reply] = (await once(socket, 'data', { signal })) as [Buffer];
+  const [reply] = (await next(socket, 'data')) as [Buffer];
   if (reply.toString() !== 'S') throw new Error('the server does not support TLS');
   const stream = connectTls({
     ...options,
@@ -66,8 +63,12 @@ async function encrypt(
     ...(isIP(host) === 0 && { servername: host }),
   });
   stream.on('error', ignore);
-  await once(stream, 'secureConnect', { signal });
+  await next(stream, 'secureConnect');
   return stream;
+}
+
+function next(stream: Socket, event: string): Promise<unknown[]> {
+  return once(stream, event, { signal: AbortSignal.timeout(STEP_TIMEOUT_MS) });
 }
 
 /** once() reports errors while it waits. */
