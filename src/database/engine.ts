@@ -8,7 +8,6 @@ import type { DatabaseSystem } from '../config/database-url.js';
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
 export { Logger } from '@nestjs/common/services/logger.service.js';
 
-/** How long the database has to abort what is in flight. */
 const ABORT_TIMEOUT_MS = 1_000;
 
 const SCHEMA_ERRORS = {
@@ -27,7 +26,7 @@ export class SchemaError extends Error {
   }
 }
 
-/** What a store is opened for. `serve` and `create` make a missing store; `serve` locks it; `read` changes nothing. */
+/** `serve` and `create` make a missing store; `serve` locks it; `read` changes nothing. */
 export type Access = 'serve' | 'create' | 'change' | 'read';
 
 /** Rows of a table, ordered by id, as lines of JSON: the same bytes on every engine. */
@@ -41,24 +40,24 @@ export interface LinesQuery {
   readonly to?: bigint | undefined;
 }
 
-/** Reads a whole store as it was at one moment. Throws the database's errors, besides those that are named. */
+/** Reads a whole store as it was at one moment. */
 export interface SnapshotReader {
-  /** Begins the transaction. @throws Error, for the operator, if it would not see every acknowledged plant in time */
+  /** @throws Error if the transaction would not see every acknowledged plant in time */
   begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
-  /** Checks the structure of the files, but no rows. Resolves to whether that includes the indexes. @throws DamageError */
+  /** Checks the files, but no rows. Resolves to whether that includes the indexes. @throws DamageError */
   check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
-  /** Reads rows as lines, each with its line feed. Lines may span chunks, and may not be UTF-8. */
+  /** Lines may span chunks, and may not be UTF-8. */
   read(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
-/** What differs between the engines. Each Error has a reason for the operator. */
+/** What differs between the engines. The message of each Error is for the operator. */
 export interface Engine {
   readonly reader: SnapshotReader;
   /** SQL that begins a transaction to migrate in: processes that start at once take turns. */
   readonly beginMigration: string;
   /** SQL that returns a row if there are tables other than the list of migrations. */
   readonly findTables: string;
-  /** Makes TypeORM's options. @throws SchemaError */
+  /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
   /** @throws Error if the database could lose an acknowledged plant */
@@ -71,7 +70,6 @@ export interface Engine {
   isUnavailableAtStart?(error: unknown): boolean;
 }
 
-/** The engine of a repository's database, by which its statements are chosen. */
 export function getSystem({ dataSource }: EntityManager): DatabaseSystem {
   return dataSource.options.type === 'postgres' ? 'postgresql' : 'sqlite';
 }
@@ -81,18 +79,17 @@ export abstract class Writer {
   abstract readonly system: DatabaseSystem;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
-  /** SQL of the last column of each statement that writes plants; '' on an engine whose commits need no check. */
+  /** SQL of the last column of each statement that writes plants; '' if commits need no check. */
   abstract readonly commitColumn: string;
 
   /**
    * Runs a statement as a transaction of its own, and resolves once it is durable: to its rows, or on SQLite, if it
-   * returns none, to one row with the `count` of those that it changed.
-   *
-   * @throws QueryFailedError; if toStoreError() makes it a StoreUnavailableException, it is unknown what was written
+   * returns none, to one row with the `count` of those that it changed. If the store is unavailable, it is unknown what
+   * was written. @throws QueryFailedError
    */
   abstract query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
 
-  /** Commits as an insert does. @throws StoreUnavailableException if plants could be lost; the database's error */
+  /** Commits as an insert does. @throws StoreUnavailableException if plants could be lost; QueryFailedError */
   abstract probe(): Promise<void>;
 
   /** Aborts what would keep the process from exiting. */
@@ -101,10 +98,7 @@ export abstract class Writer {
   /** Waits for what is in flight, then closes connections of its own. */
   async close(): Promise<void> {}
 
-  /**
-   * Exits with a code once what is in flight is aborted. If that takes too long the process is killed: a thread that
-   * waits for a dead disk cannot be ended, and exit() would wait for it.
-   */
+  /** Kills the process if it cannot exit in time: a thread that waits for a dead disk cannot be ended. */
   async abortAndExit(code: number): Promise<void> {
     const aborted = this.abort().then(() => process.exit(code));
     await Promise.race([aborted, sleep(ABORT_TIMEOUT_MS)]);

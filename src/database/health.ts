@@ -5,25 +5,24 @@ import { AvailabilityLog } from '../errors/availability-log.js';
 import { Logger, Writer } from './engine.js';
 import { TOO_LONG, toStoreError } from './store-errors.js';
 
-/** How long a check uses the outcome of an earlier request or probe. */
+/** How long the outcome of a request or a probe is used. */
 const PROBE_TTL_MS = 1_000;
-/** How long a check waits for a probe: clients of health checks have short timeouts themselves. */
+/** Clients of health checks have short timeouts themselves. */
 const MAX_PROBE_MS = 2_000;
 /** The longest time without a failure that ends an outage. */
 const MAX_STEADY_MS = 5_000;
 
 /**
- * Judges by requests and probes whether the store is available. An outage may affect some plants only, for example if one
- * server of a cluster is down, so it ends once nothing has failed for as long as a request waits.
+ * Judges by requests and probes whether the store is available. An outage may affect some plants only, as of one server of
+ * a cluster, so it ends once nothing has failed for as long as a request waits.
  */
 @Injectable()
 export class StoreHealth implements BeforeApplicationShutdown {
   private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store', 'error');
   private readonly timeoutMs: number;
   private readonly steadyMs: number;
-  /** The latest failure, and when it was found, by performance.now(). */
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
-  /** The probe in flight, or of the last second. It may outlive the checks that wait for it. */
+  /** In flight, or of the last second. It may outlive the checks that wait for it. */
   private probe: Promise<void> | undefined;
   private isStopping = false;
 
@@ -35,11 +34,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
     this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
   }
 
-  /**
-   * Waits for a lookup, at most `waitTimeoutMs`.
-   *
-   * @throws StoreUnavailableException, which is recorded; else the error of a statement that is at fault itself
-   */
+  /** Waits for a lookup, at most `waitTimeoutMs`. @throws what {@link recordFailure} returns */
   async awaitLookup<Value>(promise: Promise<Value>): Promise<Value> {
     try {
       return await withTimeout(promise, this.timeoutMs);
@@ -78,7 +73,7 @@ export class StoreHealth implements BeforeApplicationShutdown {
     return this.lastFailure !== undefined && performance.now() - this.lastFailure.at < ms;
   }
 
-  /** Ends the probes. At the next hook the store is already closed, and a probe would log that as an outage. */
+  /** At the next hook the store is already closed, and a probe would log that as an outage. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
   }

@@ -2,20 +2,18 @@ import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { SchemaError, type Engine } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 
-/** What makes the schema, in this order. */
 export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
 
 /** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
 const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
 
-/** Whether a migration is of this version or of an older one. */
 export function isOurMigration(name: string): boolean {
   return MIGRATIONS.some((each) => each.name === name) || MERGED_MIGRATIONS.includes(name);
 }
 
 /**
- * Migrates a store, or demands that it is up to date. Returns the names of the migrations that were run. If it fails,
- * the caller closes the connection, which rolls everything back.
+ * Migrates a store, or demands that it is up to date. Returns the names of the migrations that were run. The caller rolls
+ * back by closing.
  */
 export async function bringUpToDate(
   store: DataSource,
@@ -38,7 +36,7 @@ export async function bringUpToDate(
   return ran;
 }
 
-/** Compares the migrations that were run on a store with those of this version. @throws SchemaError */
+/** @throws SchemaError if a migration of this version was not run */
 export async function assertMigrated(
   runner: QueryRunner,
   { findTables }: Engine,

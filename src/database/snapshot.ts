@@ -17,7 +17,7 @@ export class Snapshot {
     private readonly runner: QueryRunner,
   ) {}
 
-  /** Opens an existing store, or a backup of this name; nothing is made or migrated. @throws StoreUnusableError */
+  /** Opens an existing store, or the backup of this name. @throws StoreUnusableError */
   static open(config: Config, backup?: string): Promise<Snapshot> {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
@@ -29,7 +29,7 @@ export class Snapshot {
     return open(config, 'read', [], work, backup);
   }
 
-  /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError; the store's error */
+  /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError */
   async *readLines(query: LinesQuery): AsyncGenerator<Buffer> {
     let chunks: Buffer[] = [];
     let length = 0;

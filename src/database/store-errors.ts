@@ -2,15 +2,12 @@ import { QueryFailedError } from 'typeorm';
 import { describeError } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 
-/**
- * SQLite's codes of errors that the statement did not cause (sqlite.org/rescode.html): the file is locked, full,
- * read-only, damaged or gone. Extended codes start with them.
- */
+/** Codes of a file that is locked, full, read-only, damaged or gone (sqlite.org/rescode.html); extended ones start so. */
 const SQLITE_CODES =
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
 
 /**
- * PostgreSQL's codes of such errors (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), the
+ * Codes that the statement did not cause (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), the
  * server is read-only after a failover (25006), a transaction took too long (25P03, 25P04), authentication failed (28,
  * 3D), recovery took precedence (40001), a table was renamed or dropped (42P01), the server has no resources (53), a lock or
  * a statement took too long (55P03, 57014), the server starts or stops (57P), its disk fails (58), or something within
@@ -22,7 +19,6 @@ const POSTGRES_CODES =
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
-/** Reason of a statement or a request that was given up. */
 export const TOO_LONG = 'the store took too long';
 
 /** Codes of damage to what is stored; PostgreSQL's are XX001 and the like, and a failed disk's. */
@@ -38,7 +34,6 @@ export function isUnavailable(error: unknown): boolean {
   return syscall === 'connect' || error.message.startsWith('no such table');
 }
 
-/** The store's content is damaged. */
 export class DamageError extends Error {
   readonly code = 'DAMAGE';
 }
@@ -58,7 +53,6 @@ export function toStoreError(error: unknown): unknown {
   return isUnavailable(cause) ? toStoreUnavailable(cause) : error;
 }
 
-/** Wraps an error in StoreUnavailableException. */
 export function toStoreUnavailable(error: unknown): StoreUnavailableException {
   if (error instanceof StoreUnavailableException) return error;
   return new StoreUnavailableException(describeError(error), { cause: error });

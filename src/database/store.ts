@@ -5,7 +5,7 @@ import { describeError } from '../errors/operator-message.js';
 import { Logger, SchemaError, type Access, type Engine, type Writer } from './engine.js';
 import { bringUpToDate, MIGRATIONS } from './schema.js';
 
-/** What to do about the store of the configuration, by the kind of its {@link SchemaError}. */
+/** What to do, by the kind of a {@link SchemaError}. */
 const STORE_ADVICE = {
   empty: `: run \`${COMMAND} migrate\``,
   missing: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
@@ -62,7 +62,6 @@ export class Store extends DataSource {
     if (access === 'serve') this.lock = engine.lock?.(config);
   }
 
-  /** To be read once the store is open. */
   get writer(): Writer {
     return (this.openedWriter ??= this.engine.openWriter(this, this.config));
   }
@@ -97,7 +96,7 @@ export function openStore(
   });
 }
 
-/** Brings the schema up to date, and returns the names of the migrations that were run. @throws StoreUnusableError */
+/** Returns the names of the migrations that were run. @throws StoreUnusableError */
 export function migrateStore(config: Config): Promise<string[]> {
   return open(config, 'create', [], async (store) => {
     const ran = await bringUpToDate(store, store.engine, true);
@@ -106,7 +105,7 @@ export function migrateStore(config: Config): Promise<string[]> {
   });
 }
 
-/** The one way to open a store: opens it, and works with it; closes it if that fails. @throws StoreUnusableError */
+/** Opens a store and works with it; closes it if that fails. @throws StoreUnusableError */
 export async function open<Result>(
   config: Config,
   access: Access,

@@ -20,9 +20,8 @@ const CONNECTION_LOST =
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   reader: postgresReader,
-  // The lock is the transaction's, not the session's, so that it works through a pooler. The setting of Citus makes it
-  // pass the next one on to its workers. A change of a table waits for the table's lock, behind a dump for example, and
-  // plants wait behind the change, so the change gives up before their requests do.
+  // The lock is the transaction's, so that it works through a pooler. Citus passes the next setting on to its workers. A
+  // change of a table that waits for a dump makes plants wait, so it gives up before their requests do.
   beginMigration: `
     BEGIN;
     SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)});
@@ -52,7 +51,6 @@ export const postgres: Engine = {
     };
   },
 
-  // The server recovers by itself, and a lookup of stored plants waits for stable storage.
   openWriter: (store) => new PostgresWriter(store.manager),
 
   async assertDurable(store) {

@@ -11,7 +11,7 @@ import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { isCommitDurable } from './writer.js';
 
-/** Sessions of a process: 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
+/** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
 export const MAX_SESSIONS = 10;
 /** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
 const MAX_HANGING_TIMEOUTS = 10;
@@ -20,10 +20,9 @@ const MAX_HANGING_TIMEOUTS = 10;
 const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
 
 /**
- * A client of the pool, with what TypeORM uses of it. A statement fails if its commit could be lost. It fails at once if
- * it takes too long: it is cancelled, and the session hangs until the server has ended it. A session is closed after a
- * failed statement: the reason may be the connection itself, a server that is no longer the primary, or a setting of the
- * role, which is read at the login.
+ * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once: it is cancelled, and
+ * the session hangs until the server has ended it. A session is closed after a failed statement: the reason may be the
+ * connection itself, a server that is no longer the primary, or a setting of the role, which is read at the login.
  */
 class Session {
   readonly on: PoolClient['on'];
@@ -45,19 +44,16 @@ class Session {
     // A server that stops may report it between two statements. The next statement fails.
     client.on('error', () => undefined);
     client.on('notice', ({ routine, message }) => {
-      // A commit did not wait for the standby. Citus passes on the text, but not the routine.
+      // A commit that did not wait for the standby succeeds, with a warning
+      // (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). Citus passes on its text alone.
       if (routine === 'SyncRepWaitForLSN' || message?.includes('synchronous replication'))
         this.warning ??= message;
     });
   }
 
   /**
-   * A commit that did not wait for the synchronous standby succeeds, with a warning
-   * (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
-   *
    * @param query SQL; a COPY is neither checked nor limited
-   * @throws StoreUnavailableException if the commit could be lost, or the connection failed; DatabaseError if the server
-   *   reports one, which toStoreError() tells apart
+   * @throws StoreUnavailableException if the commit could be lost, or the connection failed; DatabaseError of the server
    */
   query(query: string | Submittable, values: unknown[] = []): unknown {
     if (typeof query !== 'string') return this.client.query(query);
@@ -80,7 +76,6 @@ class Session {
     });
   }
 
-  /** Returns the session to the pool; later, if it hangs. */
   readonly release = (error?: unknown): void => {
     if (this.isHanging) return;
     this.returnToPool?.(this.hasFailed || this.isBusy || Boolean(error));
@@ -103,7 +98,7 @@ class Session {
     return undefined;
   }
 
-  /** Cancels the statement in flight. A server that does not take the request is given up. */
+  /** A server that does not take the request is given up. */
   private cancel(): Error {
     this.isHanging = true;
     this.pool.hanging.set(this, performance.now());
@@ -112,9 +107,9 @@ class Session {
   }
 }
 
-/** The pool that TypeORM opens, by the part of its interface that TypeORM uses. */
+/** The pool, with what TypeORM uses of it. */
 export class CheckedPool {
-  /** Sessions whose cancelled statement the server has not ended, as it waits for a dead disk, and since when. */
+  /** Sessions whose cancelled statement the server has not ended, and since when. */
   readonly hanging = new Map<Session, number>();
   /** How long a statement may take; forever if left out. */
   readonly timeoutMs: number | undefined;
@@ -130,7 +125,7 @@ export class CheckedPool {
     this.pool.on(event, listener);
   }
 
-  /** Lends a session; fails at once if all hang. Without one the database is unavailable, whatever the reason. */
+  /** Fails at once if all sessions hang. Without one the database is unavailable, whatever the reason. */
   connect(lend: (error?: Error, session?: Session, release?: Session['release']) => void): void {
     if (this.hanging.size >= MAX_SESSIONS) {
       const reason = 'no session available: the server has not closed the old ones';

@@ -4,17 +4,16 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
 import type { SnapshotReader } from '../engine.js';
 
-/** The function of Citus that runs a command on every node; null on other servers. */
+/** Null on servers without Citus. */
 const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
-/** SQL of the names of the prepared transactions of each node of Citus, as a JSON array. */
+/** The names of the prepared transactions of each node of Citus, as a JSON array. */
 const PREPARED = `
   SELECT success, result FROM run_command_on_all_nodes($$
     SELECT coalesce(json_agg(gid), '[]') FROM pg_prepared_xacts
     WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
-/** Milliseconds between two lookups of prepared transactions. */
 const PREPARED_POLL_MS = 200;
 
-/** Sets no session state, so a pooler may stand between. Servers older than 17 have no `transaction_timeout`. */
+/** Servers older than 17 have no `transaction_timeout`. */
 const BEGIN = `
   BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL statement_timeout = 0;
@@ -62,9 +61,8 @@ export const postgresReader: SnapshotReader = {
 };
 
 /**
- * Waits for the transactions that are prepared on Citus now. One of them may contain an acknowledged plant that is not
- * visible: after a crash of its worker it stays prepared until the coordinator finds it (`citus.recover_2pc_interval`).
- * Later ones contain no plant that was acknowledged before.
+ * Waits for the transactions that are prepared on Citus now. One may contain an acknowledged plant that is not visible:
+ * after a crash of its worker it stays prepared until the coordinator finds it (`citus.recover_2pc_interval`).
  */
 async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
   const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);

@@ -3,23 +3,22 @@ import type { EntityManager } from 'typeorm';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { Writer } from '../engine.js';
 
-/** Name of the last column of a statement that writes plants. On Citus each row may come from another server. */
+/** The last column of a statement that writes plants. On Citus each row may come from another server. */
 const COMMITTED = 'committed';
 
 const get = (name: string) => `current_setting('${name}')`;
 
-/** SQL: whether this is a session of Citus's coordinator on a worker, by the name that it gives to them. */
+/** Whether this is a session of Citus's coordinator on a worker, by the name that it gives to them. */
 const ON_WORKER = `${get('application_name')} LIKE 'citus\\_internal%'`;
 
-/** SQL: the level of warnings. Citus's coordinator passes on at debug1 those of its workers' commits. */
+/** The level of warnings. Citus's coordinator passes on at debug1 those of its workers' commits. */
 const MESSAGES = `
   CASE WHEN ${ON_WORKER} OR current_setting('citus.worker_min_messages', true) IS NULL THEN 'warning' ELSE 'debug1' END`;
 
 /**
- * SQL of a condition that is always true. It makes the commit wait for stable storage, and warn if it does not wait for
- * the standby, whatever the server, the database or the role has lowered. (`remote_apply` waits for more, and stays.) It
- * sets this for the transaction alone, so a pooler may stand between. A worker of Citus keeps it for the session:
- * `COMMIT PREPARED` is a transaction of its own.
+ * A condition that is always true. It makes the commit wait for stable storage, and warn if it does not wait for the
+ * standby, whatever the server, the database or the role has lowered. It is set for the transaction alone, so a pooler may
+ * stand between; on a worker of Citus for the session, as `COMMIT PREPARED` is a transaction of its own.
  */
 const SET_LEVEL = `
   set_config('client_min_messages', ${MESSAGES}, NOT ${ON_WORKER}) <> ''
@@ -33,15 +32,15 @@ const COMMIT_COLUMN = toColumn(
   `${get('fsync')} = 'on' AND ${get('full_page_writes')} = 'on' AND ${SET_LEVEL}`,
 );
 
-/** SQL that reads what no statement can set, and by which plants could be lost. */
+/** What no statement can set, and by which plants could be lost. */
 const FIXED_SETTINGS = `
   ${get('fsync')} AS fsync, ${get('full_page_writes')} AS full_page_writes, ${get('server_encoding')} AS "its encoding",
   CASE WHEN EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u')
     THEN 'unlogged' END AS "its table"`;
 
 /**
- * An insert of no plants. It needs the right to insert, and a server that is not read-only. The message that it writes to
- * the log makes it a transaction that commits as an insert does. (The message's place in the log is never null.)
+ * An insert of no plants: it needs the right to insert, and a server that is not read-only. The message in the log makes it
+ * commit as an insert does. (Its place there is never null.)
  */
 const PROBE = `
   WITH inserted AS (
@@ -50,10 +49,7 @@ const PROBE = `
   )
   SELECT (SELECT count(*) FROM inserted), ${FIXED_SETTINGS}, ${toColumn(SET_LEVEL)}`;
 
-/**
- * Reads {@link FIXED_SETTINGS}, the settings that {@link COMMIT_COLUMN} sets (tokens and migrations are committed as the
- * server has it), and those that would make statements fail.
- */
+/** Also what {@link COMMIT_COLUMN} sets, as tokens are committed without it, and what would make statements fail. */
 export const READ_SETTINGS = `
   SELECT ${get('synchronous_commit')} AS synchronous_commit, ${get('client_min_messages')} AS client_min_messages,
   ${FIXED_SETTINGS}, ${get('default_transaction_isolation')} AS default_transaction_isolation,
@@ -62,7 +58,7 @@ export const READ_SETTINGS = `
 const LOSS = 'so that a plant could be lost: set it to';
 const FAILURES = 'so that requests would fail: set it to';
 
-/** What each setting may be, and what to say of another value (postgresql.org/docs/current/runtime-config.html). */
+/** What each setting may be, and advice on another value (postgresql.org/docs/current/runtime-config.html). */
 const SAFE: Readonly<Record<string, readonly [safe: RegExp, advice: string]>> = {
   synchronous_commit: [/^(on|remote_apply)$/, `${LOSS} on or remote_apply`],
   fsync: [/^on$/, `${LOSS} on`],
@@ -80,7 +76,6 @@ const SAFE: Readonly<Record<string, readonly [safe: RegExp, advice: string]>> = 
   ],
 };
 
-/** Settings of a server, by name. */
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** @throws Failure, with a reason for the operator, if a plant could be lost, or not be stored as it is */
@@ -95,19 +90,13 @@ export function assertSafe(
   }
 }
 
-/**
- * Whether the commit of a statement that writes plants is durable in each of its rows; undefined if it is another
- * statement, or several, for which the driver returns an array.
- */
+/** Undefined for statements that write no plants, among them several at once: their result is an array. */
 export function isCommitDurable({ fields, rows = [] }: Partial<QueryResult>): boolean | undefined {
   if (fields?.at(-1)?.name !== COMMITTED) return undefined;
   return (rows as Settings[]).every((row) => row[COMMITTED] !== null);
 }
 
-/**
- * Writes over TypeORM's pool, which TypeORM closes. There is no session state and no named statement, so a pooler may
- * stand between.
- */
+/** Writes over TypeORM's pool. No session state and no named statements, so a pooler may stand between. */
 export class PostgresWriter extends Writer {
   readonly system = 'postgresql';
   /** See docs/performance.md: the slower a commit, the more plants share it. */

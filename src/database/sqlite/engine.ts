@@ -17,8 +17,8 @@ import { sqliteReader } from './reader.js';
 import { COMMIT_A_PAGE, SqliteWriter } from './writer.js';
 
 /**
- * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html). On macOS fsync alone does
- * not ensure that; the two `fullfsync` do. They have no effect elsewhere.
+ * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); on macOS only with the two
+ * `fullfsync`, which have no effect elsewhere.
  */
 const PRAGMAS = [
   'journal_mode = WAL',
@@ -48,7 +48,7 @@ class ExactDatabase extends Database {
   }
 }
 
-/** Converts the bigints of rows to numbers, as the driver does by default, where a double is exact. */
+/** Makes numbers of bigints where a double is exact. */
 function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
   for (const row of rows as readonly Record<string, unknown>[]) {
     for (const [name, value] of Object.entries(row)) {
@@ -61,7 +61,6 @@ function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
 
 export const sqlite: Engine = {
   reader: sqliteReader,
-  // From its start on, no other process can write.
   beginMigration: 'BEGIN IMMEDIATE',
   findTables: FIND_TABLES,
 
@@ -102,9 +101,9 @@ export const sqlite: Engine = {
   lock: (config) => lockFile(getFile(config)),
 
   /**
-   * Copies the log into the file, and syncs both. A process that was killed between its write to the log and the sync
-   * leaves plants that can be read, but may not be on the disk. The copy also mends what a failed sync has left
-   * (docs/operating.md). If a reader keeps some of the log from being copied, a commit syncs the whole log.
+   * A process that was killed between its write to the log and the sync leaves plants that can be read, but may not be on
+   * the disk. The copy also mends what a failed sync has left (docs/operating.md). If a reader prevents it, a commit syncs
+   * the whole log.
    */
   async recover(store) {
     const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -123,7 +122,7 @@ function getFile({ databaseUrl }: Config): string {
  * Checks a file before it is locked, or opened by a connection that may write: both would change it, or the files
  * beside it. Without a WAL beside it, opening read-only would create one.
  *
- * @throws SchemaError; Error if the user may not write to it, or other programs' tables are where a store is to be made
+ * @throws SchemaError; Error if it is not writable, or has tables of another program
  */
 function assertOurs(
   file: string,
@@ -149,7 +148,7 @@ function assertOurs(
   }
 }
 
-/** Reads the names of the migrations that were run on a file; none if the list is missing, or not TypeORM's. */
+/** None if the list of migrations is missing, or not TypeORM's. */
 function readMigrations(database: Database.Database): string[] {
   try {
     return database.prepare<[], string>('SELECT name FROM migrations').pluck().all();
@@ -159,10 +158,7 @@ function readMigrations(database: Database.Database): string[] {
   }
 }
 
-/**
- * Removes the log of a file that no one has open. Readers then make no log, so the file can be read from a folder in
- * which nothing can be written. A service that is started on the file gives it a log again.
- */
+/** Has readers of a file that no one has open make no log, so that it can be read from a read-only folder. */
 export function dropLog(file: string): void {
   const database = new Database(file, { fileMustExist: true });
   database.pragma('journal_mode = DELETE');

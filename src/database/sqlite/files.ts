@@ -14,26 +14,22 @@ import { SchemaError } from '../engine.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 const LOG_SUFFIXES = ['-wal', '-journal'];
-/** Suffix of the file whose lock keeps a second service out. */
 const LOCK_SUFFIX = '-lock';
-/** Suffixes of all files of a store: the database file, its logs, the index of the write-ahead log, the lock. */
+/** Of all files of a store. `-shm` is the index of the write-ahead log. */
 export const STORE_SUFFIXES = ['', ...LOG_SUFFIXES, '-shm', LOCK_SUFFIX];
 
-/** A file that the service has open, by its device and its number there. */
 export interface OpenedFile {
   readonly path: string;
   readonly dev: bigint;
   readonly ino: bigint;
 }
 
-/** Finds the log of SQLite that stands beside a database file; undefined if there is none. */
 export function findLog(file: string): string | undefined {
   return LOG_SUFFIXES.map((suffix) => file + suffix).find((path) => existsSync(path));
 }
 
 /**
- * Identifies the database file, its write-ahead log and the log's index. A process that finds no index makes another
- * one, and the two no longer see each other's commits.
+ * With the log's index: a process that finds none makes another one, and the two no longer see each other's commits.
  *
  * @param file no link: the others stand beside the file that a link leads to
  */
@@ -45,7 +41,7 @@ export function identifyFiles(file: string): OpenedFile[] {
   });
 }
 
-/** Finds the real path of a database file: two names of one file make one lock. @throws SchemaError; Error if it is a folder */
+/** The real path: two names of one file make one lock. @throws SchemaError; Error if it is no file */
 export function requireFile(file: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
@@ -54,7 +50,7 @@ export function requireFile(file: string): string {
   return realpathSync(path);
 }
 
-/** @throws Error naming the path and the user of this process, if the user may not write to it */
+/** @throws Error naming the path and the user of this process */
 export function assertWritable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -64,11 +60,7 @@ export function assertWritable(path: string): void {
   }
 }
 
-/**
- * Makes the missing folders of a new database file, one by one: in /proc Node's recursive way never ends.
- *
- * @throws Error naming the path, if no file can be made in it
- */
+/** One by one: in /proc Node's recursive way never ends. @throws Error naming the path, if no file can be made in it */
 export function makeFolder(folder: string): void {
   if (!existsSync(folder)) {
     makeFolder(dirname(folder));
@@ -85,15 +77,13 @@ export function makeFolder(folder: string): void {
 }
 
 /**
- * Locks a database file for one service; makes the file if it is missing. The lock is SQLite's, on a
- * small file beside it, so the operating system releases it when the process ends, however it ends. A lock on the
- * database file itself would shut out commands.
+ * Locks a database file for one service; makes the file if it is missing. The lock is SQLite's, which ends with the
+ * process, on a file beside it: a lock on the database file would shut out commands.
  *
  * @throws Error if another service has the lock, or could use the file by a second name
  */
 export function lockFile(file: string): Disposable {
-  // SQLite makes a store of an empty file. A file that is there is not opened here: SQLite may have it open, and
-  // closing it would drop all locks of the process on it.
+  // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
   if (!existsSync(file)) writeFileSync(file, '', { flag: 'a' });
   const path = requireFile(file);
   // The lock and SQLite's log are found by the name.

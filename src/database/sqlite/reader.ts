@@ -5,7 +5,7 @@ import { DamageError } from '../store-errors.js';
 
 const PAGE_ROWS = 32;
 
-/** The lines of a page, the last id of it, and whether all its rows are sound; NULL if there are no more rows. */
+/** `lines` and `sound` are NULL if there are no more rows. */
 interface Page {
   readonly lines: Buffer | null;
   readonly last: bigint | number;
@@ -47,7 +47,7 @@ export const sqliteReader: SnapshotReader = {
   },
 };
 
-/** Returns the first damage to all of the file, or to a table and its indexes; `ok` if there is none. */
+/** Returns the first damage to the file, or to a table and its indexes; `ok` if there is none. */
 async function checkIntegrity({ manager }: QueryRunner, table = '1'): Promise<string> {
   type Row = { integrity_check: string };
   const [row] = await manager.query<Row[]>(`PRAGMA integrity_check(${table})`);
@@ -65,7 +65,6 @@ async function nameDamaged(runner: QueryRunner, damage: string, tables: readonly
   return '';
 }
 
-/** The columns that a table declares: their kinds, and SQL of whether a value is of it. */
 async function readColumns({ manager }: QueryRunner, table: string) {
   const columns = await manager.query<{ name: string; type: string; notnull: number }[]>(
     'SELECT name, lower(type) AS type, "notnull" FROM pragma_table_info(?)',

@@ -4,7 +4,6 @@ import { describeError } from '../../errors/operator-message.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import type { OpenedFile } from './files.js';
 
-/** What the thread needs to open the store. */
 export interface SqliteThreadOptions {
   readonly file: string;
   /** The files that must still be in their places. */
@@ -25,10 +24,9 @@ export interface SqliteThreadResult {
   readonly changes: number;
 }
 
-/** The thread's response to a task: its outcome, or SQLite's error and its code. */
 export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
 
-/** Runs statements on a thread with a connection of its own, in their order, each its own commit. */
+/** Runs statements in their order, each its own commit, on a thread with its own connection. */
 export class SqliteThread {
   private worker: Worker | undefined;
   private isClosed = false;
@@ -37,7 +35,7 @@ export class SqliteThread {
 
   constructor(private readonly options: SqliteThreadOptions) {}
 
-  /** @throws Error with SQLite's code, which toStoreError() tells apart; StoreUnavailableException if the thread ended */
+  /** @throws Error with SQLite's code; StoreUnavailableException if the thread ended */
   run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteThreadResult> {
     if (this.isClosed) return Promise.reject(new StoreUnavailableException('the store is closed'));
     this.worker ??= this.start();

@@ -6,31 +6,27 @@ import { SqliteThread, type SqliteThreadOptions } from './writer-thread.js';
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
-/** Copies as much of the log into the file as readers and writers allow, and waits for none of them. */
+/** Waits for no readers or writers. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 
 /** Pages in the log after which a checkpoint runs: 32 MB. */
 const CHECKPOINT_AFTER_PAGES = 8_000;
 const PAGE_BYTES = 4_096;
 
-/** The exit code of an I/O error (sysexits.h). */
+/** In sysexits.h. */
 const EX_IOERR = 74;
 
-/**
- * The codes of a failed sync. Linux then drops the unwritten pages, and the next sync succeeds without them
- * (wiki.postgresql.org/wiki/Fsync_Errors).
- */
+/** Linux drops the unwritten pages, and the next sync succeeds without them (wiki.postgresql.org/wiki/Fsync_Errors). */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
-/** Of a checkpoint, which writes many parts and syncs once: an error in any part makes that sync useless. */
+/** A checkpoint writes many parts and syncs once: an error in any part makes that sync useless. */
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
 /**
- * Writes on a thread: the driver is synchronous, and would block every request while a commit waits for the disk, or for
- * another process that holds the write lock.
+ * Writes on a thread: the driver is synchronous, and would block every request while a commit waits for the disk or a lock.
  *
  * A checkpoint runs in two steps: the checkpointer copies most of the log while commits go on, then the committer copies
- * the rest between two commits, and the log starts over. SQLite's own checkpoints would make commits wait for all of it
- * (docs/performance.md), and SQLite ignores their errors.
+ * the rest between two commits, and the log starts over. SQLite's own would make commits wait for all of it
+ * (docs/performance.md), and ignores errors.
  */
 export class SqliteWriter extends Writer {
   readonly system = 'sqlite';
@@ -41,7 +37,7 @@ export class SqliteWriter extends Writer {
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   private readonly committer: SqliteThread;
   private readonly checkpointer: SqliteThread;
-  /** An estimate of the pages in the log, which is rather too high. */
+  /** In the log; an estimate that is rather too high. */
   private pages = 0;
   private checkpoint: Promise<void> | undefined;
   /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
@@ -83,7 +79,7 @@ export class SqliteWriter extends Writer {
     await this.ending;
   }
 
-  /** Counts written pages, or a page too many: a row of a random id is on a page of its own, and a long row on more. */
+  /** A row of a random id is on a page of its own, and a long row on more. */
   private addWritten(rows: number, parameters: readonly unknown[]): void {
     const length = parameters.reduce<number>((sum, one) => sum + String(one).length, 0);
     this.pages += 1 + rows + length / PAGE_BYTES;
@@ -103,9 +99,8 @@ export class SqliteWriter extends Writer {
   }
 
   /**
-   * Ends the process, because it is unknown what part of the file is on the disk. Nothing is acknowledged any more. The
-   * next start copies the log into the file, so the log must stay. SQLite removes it when the last connection closes;
-   * exit() ends the threads, but leaves the main thread's connection open.
+   * Ends the process, because it is unknown what part of the file is on the disk. The log must stay for the next start:
+   * SQLite removes it with the last connection, and exit() leaves the main thread's open.
    */
   private end(what: string, error: unknown): Promise<never> {
     if (!this.ending) {
