@@ -26,6 +26,11 @@ export class SchemaError extends Error {
   }
 }
 
+/** The code of an error of a driver or of Node. */
+export function readCode(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code);
+}
+
 /** `serve` and `create` make a missing store; `serve` locks it; `read` changes nothing. */
 export type Access = 'serve' | 'create' | 'change' | 'read';
 

@@ -1,7 +1,7 @@
 import { defaults } from 'pg';
 import { findUser } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { Logger, type Engine } from '../engine.js';
+import { Logger, readCode, type Engine } from '../engine.js';
 import { isUnavailable, toStoreError } from '../store-errors.js';
 import { CheckedPool, MAX_SESSIONS } from './pool.js';
 import { postgresReader } from './reader.js';
@@ -63,6 +63,6 @@ export const postgres: Engine = {
     const { cause } = reason;
     // Without a cause it is a warning that a commit did not wait.
     if (!Error.isError(cause) || CONNECTION_LOST.test(cause.message)) return true;
-    return isUnavailable(cause) && !REFUSED.test(String((cause as { code?: unknown }).code));
+    return isUnavailable(cause) && !REFUSED.test(readCode(cause));
   },
 };

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
-import { Logger, SchemaError, type Access, type Engine } from '../engine.js';
+import { Logger, readCode, SchemaError, type Access, type Engine } from '../engine.js';
 import { isOurMigration } from '../schema.js';
 import {
   assertWritable,
@@ -50,12 +50,10 @@ class ExactDatabase extends Database {
 
 /** Makes numbers of bigints where a double is exact. */
 function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
-  for (const row of rows as readonly Record<string, unknown>[]) {
-    for (const [name, value] of Object.entries(row)) {
+  for (const row of rows as readonly Record<string, unknown>[])
+    for (const [name, value] of Object.entries(row))
       if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
         row[name] = Number(value);
-    }
-  }
   return rows;
 }
 
@@ -141,7 +139,7 @@ function assertOurs(
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
   } catch (error) {
     // A crash cut off a transaction, which must be rolled back before anything can be read.
-    if ((error as { code?: unknown }).code !== 'SQLITE_READONLY_ROLLBACK') throw error;
+    if (readCode(error) !== 'SQLITE_READONLY_ROLLBACK') throw error;
     assertOurs(file, access, timeout, false);
   } finally {
     database.close();
@@ -153,7 +151,7 @@ function readMigrations(database: Database.Database): string[] {
   try {
     return database.prepare<[], string>('SELECT name FROM migrations').pluck().all();
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'SQLITE_ERROR') return [];
+    if (readCode(error) === 'SQLITE_ERROR') return [];
     throw error;
   }
 }

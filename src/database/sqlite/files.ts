@@ -10,7 +10,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { findUser } from '../../config/environment.js';
-import { SchemaError } from '../engine.js';
+import { readCode, SchemaError } from '../engine.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 const LOG_SUFFIXES = ['-wal', '-journal'];
@@ -55,8 +55,7 @@ export function assertWritable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`user ${findUser()} cannot write to ${path} (${code})`, { cause });
+    throw new Error(`user ${findUser()} cannot write to ${path} (${readCode(cause)})`, { cause });
   }
 }
 
@@ -67,7 +66,7 @@ export function makeFolder(folder: string): void {
     try {
       mkdirSync(folder);
     } catch (cause) {
-      const { code } = cause as NodeJS.ErrnoException;
+      const code = readCode(cause);
       // Another process may have made it meanwhile.
       if (code !== 'EEXIST') throw new Error(`cannot create folder ${folder} (${code})`, { cause });
     }
@@ -97,7 +96,7 @@ export function lockFile(file: string): Disposable {
     return { [Symbol.dispose]: () => void lock.close() };
   } catch (cause) {
     lock.close();
-    if ((cause as { code?: unknown }).code !== 'SQLITE_BUSY') throw cause;
+    if (readCode(cause) !== 'SQLITE_BUSY') throw cause;
     throw new Error(
       `another service, or a restore, is running on ${path}: stop it first, or give this one a DATABASE_URL of its own`,
       { cause },

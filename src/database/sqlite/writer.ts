@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
 import { describeError } from '../../errors/operator-message.js';
-import { Logger, Writer } from '../engine.js';
+import { Logger, readCode, Writer } from '../engine.js';
 import { SqliteThread, type SqliteThreadOptions } from './writer-thread.js';
 
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
@@ -112,8 +112,4 @@ export class SqliteWriter extends Writer {
     }
     return this.ending;
   }
-}
-
-function readCode(error: unknown): string {
-  return String((error as { code?: unknown }).code);
 }
