@@ -18,6 +18,7 @@ import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
 import { dropLog } from './engine.js';
+import { identifyFiles } from './files.js';
 import { SqliteThread } from './writer-thread.js';
 
 const EMPTY = Object.fromEntries(COLUMNS.map(({ field }) => [field, null]));
@@ -108,10 +109,7 @@ describe('SqliteWriter', () => {
   });
 
   it('writes nothing to a file that is moved away while the thread opens it', async () => {
-    const opened = ['', '-wal', '-shm'].map((end) => {
-      const path = file.path + end;
-      return { path, ...statSync(path, { bigint: true }) };
-    });
+    const opened = identifyFiles(file.path);
     const unlock = await file.lock();
     const before = countDescriptors(file.path);
     // Each waits a tenth of a second for the lock.
