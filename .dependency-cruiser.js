@@ -33,6 +33,12 @@ export default {
       from: { path: '^src/', pathNot: '^src/(telemetry/|management/|[^/]+$)' },
       to: { path: '^src/telemetry/' },
     },
+    {
+      name: 'production-dependencies-only',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-optional', 'npm-no-pkg', 'npm-unknown'] },
+    },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {
