@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { parseDuration } from '../../src/config/parsers.js';
-import { deployedConfig, IMAGE_ENV, longestStop } from '../support/deployment.js';
+import { deployedConfig, IMAGE_ENV, longestStop, VERSION } from '../support/deployment.js';
 import { read } from '../support/published.js';
 
 interface Service {
@@ -46,29 +46,27 @@ describe('compose.yaml', () => {
   });
 
   it('runs the version of the package', () => {
-    const { version } = JSON.parse(read('package.json')) as { version: string };
-    expect(service.image).toBe(`plant-store:${version}`);
+    expect(service.image).toBe(`plant-store:${VERSION}`);
   });
 
   it('has Prometheus read the management port, and Grafana read Prometheus', () => {
-    const prometheus: unknown = parse(read('deploy/prometheus/prometheus.yaml'));
-    expect(prometheus).toMatchObject({
-      scrape_configs: [
-        { dns_sd_configs: [{ names: ['plant-store'], port: config.managementPort }] },
-      ],
+    const parsed = (path: string): unknown => parse(read(`deploy/${path}.yaml`));
+    const targets = [{ names: ['plant-store'], port: config.managementPort }];
+    expect(parsed('prometheus/prometheus')).toMatchObject({
+      scrape_configs: [{ dns_sd_configs: targets }],
     });
-    const folder = 'deploy/grafana/provisioning';
-    const sources: unknown = parse(read(`${folder}/datasources/prometheus.yaml`));
-    expect(sources).toMatchObject({ datasources: [{ url: 'http://prometheus:9090' }] });
-    const dashboards = parse(read(`${folder}/dashboards/plant-store.yaml`)) as {
-      providers: [{ options: { path: string } }];
-    };
-    const { path } = dashboards.providers[0].options;
+    expect(parsed('grafana/provisioning/datasources/prometheus')).toMatchObject({
+      datasources: [{ url: 'http://prometheus:9090' }],
+    });
+    const path = '/etc/grafana/dashboards';
+    expect(parsed('grafana/provisioning/dashboards/plant-store')).toMatchObject({
+      providers: [{ options: { path } }],
+    });
     expect(COMPOSE.services['grafana']?.volumes).toContain(`./deploy/grafana:${path}:ro`);
   });
 
   describe.each(SERVICES)('%s', (_name, made) => {
-    const { image, ports = [], secrets = [], volumes = [], configs = [] } = made;
+    const { image, ports = [], secrets = [], volumes = [], configs = [], depends_on = {} } = made;
 
     it('has an image of one version', () => expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/));
 
@@ -76,14 +74,11 @@ describe('compose.yaml', () => {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
     });
 
-    it('mounts files and volumes that exist', () => {
+    it('mounts files, volumes and configs that exist', () => {
       for (const [source = ''] of volumes.map((volume) => volume.split(':'))) {
         if (source.startsWith('./')) expect(existsSync(source)).toBe(true);
         else expect(COMPOSE.volumes).toHaveProperty(source);
       }
-    });
-
-    it('mounts configs that exist', () => {
       for (const { source } of configs) expect(COMPOSE.configs).toHaveProperty(source);
     });
 
@@ -91,26 +86,23 @@ describe('compose.yaml', () => {
       for (const name of secrets) expect(COMPOSE.secrets[name]?.file).toBe(`./secrets/${name}`);
       expect(read('.gitignore').split('\n')).toContain('secrets/');
     });
-  });
 
-  it.each(SERVICES)('%s writes only where it must, and gains no privileges', (_name, made) => {
-    expect(made).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-      restart: 'unless-stopped',
+    it('writes only where it must, and gains no privileges', () => {
+      expect(made).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        restart: 'unless-stopped',
+      });
     });
-  });
 
-  it.each(SERVICES)(
-    '%s starts after its dependencies are healthy',
-    (_name, { depends_on = {} }) => {
+    it('starts after its dependencies are healthy', () => {
       for (const [needed, how] of Object.entries(depends_on)) {
         expect(how).toMatchObject({ condition: 'service_healthy' });
         // That of the service is in its image.
         if (needed !== 'plant-store')
           expect(COMPOSE.services[needed]).toHaveProperty('healthcheck');
       }
-    },
-  );
+    });
+  });
 });

@@ -4,109 +4,83 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import {
   deployedConfig,
+  IMAGE,
   IMAGE_ENV,
   longestStop,
-  stagesOf,
   textsOf,
   variablesOf,
+  VERSION,
 } from '../support/deployment.js';
 import { read } from '../support/published.js';
 
-/** The folder of the manifests. */
-const KUBERNETES = 'deploy/kubernetes';
-
-type Labels = Readonly<Record<string, string>>;
+const FOLDER = 'deploy/kubernetes';
 
 /** The parts of a pod that the tests read. */
 interface Pod {
-  readonly metadata: { readonly labels: Labels };
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
   readonly spec: {
     readonly terminationGracePeriodSeconds?: number;
     readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number };
     readonly containers: readonly [Container];
-    readonly volumes: readonly [{ readonly name: string; readonly secret: unknown }, ...unknown[]];
+    readonly volumes: readonly unknown[];
   };
-}
-
-interface VolumeMount {
-  readonly name: string;
-  readonly mountPath: string;
 }
 
 interface Container {
   readonly args?: readonly string[];
   readonly env: readonly [{ readonly name: string; readonly value: string }];
-  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly volumeMounts: readonly [VolumeMount, ...VolumeMount[]];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
   readonly [probe: `${string}Probe`]: { readonly httpGet: Readonly<Record<string, string>> };
 }
 
-/** A manifest of the folder, by its path from there. */
-function manifest(path: string): Record<string, unknown> {
-  return parse(read(`${KUBERNETES}/${path}`), { merge: true }) as Record<string, unknown>;
+/** The value of a member of a manifest. */
+function valueOf(path: string, ...names: string[]): unknown {
+  const manifest: unknown = parse(read(`${FOLDER}/${path}`), { merge: true });
+  return names.reduce((value, name) => (value as Record<string, unknown>)[name], manifest);
 }
 
-/** The pod that a Deployment, a Job or a CronJob makes. */
-function podOf(path: string): Pod {
-  const spec = manifest(path)['spec'] as {
-    template: Pod;
-    jobTemplate?: { spec: { template: Pod } };
-  };
-  return (spec.jobTemplate?.spec ?? spec).template;
-}
-
-/** The paths of all manifests. */
-function manifests(): string[] {
-  const top = new URL(`../../${KUBERNETES}`, import.meta.url);
-  const names = readdirSync(top, { recursive: true, encoding: 'utf8' });
-  return names.filter((name) => name.endsWith('.yaml'));
-}
-
-/** Whether a selector of a manifest takes a pod. */
-function selects(labels: Labels, pod: Pod): boolean {
-  return Object.entries(labels).every(([name, value]) => pod.metadata.labels[name] === value);
-}
-
-const SERVICE = podOf('service/deployment.yaml');
-const MIGRATE = podOf('migrate/job.yaml');
-const BACKUP = podOf('backup/cronjob.yaml');
+const MANIFESTS = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
+  path.endsWith('.yaml'),
+);
+const DEPLOYMENT = 'service/deployment.yaml';
+const SERVICE = valueOf(DEPLOYMENT, 'spec', 'template') as Pod;
+const MIGRATE = valueOf('migrate/job.yaml', 'spec', 'template') as Pod;
+const BACKUP = valueOf('backup/cronjob.yaml', 'spec', 'jobTemplate', 'spec', 'template') as Pod;
 const [CONTAINER] = SERVICE.spec.containers;
 const CONFIG = deployedConfig({
   ...IMAGE_ENV,
-  ...variablesOf(read(`${KUBERNETES}/service/plant-store.env`)),
+  ...variablesOf(read(`${FOLDER}/service/plant-store.env`)),
   ...Object.fromEntries(CONTAINER.env.map(({ name, value }) => [name, value])),
 });
 
 describe('the service on Kubernetes', () => {
   it('leaves the schema to the Job, and the number of processes to the autoscaler', () => {
     expect(CONFIG).toMatchObject({ migrate: false, managementHost: '0.0.0.0' });
-    expect(manifest('service/horizontal-pod-autoscaler.yaml')).toMatchObject({
-      spec: { scaleTargetRef: { kind: 'Deployment', name: 'plant-store' }, minReplicas: 2 },
+    expect(valueOf('service/horizontal-pod-autoscaler.yaml', 'spec')).toMatchObject({
+      scaleTargetRef: { kind: 'Deployment', name: 'plant-store' },
+      minReplicas: 2,
     });
-    expect(manifest('service/deployment.yaml')['spec']).not.toHaveProperty('replicas');
+    expect(valueOf(DEPLOYMENT, 'spec')).not.toHaveProperty('replicas');
     expect(MIGRATE.spec.containers[0].args).toEqual(['plant-store', 'migrate']);
   });
 
   it('has the ports of its configuration', () => {
-    const ports = CONTAINER.ports?.map(({ name, containerPort }) => [name, containerPort]);
-    expect(ports).toEqual([
-      ['http', CONFIG.port],
-      ['management', CONFIG.managementPort],
-    ]);
-    expect(manifest('service/service.yaml')).toMatchObject({
-      spec: { ports: [{ targetPort: 'http' }] },
+    const { port, managementPort } = CONFIG;
+    expect(CONTAINER).toMatchObject({
+      ports: [
+        { name: 'http', containerPort: port },
+        { name: 'management', containerPort: managementPort },
+      ],
+    });
+    expect(valueOf('service/service.yaml', 'spec')).toMatchObject({
+      ports: [{ targetPort: 'http' }],
     });
     expect(SERVICE.metadata).toMatchObject({
-      annotations: { 'prometheus.io/port': String(CONFIG.managementPort) },
+      annotations: { 'prometheus.io/port': String(managementPort) },
     });
-    expect(manifest('service/network-policy.yaml')).toMatchObject({
-      spec: {
-        ingress: [
-          { ports: [{ protocol: 'TCP', port: CONFIG.port }] },
-          { ports: [{ protocol: 'TCP', port: CONFIG.managementPort }] },
-        ],
-        egress: [{}, { ports: [{ port: 5432 }, { port: 6432 }] }],
-      },
+    expect(valueOf('service/network-policy.yaml', 'spec')).toMatchObject({
+      ingress: [port, managementPort].map((open) => ({ ports: [{ protocol: 'TCP', port: open }] })),
+      egress: [{}, { ports: [{ port: 5432 }, { port: 6432 }] }],
     });
   });
 
@@ -130,13 +104,11 @@ describe('the service on Kubernetes', () => {
     ['service/pod-disruption-budget.yaml', 'selector.matchLabels', false],
     ['service/network-policy.yaml', 'podSelector.matchLabels', true],
   ])('%s selects the pods of the service by %s; those of the Jobs: %s', (path, field, both) => {
-    const names = ['spec', ...field.split('.')];
-    const labels = names.reduce<unknown>(
-      (value, name) => (value as Record<string, unknown>)[name],
-      manifest(path),
-    ) as Record<string, string>;
-    expect(selects(labels, SERVICE)).toBe(true);
-    for (const job of [MIGRATE, BACKUP]) expect(selects(labels, job)).toBe(both);
+    const labels = valueOf(path, 'spec', ...field.split('.')) as object;
+    const selected = expect.objectContaining(labels);
+    expect(SERVICE.metadata.labels).toEqual(selected);
+    for (const { metadata } of [MIGRATE, BACKUP])
+      expect(metadata.labels).toEqual(both ? selected : expect.not.objectContaining(labels));
   });
 });
 
@@ -146,8 +118,8 @@ describe.each([
   ['the CronJob', BACKUP],
 ])('a pod of %s', (_name, { spec }) => {
   it('runs as the user of the image, without privileges, on a read-only file system', () => {
-    const user = `${spec.securityContext.runAsUser}:${spec.securityContext.runAsGroup}`;
-    expect(textsOf(stagesOf(read('Dockerfile')).at(-1) ?? [], 'USER')).toEqual([user]);
+    const { runAsUser, runAsGroup } = spec.securityContext;
+    expect(textsOf(IMAGE, 'USER')).toEqual([`${runAsUser}:${runAsGroup}`]);
     expect(spec).toMatchObject({
       automountServiceAccountToken: false,
       securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
@@ -166,47 +138,41 @@ describe.each([
 
   it('reads the address of the store from the Secret, as a file', () => {
     const { env, volumeMounts } = spec.containers[0];
-    const [{ mountPath, name }] = volumeMounts;
-    expect(env).toEqual([{ name: 'DATABASE_URL_FILE', value: `${mountPath}/database-url` }]);
+    expect(env).toEqual([
+      { name: 'DATABASE_URL_FILE', value: `${volumeMounts[0]?.mountPath}/database-url` },
+    ]);
     const secret = { secretName: 'plant-store-database', defaultMode: 0o440 };
-    expect(spec.volumes[0]).toEqual({ name, secret });
+    expect(spec.volumes[0]).toEqual({ name: volumeMounts[0]?.name, secret });
   });
 });
 
-describe('the CronJob', () => {
-  it('writes a backup to its volume', () => {
-    const [container] = BACKUP.spec.containers;
-    const [, { name, mountPath } = { name: '', mountPath: '' }] = container.volumeMounts;
-    expect(container.args?.at(-1)).toContain(`plant-store backup "${mountPath}/plants-`);
-    expect(container.args?.at(-1)).toContain('xargs -0 -n 1 plant-store backup --verify');
-    const { metadata } = manifest('backup/volume.yaml') as { metadata: { name: string } };
-    expect(BACKUP.spec.volumes[1]).toEqual({
-      name,
-      persistentVolumeClaim: { claimName: metadata.name },
-    });
+it('the CronJob writes a backup to its volume', () => {
+  const [{ args, volumeMounts }] = BACKUP.spec.containers;
+  expect(args?.at(-1)).toContain(`plant-store backup "${volumeMounts[1]?.mountPath}/plants-`);
+  expect(args?.at(-1)).toContain('xargs -0 -n 1 plant-store backup --verify');
+  expect(BACKUP.spec.volumes[1]).toEqual({
+    name: volumeMounts[1]?.name,
+    persistentVolumeClaim: { claimName: valueOf('backup/volume.yaml', 'metadata', 'name') },
   });
 });
 
 describe('kustomize', () => {
   it('includes every manifest, and no Secret', () => {
-    const kustomizations = manifests().filter((path) => path.endsWith('kustomization.yaml'));
-    const listed = kustomizations.flatMap((path) => [
-      path,
-      ...((manifest(path)['resources'] ?? []) as string[]).map((file) =>
-        path.replace('kustomization.yaml', file),
-      ),
-    ]);
-    expect(new Set(manifests())).toEqual(new Set([...listed, 'namespace.yaml']));
-    expect(manifests().map((path) => manifest(path)['kind'])).not.toContain('Secret');
+    const listed = MANIFESTS.filter((path) => path.endsWith('kustomization.yaml')).flatMap(
+      (path) => {
+        const files = (valueOf(path, 'resources') ?? []) as string[];
+        return [path, ...files.map((file) => path.replace('kustomization.yaml', file))];
+      },
+    );
+    expect(new Set(MANIFESTS)).toEqual(new Set([...listed, 'namespace.yaml']));
+    expect(MANIFESTS.map((path) => valueOf(path, 'kind'))).not.toContain('Secret');
   });
 
   it('runs the version of the package, for the service and for the Jobs', () => {
-    const { version } = JSON.parse(read('package.json')) as { version: string };
-    expect(manifest('image/kustomization.yaml')).toMatchObject({
-      images: [{ name: 'plant-store', newTag: version }],
-    });
-    for (const part of ['service', 'migrate', 'backup']) {
-      expect(manifest(`${part}/kustomization.yaml`)['components']).toEqual(['../image']);
-    }
+    expect(valueOf('image/kustomization.yaml', 'images')).toMatchObject([
+      { name: 'plant-store', newTag: VERSION },
+    ]);
+    for (const part of ['service', 'migrate', 'backup'])
+      expect(valueOf(`${part}/kustomization.yaml`, 'components')).toEqual(['../image']);
   });
 });

@@ -4,15 +4,12 @@ import { parseDuration } from '../../src/config/parsers.js';
 import { deployedConfig, longestStop, variablesOf } from '../support/deployment.js';
 import { read } from '../support/published.js';
 
-type Section = Readonly<Record<string, string | undefined>>;
-
 /** The settings of a unit. The values of a repeated setting are joined by line ends. */
-function settingsOf(path: string): Section {
-  const settings: Record<string, string> = {};
-  for (const [, name = '', value = ''] of read(path).matchAll(/^(\w+)=(.*)$/gm)) {
-    settings[name] = name in settings ? `${settings[name]}\n${value}` : value;
-  }
-  return settings;
+function settingsOf(path: string): Readonly<Record<string, string | undefined>> {
+  const settings = Map.groupBy(read(path).matchAll(/^(\w+)=(.*)$/gm), ([, name = '']) => name);
+  return Object.fromEntries(
+    [...settings].map(([name, all]) => [name, all.map(([, , value]) => value).join('\n')]),
+  );
 }
 
 const UNIT = settingsOf('deploy/systemd/plant-store.service');
@@ -20,8 +17,9 @@ const FILE = variablesOf(read('deploy/systemd/plant-store.env'));
 const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FILE });
 
 describe('the systemd unit', () => {
-  it('starts the service as npm start does', () => {
+  it('starts the service as npm start does, with the environment file of its folder', () => {
     expect(UNIT['ExecStart']).toBe('/opt/plant-store/bin/plant-store serve');
+    expect(UNIT['EnvironmentFile']).toBe('-/etc/plant-store/plant-store.env');
     expect(CONFIG.production).toBe(true);
   });
 
@@ -42,10 +40,6 @@ describe('the systemd unit', () => {
     expect(read('deploy/systemd/plant-store.sysusers')).toMatch(
       new RegExp(`^u ${UNIT['User']} - "Plant store" /var/lib/${UNIT['StateDirectory']}$`, 'm'),
     );
-  });
-
-  it('reads the environment file of its folder', () => {
-    expect(UNIT['EnvironmentFile']).toBe('-/etc/plant-store/plant-store.env');
   });
 
   it('lets V8 write machine code, and little else', () => {

@@ -9,11 +9,22 @@ const KNOWN = VARIABLES.flatMap(({ name, parser }) =>
   parser.mask ? [name, `${name}_FILE`] : [name],
 ).concat('PLANT_STORE_COMMAND', 'GIT_COMMIT');
 
-/** The database URL that the deployments keep in a file. */
-const ADDRESS = 'postgres://plants:secret@postgres:5432/plants';
+/** The instructions of the Dockerfile, each with the rest of its line. */
+export const INSTRUCTIONS = read('Dockerfile')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll(/\s*\\\n\s*/g, ' ')
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => ({ name: line.split(' ', 1).join(), text: line.replace(/^\S+ +/, '') }));
+
+/** The instructions of its last stage, which makes the image. */
+export const IMAGE = INSTRUCTIONS.slice(INSTRUCTIONS.findLastIndex(({ name }) => name === 'FROM'));
 
 /** The image's own variables. */
-export const IMAGE_ENV = pairsOf(textsOf(stagesOf(read('Dockerfile')).at(-1) ?? [], 'ENV'));
+export const IMAGE_ENV = pairsOf(textsOf(IMAGE, 'ENV'));
+
+/** The version of package.json. */
+export const { version: VERSION } = JSON.parse(read('package.json')) as { version: string };
 
 /**
  * The configuration that the service reads from a deployment's environment. DATABASE_URL_FILE is
@@ -28,7 +39,7 @@ export function deployedConfig(env: Readonly<Record<string, string>>): Config {
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
   try {
     const file = join(folder, 'database-url');
-    writeFileSync(file, `${ADDRESS}\n`);
+    writeFileSync(file, 'postgres://plants:secret@postgres:5432/plants\n');
     return readConfig({ ...env, DATABASE_URL_FILE: file });
   } finally {
     rmSync(folder, { recursive: true });
@@ -46,30 +57,9 @@ export function variablesOf(text: string): Record<string, string> {
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
 }
 
-/** An instruction of a Dockerfile: its name, and the rest as one line. */
-export interface Instruction {
-  readonly name: string;
-  readonly text: string;
-}
-
-/** The instructions of each stage of a Dockerfile in order. `[0]` has the `ARG`s before the first. */
-export function stagesOf(dockerfile: string): Instruction[][] {
-  const lines = dockerfile
-    .replaceAll(/^#.*\n/gm, '')
-    .replaceAll('\\\n', ' ')
-    .split('\n');
-  const stages: Instruction[][] = [[]];
-  for (const line of lines.filter((one) => one !== '')) {
-    const [name = '', ...words] = line.trim().split(/\s+/);
-    if (name === 'FROM') stages.push([]);
-    stages.at(-1)?.push({ name, text: words.join(' ') });
-  }
-  return stages;
-}
-
 /** The texts of all instructions of a name. */
-export function textsOf(stage: readonly Instruction[], name: string): string[] {
-  return stage.filter((instruction) => instruction.name === name).map(({ text }) => text);
+export function textsOf(instructions: typeof INSTRUCTIONS, name: string): string[] {
+  return instructions.filter((one) => one.name === name).map(({ text }) => text);
 }
 
 /** The `name=value` pairs of instructions such as ENV and LABEL. */
@@ -78,9 +68,4 @@ export function pairsOf(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     [...pairs].map(([, name = '', quoted, bare = '']) => [name, quoted ?? bare]),
   );
-}
-
-/** The command and its arguments of an instruction in exec form. */
-export function argumentsOf(text = ''): string[] {
-  return JSON.parse(text.slice(text.indexOf('['))) as string[];
 }
