@@ -1,20 +1,48 @@
 /** @engine sqlite */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ERRORS } from '../../src/errors/error-codes.js';
+import { blockOf } from '../support/pages.js';
+import { freePort } from '../support/postgres-programs.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { Overloaded } from './overloaded.js';
-import { CLIENTS } from './recipes.js';
 
 // Not part of `npm test`, as it installs generators: `npm run test:clients`.
+jest.setTimeout(600_000);
+
 const SOURCES = resolve('test/clients');
-const TIMEOUT_MS = 600_000;
-const NAMES = Object.keys(CLIENTS);
 const { ID_TAKEN, INVALID_TOKEN } = ERRORS;
+const PRINTED = `Alder\n400 ${ID_TAKEN.error}: ${ID_TAKEN.message}\n`;
+
+/** The lines of a block of shell commands below a heading of a page. */
+function linesOf(heading: string, page = 'test/clients/README.md'): string[] {
+  return blockOf(page, heading)
+    .trimEnd()
+    .split(/(?<!\\)\n/);
+}
+
+const TYPESCRIPT = linesOf('TypeScript', 'docs/clients.md');
+const [heyApi, orval] = linesOf('TypeScript by another generator').map((generate) =>
+  TYPESCRIPT.map((line) => line.replace('node generate.ts', generate)),
+);
+
+/** How each client is made, and by its last line run, in a folder with its sources and `openapi.json`. */
+const CLIENTS: Readonly<Record<string, readonly string[]>> = {
+  'openapi-fetch': TYPESCRIPT,
+  'hey-api': heyApi ?? [],
+  orval: orval ?? [],
+  python: linesOf('Python'),
+  go: linesOf('Go'),
+  java: linesOf('Java'),
+};
+const NAMES = Object.keys(CLIENTS);
+const runLineOf = (name: string): string => CLIENTS[name]?.at(-1) ?? '';
 
 let service: ServiceProcess;
 let root: string;
@@ -27,10 +55,10 @@ afterAll(async () => {
   await service.remove();
 });
 
-type Variables = Readonly<Record<'BASE_URL' | 'TOKEN', string>>;
+type Variables = Readonly<Partial<Record<'BASE_URL' | 'TOKEN', string>>>;
 
 /** Runs a line of a recipe in the folder of a client, in a shell with this Node.js. */
-async function shell(name: string, line: string, variables: Partial<Variables> = {}) {
+async function shell(name: string, line: string, variables: Variables = {}) {
   const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
   const env = { ...process.env, PATH, ...variables };
   const options = { cwd: join(root, name), env, maxBuffer: 2 ** 26 };
@@ -38,116 +66,126 @@ async function shell(name: string, line: string, variables: Partial<Variables> =
 }
 
 /** What a client prints. */
-async function run(name: string, variables: Partial<Variables> = {}): Promise<string> {
-  const BASE_URL = `http://127.0.0.1:${service.port}`;
-  const all = { BASE_URL, TOKEN: service.token, ...variables };
-  return (await shell(name, CLIENTS[name]?.run ?? '', all)).stdout;
+async function run(name: string, variables: Variables = {}): Promise<string> {
+  const own = { BASE_URL: `http://127.0.0.1:${service.port}`, TOKEN: service.token };
+  return (await shell(name, runLineOf(name), { ...own, ...variables })).stdout;
 }
 
-const PRINTED = `Alder\n400 ${ID_TAKEN.error}: ${ID_TAKEN.message}\n`;
+interface Response {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
 
-it.each(Object.entries(CLIENTS))(
-  '%s can be made, and made again in the same folder',
-  async (name, { setup }) => {
-    const folder = join(root, name);
-    mkdirSync(folder);
-    cpSync(join(SOURCES, name), folder, { recursive: true });
-    for (const file of [join(SOURCES, 'http.ts'), resolve('openapi.json')]) {
-      cpSync(file, join(folder, file.slice(dirname(file).length)));
+/** Starts a proxy of the service that sends these responses to the first requests itself. */
+async function startProxy(responses: readonly Response[]) {
+  /** When each request arrived, in milliseconds. */
+  const times: number[] = [];
+  const server = createServer((received, response) => {
+    const own = responses[times.push(performance.now()) - 1];
+    if (own) {
+      received.resume();
+      received.on('end', () => response.writeHead(own.status, own.headers).end(own.body));
+      return;
     }
-    for (const line of [...setup, ...setup]) await shell(name, line);
-  },
-  TIMEOUT_MS,
-);
+    const { method, url: path, headers } = received;
+    const target = { port: service.port, host: '127.0.0.1', method, path, headers };
+    const sent = request(target, (from) => {
+      response.writeHead(from.statusCode ?? 502, from.headers);
+      from.pipe(response);
+    });
+    received.pipe(sent);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const BASE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const stop = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { BASE_URL, times, [Symbol.dispose]: stop };
+}
 
-it(
-  'each client stores its own plant exactly, whatever ran before it',
-  async () => {
-    for (const name of [...NAMES, ...NAMES.toReversed()]) {
-      expect({ name, printed: await run(name) }).toEqual({ name, printed: PRINTED });
-    }
-    const first = 9_223_372_036_854_775_042n;
-    expect(await service.store.plants()).toEqual(
-      NAMES.map((_, i) => ({ id: first + BigInt(i), name: 'Alder', tag: 'Alnus' })),
-    );
-  },
-  TIMEOUT_MS,
-);
+it.each(NAMES)('%s can be made, and made again in the same folder', async (name) => {
+  const folder = join(root, name);
+  cpSync(join(SOURCES, name), folder, { recursive: true });
+  cpSync(join(SOURCES, 'http.ts'), join(folder, 'http.ts'));
+  cpSync('openapi.json', join(folder, 'openapi.json'));
+  const setup = CLIENTS[name]?.slice(0, -1) ?? [];
+  for (const line of [...setup, ...setup]) await shell(name, line);
+});
+
+it('each client stores its own plant exactly, whatever ran before it', async () => {
+  for (const name of [...NAMES, ...NAMES.toReversed()]) {
+    expect({ name, printed: await run(name) }).toEqual({ name, printed: PRINTED });
+  }
+  const first = 9_223_372_036_854_775_042n;
+  expect(await service.store.plants()).toEqual(
+    NAMES.map((_, i) => ({ id: first + BigInt(i), name: 'Alder', tag: 'Alnus' })),
+  );
+});
 
 describe.each(NAMES)('%s', (name) => {
-  it(
-    'sends again after a 503, a 429 and a 408, as Retry-After asks',
-    async () => {
-      const overloaded = await Overloaded.start(service.port);
-      try {
-        const BASE_URL = `http://127.0.0.1:${overloaded.port}`;
-        expect(await run(name, { BASE_URL })).toBe(PRINTED);
-        const [first = 0, second = 0, ...more] = overloaded.times;
-        expect(second - first).toBeGreaterThan(1_990);
-        expect(more.length).toBeGreaterThanOrEqual(2);
-      } finally {
-        await overloaded.stop();
-      }
-    },
-    TIMEOUT_MS,
-  );
+  it('sends again after a 503, a 429 and a 408, as Retry-After asks', async () => {
+    const type = { 'content-type': 'application/json' };
+    const body = '{"error":1,"message":"again"}';
+    using overloaded = await startProxy([
+      { status: 503, headers: { ...type, 'retry-after': '2' }, body },
+      { status: 429, headers: { ...type, 'retry-after': '1' }, body },
+      { status: 408, headers: { ...type, connection: 'close' }, body },
+    ]);
+    const { BASE_URL, times } = overloaded;
+    expect(await run(name, { BASE_URL })).toBe(PRINTED);
+    const [first = 0, second = 0, ...more] = times;
+    expect(second - first).toBeGreaterThan(1_990);
+    expect(more.length).toBeGreaterThanOrEqual(2);
+  });
 
-  it(
-    'prints status and message of a first response that is not 200',
-    async () => {
-      const text = await run(name, { TOKEN: 'plant_x' });
-      expect(text).toContain('401');
-      expect(text).toContain(INVALID_TOKEN.message);
-    },
-    TIMEOUT_MS,
-  );
+  it('prints status and message of a first response that is not 200', async () => {
+    const text = await run(name, { TOKEN: 'plant_x' });
+    expect(text).toContain('401');
+    expect(text).toContain(INVALID_TOKEN.message);
+  });
 
-  it(
-    'prints status and body of a proxy, and does not wait for an hour',
-    async () => {
-      const [body, TYPE] = ['<html>bad gateway</html>', 'text/html'];
-      const headers = { 'content-type': TYPE, 'retry-after': '3600' };
-      const proxy = await Overloaded.start(
-        service.port,
-        Array(2).fill({ status: 502, headers, body }),
-      );
-      try {
-        const BASE_URL = `http://127.0.0.1:${proxy.port}`;
-        const line = `{ ${CLIENTS[name]?.run}; } 2>&1 || true`;
-        const { stdout } = await shell(name, line, { BASE_URL, TOKEN: 'x' });
-        expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`502 ${body}`]));
-      } finally {
-        await proxy.stop();
-      }
-    },
-    TIMEOUT_MS,
-  );
+  it('prints status and body of a proxy, and does not wait for an hour', async () => {
+    const headers = { 'content-type': 'text/html', 'retry-after': '3600' };
+    const response = { status: 502, headers, body: '<html>bad gateway</html>' };
+    using proxy = await startProxy([response, response]);
+    const line = `{ ${runLineOf(name)}; } 2>&1 || true`;
+    const { stdout } = await shell(name, line, { BASE_URL: proxy.BASE_URL, TOKEN: 'x' });
+    expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`502 ${response.body}`]));
+  });
 
-  it(
-    'waits some 15 s for a service that is down, then says so without a stack',
-    async () => {
-      const stopped = await Overloaded.start(service.port);
-      const BASE_URL = `http://127.0.0.1:${stopped.port}`;
-      await stopped.stop();
-      const start = performance.now();
-      const ran = run(name, { BASE_URL });
-      await expect(ran).rejects.toMatchObject({
-        stdout: '',
-        stderr: expect.stringMatching(/^(\S.*conn.*\n|exit status 1\n)+$/i),
-      });
-      expect(performance.now() - start).toBeGreaterThan(14_000);
-    },
-    TIMEOUT_MS,
-  );
+  it('waits some 15 s for a service that is down, then says so without a stack', async () => {
+    const BASE_URL = `http://127.0.0.1:${await freePort()}`;
+    const start = performance.now();
+    await expect(run(name, { BASE_URL })).rejects.toMatchObject({
+      stdout: '',
+      stderr: expect.stringMatching(/^(\S.*conn.*\n|exit status 1\n)+$/i),
+    });
+    expect(performance.now() - start).toBeGreaterThan(14_000);
+  });
 
-  it(
-    'says that its variables are not set',
-    async () => {
-      const { run = '' } = CLIENTS[name] ?? {};
-      await expect(shell(name, run)).rejects.toMatchObject({
-        stderr: expect.stringMatching(/BASE_URL.* not set/),
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it('says that its variables are not set', async () => {
+    await expect(shell(name, runLineOf(name))).rejects.toMatchObject({
+      stderr: expect.stringMatching(/BASE_URL.* not set/),
+    });
+  });
+});
+
+describe('the Python sample of docs/api.md', () => {
+  const sample = async (TOKEN = service.token) => {
+    const env = { ...process.env, BASE_URL: `http://127.0.0.1:${service.port}`, TOKEN };
+    const script = blockOf('docs/api.md', 'Samples', 'python');
+    return (await promisify(execFile)('python3', ['-c', script], { env })).stdout;
+  };
+
+  it('stores a plant, and again', async () => {
+    for (let i = 0; i < 2; i++) expect(await sample()).toBe('stored: Common alder\n');
+    const plant = { id: 9_007_199_254_740_995n, name: 'Common alder', tag: 'Alnus glutinosa' };
+    expect(await service.store.plant(plant.id)).toEqual(plant);
+  });
+
+  it('prints an error', async () => {
+    expect(await sample('plant_x')).toBe('401, error 2001: invalid or expired token\n');
+  });
 });
