@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { runHere } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
-import { Service } from '../support/service.js';
-import { countInFlight } from '../support/in-flight.js';
+import { countInFlight, Service } from '../support/service.js';
 
 let service: Service;
 beforeAll(async () => {

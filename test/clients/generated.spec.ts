@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ERRORS } from '../../src/errors/error-codes.js';
-import { blockOf } from '../support/pages.js';
+import { blockOf } from '../support/published.js';
 import { freePort } from '../support/postgres-programs.js';
 import { ServiceProcess } from '../support/service-process.js';
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { blockOf } from '../support/pages.js';
+import { blockOf } from '../support/published.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;

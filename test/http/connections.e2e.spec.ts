@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
-import { Service } from '../support/service.js';
-import { countInFlight } from '../support/in-flight.js';
+import { countInFlight, Service } from '../support/service.js';
 
 let service: Service;
 beforeAll(async () => {

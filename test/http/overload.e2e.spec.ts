@@ -3,10 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../../src/plants/group-commit.js';
-import { countInFlight } from '../support/in-flight.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { tally, type Received } from '../support/received.js';
-import { Service } from '../support/service.js';
+import { countInFlight, Service } from '../support/service.js';
 
 /** More than the queue and, on PostgreSQL, the groups in flight can hold. */
 const ALL = 3 * MAX_QUEUED;

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
@@ -17,7 +17,7 @@ export interface Ran {
 }
 
 /** A command's working folder, its variables besides PATH, and its standard input. */
-export interface Surroundings {
+interface Surroundings {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
@@ -37,10 +37,15 @@ export async function runCli(
   // A command that exits without reading its input breaks the pipe.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
+  return keepSecrets(await untilEnd(child), args, env);
+}
+
+/** Waits for the end of a process. */
+export async function untilEnd(child: ChildProcessWithoutNullStreams): Promise<Ran> {
   const texts = Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await once(child, 'close')) as [number | null];
   const [stdout, stderr] = await texts;
-  return keepSecrets({ code, stdout, stderr }, args, env);
+  return { code, stdout, stderr };
 }
 
 /** Leaves out the line that says which store or service a command uses. */
@@ -58,7 +63,7 @@ export async function runQuietly(
 }
 
 /** Checks that a command printed no secret on stderr. */
-export function keepSecrets(ran: Ran, args: readonly string[], env: Surroundings['env'] = {}): Ran {
+function keepSecrets(ran: Ran, args: readonly string[], env: Surroundings['env'] = {}): Ran {
   recordSecrets([...args, ...Object.values(env)].join('\n'));
   new Log().write(ran.stderr);
   assertSecrecy();

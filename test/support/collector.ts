@@ -3,13 +3,6 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A request that a collector received. */
-export interface Export {
-  readonly url: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
 /** A span of OTLP in JSON (opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding"), with its attributes by name. */
 export interface ReceivedSpan {
   readonly traceId: string;
@@ -23,7 +16,6 @@ export interface ReceivedSpan {
   readonly endTimeUnixNano: string;
   readonly attributes: Attributes;
   readonly events: readonly unknown[];
-  readonly links: readonly unknown[];
   /** 0: unset, 2: error. */
   readonly status: { readonly code: number; readonly message?: string };
   /** The attributes of the sender. */
@@ -32,25 +24,22 @@ export interface ReceivedSpan {
 
 type Attributes = Readonly<Record<string, string | number>>;
 
+/** Attributes as OTLP has them: the only member of a value is `stringValue` or `intValue`. */
+interface Attributed {
+  readonly attributes: readonly { readonly key: string; readonly value: Attributes }[];
+}
+
 /** What an ExportTraceServiceRequest has in JSON. */
 interface ExportRequest {
   readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: readonly Pair[] };
-    readonly scopeSpans: readonly {
-      readonly spans: readonly (ReceivedSpan & { readonly attributes: readonly Pair[] })[];
-    }[];
+    readonly resource: Attributed;
+    readonly scopeSpans: readonly { readonly spans: readonly (ReceivedSpan & Attributed)[] }[];
   }[];
-}
-
-interface Pair {
-  readonly key: string;
-  /** Its only member is `stringValue` or `intValue`. */
-  readonly value: Attributes;
 }
 
 /** A collector of OTLP over HTTP that keeps everything it receives. */
 export class Collector {
-  readonly exports: Export[] = [];
+  readonly exports: { url: string; headers: IncomingHttpHeaders; body: Buffer }[] = [];
   /** The status of its responses, and whether it responds at all. */
   status = 200;
   responds = true;
@@ -58,8 +47,9 @@ export class Collector {
 
   private constructor(private readonly server: Server) {
     server.on('request', (request, response) => {
+      const { url = '', headers } = request;
       void buffer(request).then((body) => {
-        this.exports.push({ url: request.url, headers: request.headers, body });
+        this.exports.push({ url, headers, body });
         if (this.responds) response.writeHead(this.status).end();
         this.changes.emit('export');
       });
@@ -68,8 +58,7 @@ export class Collector {
 
   /** @param port 0 for a free one */
   static async start(port = 0): Promise<Collector> {
-    const server = createServer();
-    server.listen(port, '127.0.0.1');
+    const server = createServer().listen(port, '127.0.0.1');
     await once(server, 'listening');
     return new Collector(server);
   }
@@ -110,18 +99,18 @@ export class Collector {
 
 function readSpans(body: Buffer): ReceivedSpan[] {
   const { resourceSpans } = JSON.parse(body.toString()) as ExportRequest;
-  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
-    scopeSpans
-      .flatMap(({ spans }) => spans)
-      .map((span) => ({
-        ...span,
-        attributes: toAttributes(span.attributes),
-        resource: toAttributes(resource.attributes),
-      })),
-  );
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const spans = scopeSpans.flatMap((scope) => scope.spans);
+    return spans.map((span) => ({
+      ...span,
+      attributes: toAttributes(span),
+      resource: toAttributes(resource),
+    }));
+  });
 }
 
-function toAttributes(pairs: readonly Pair[]): Attributes {
-  const entries = pairs.map(({ key, value }) => [key, Object.values(value)[0]]);
-  return Object.fromEntries(entries) as Attributes;
+function toAttributes({ attributes }: Attributed): Attributes {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => [key, Object.values(value)[0] ?? '']),
+  );
 }

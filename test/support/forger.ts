@@ -30,14 +30,8 @@ export class Forger {
   /** The claims of a valid token, with changes. */
   claims(over: object = {}): object {
     const who = { iss: this.issuer, aud: AUDIENCE, sub: 'nursery', client_id: 'nursery' };
-    return {
-      ...who,
-      iat: seconds(0),
-      exp: seconds(600),
-      jti: '1',
-      scope: 'plants:create',
-      ...over,
-    };
+    const times = { iat: seconds(0), exp: seconds(600) };
+    return { ...who, ...times, jti: '1', scope: 'plants:create', ...over };
   }
 
   /** A token signed by the provider, with any content. */
@@ -75,7 +69,7 @@ export class Forger {
 }
 
 /** A header or claims; a string is used unchanged. */
-export type Part = object | string;
+type Part = object | string;
 
 /** Makes a JSON Web Token with any signer. jose would refuse to make most of these. */
 export function forge(header: Part, claims: Part, signer: (input: Buffer) => Buffer): string {
@@ -84,7 +78,7 @@ export function forge(header: Part, claims: Part, signer: (input: Buffer) => Buf
 }
 
 /** A signer for ES256 (RFC 7518, section 3.4). */
-export function byKey({ privateJwk }: SigningKey): (input: Buffer) => Buffer {
+function byKey({ privateJwk }: SigningKey): (input: Buffer) => Buffer {
   const key = createPrivateKey({ key: privateJwk, format: 'jwk' });
   return (input) => sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   exportJWK,
@@ -16,9 +16,6 @@ import type { Adapter, AsymmetricSigningAlgorithm } from 'oidc-provider';
 export const AUDIENCE = 'https://plants.example';
 
 const CLIENT = { client_id: 'nursery', client_secret: 'of-the-nursery' };
-
-/** A provider of JSON Web Tokens by client credentials uses no store. */
-const NO_STORE = {} as Adapter;
 
 /** A response that a test sets. A body that is not text is sent as JSON. */
 export interface KeyResponse {
@@ -100,8 +97,10 @@ export class IdentityProvider {
       const { url = '' } = request;
       this.asked.push(url);
       const own = this.responses[url];
-      if (own) respond(response, own);
-      else this.openId(request, response);
+      if (!own) return void this.openId(request, response);
+      const { status = 200, headers, body } = own;
+      const isText = typeof body === 'string' || Buffer.isBuffer(body);
+      response.writeHead(status, headers).end(isText ? body : JSON.stringify(body));
     }).listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
     this.port = (this.server.address() as AddressInfo).port;
@@ -136,32 +135,27 @@ export class IdentityProvider {
   private async use(keys: readonly SigningKey[]): Promise<void> {
     this.keys = keys;
     const alg = this.key().alg as AsymmetricSigningAlgorithm;
-    const server = {
-      scope: 'plants:create plants:water',
-      audience: AUDIENCE,
-      accessTokenFormat: 'jwt',
-      jwt: { sign: { alg } },
-    } as const;
+    const scope = 'plants:create plants:water';
+    const jwt = { accessTokenFormat: 'jwt', jwt: { sign: { alg } } } as const;
     const grants = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] };
     // Imported here, as few tests need it.
     const { default: Provider } = await import('oidc-provider');
     const provider = new Provider(this.url, {
-      adapter: () => NO_STORE,
+      // JSON Web Tokens by client credentials need no store.
+      adapter: () => ({}) as Adapter,
       jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
       clients: [{ ...CLIENT, ...grants, id_token_signed_response_alg: alg }],
-      scopes: server.scope.split(' '),
+      scopes: scope.split(' '),
       ttl: { ClientCredentials: 600 },
       features: {
         devInteractions: { enabled: false },
         clientCredentials: { enabled: true },
-        resourceIndicators: { enabled: true, getResourceServerInfo: () => server },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo: () => ({ scope, audience: AUDIENCE, ...jwt }),
+        },
       },
     });
     this.openId = provider.callback();
   }
-}
-
-function respond(response: ServerResponse, { status = 200, headers, body }: KeyResponse): void {
-  const isText = typeof body === 'string' || Buffer.isBuffer(body);
-  response.writeHead(status, headers).end(isText ? body : JSON.stringify(body));
 }

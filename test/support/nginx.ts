@@ -1,11 +1,11 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueCertificate } from './certificate.js';
+import { freePort } from './postgres-programs.js';
 
 export const FRAGMENT = resolve('deploy/nginx/plant-store.conf');
 /** Debian's place of nginx, which only root has in its PATH. */
@@ -51,9 +51,15 @@ export class Nginx {
   static async start(site: Site): Promise<Nginx> {
     for (let tries = 1; ; tries++) {
       const folder = mkdtempSync(join(tmpdir(), 'plant-store-nginx-'));
-      const [port = 0, tlsPort = 0] = await findFreePorts(2);
+      const [port, tlsPort] = await Promise.all([freePort(), freePort()]);
       await configure(site, { folder, port, tlsPort });
-      const child = run(folder, ['-g', 'daemon off;']);
+      const own = ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
+      const child = spawn('nginx', [...own, '-g', 'daemon off;'], {
+        env: { PATH },
+        // Ends it with this process at the latest; its workers would survive a SIGKILL.
+        signal: ending.signal,
+        killSignal: 'SIGTERM',
+      });
       const failure = await waitForWorkers(child);
       if (failure === undefined) return new Nginx(folder, child, port, tlsPort);
       rmSync(folder, { recursive: true });
@@ -79,22 +85,9 @@ export class Nginx {
   }
 
   async stop(): Promise<void> {
-    if (this.isAlive) {
-      this.child.kill('SIGTERM');
-      await once(this.child, 'exit');
-    }
+    if (this.child.kill('SIGTERM')) await once(this.child, 'exit');
     rmSync(this.folder, { recursive: true });
   }
-}
-
-function run(folder: string, args: readonly string[]): ChildProcessWithoutNullStreams {
-  const own = ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
-  return spawn('nginx', [...own, ...args], {
-    env: { PATH },
-    // Ends it with this process at the latest; its workers would survive a SIGKILL.
-    signal: ending.signal,
-    killSignal: 'SIGTERM',
-  });
 }
 
 /** Resolves to undefined once it serves, or to its output if it ends before. */
@@ -137,13 +130,4 @@ async function configure(site: Site, place: Place): Promise<void> {
   };
   mkdirSync(join(folder, 'plant-store'));
   for (const [path, content] of Object.entries(files)) writeFileSync(join(folder, path), content);
-}
-
-/** Ports that were free a moment ago. */
-async function findFreePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
 }

@@ -51,7 +51,7 @@ export function tally(responses: Received[]): Record<string, number> {
 }
 
 /** A response of the service, and the request's method and path. */
-export interface CheckedResponse {
+interface CheckedResponse {
   readonly method: string;
   readonly path: string;
   readonly status: number;

@@ -2,7 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { untilEnd } from './cli.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
 import { RawConnection } from './raw-connection.js';
@@ -65,12 +65,9 @@ export async function runMain(
   env: Readonly<Record<string, string>>,
   under: readonly string[] = [],
 ) {
-  const child = spawnMain(store, env, under);
-  const texts = Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = (await once(child, 'exit')) as [number | null];
-  const [stdout, stderr] = await texts;
+  const ran = await untilEnd(spawnMain(store, env, under));
   assertSecrecy();
-  return { code, stdout, stderr };
+  return ran;
 }
 
 /** The built service in its own process. */
@@ -96,14 +93,12 @@ export class ServiceProcess {
     const certificate = isTls ? await import('./certificate.js') : undefined;
     const tls = await certificate?.issueCertificate(store.folder, 'localhost');
     const child = spawnMain(store, { ...tls, ...env }, under);
-    const exited = once(child, 'exit').then(([code, signal]): Exit => ({
-      code: code as number,
-      signal: signal as NodeJS.Signals,
-    }));
+    const ended = once(child, 'exit') as Promise<[Exit['code'], Exit['signal']]>;
+    const exited = ended.then(([code, signal]) => ({ code, signal }));
     let printed = '';
     const chunks: string[] = [];
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     // Without a given token, waits for the printed one.
     const ready = token === undefined ? / (plant_\w+)\n[^]*curl[^]*'\n/ : /Plant store: http/;
     await new Promise<void>((begin, reject) => {

@@ -6,6 +6,7 @@ import { AppModule, createApp } from '../../src/app.module.js';
 import { Token } from '../../src/auth/tokens/token.entity.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
+import { requestEnd, requestStart } from '../../src/http/request-context.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
@@ -81,4 +82,12 @@ export class Service {
     await this.store.remove();
     assertSecrecy();
   }
+}
+
+/** Counts the requests of this process that have no complete response, from the call on. */
+export function countInFlight(): { readonly count: number } {
+  const inFlight = { count: 0 };
+  requestStart.subscribe(() => (inFlight.count += 1));
+  requestEnd.subscribe(() => (inFlight.count -= 1));
+  return inFlight;
 }
