@@ -42,35 +42,27 @@ function crash(path: string, change: (database: Database.Database) => void): voi
 
 const TABLE = 'CREATE TABLE bookmarks (id integer PRIMARY KEY, url text)';
 const ROW = "INSERT INTO bookmarks (url) VALUES ('https://a.example')";
+const WAL = `PRAGMA journal_mode = WAL; ${TABLE}; ${ROW}`;
 
-const foreign: [what: string, create: () => unknown][] = [
-  ['has a table of its own', () => store.execute(`${TABLE}; ${ROW}`)],
-  ['has a write-ahead log', () => store.execute(`PRAGMA journal_mode = WAL; ${TABLE}; ${ROW}`)],
-  [
-    'crashed with a write-ahead log',
-    () =>
-      crash(store.path, (database) => database.exec(`PRAGMA journal_mode = WAL; ${TABLE}; ${ROW}`)),
-  ],
+describe.each<[what: string, sql: string, hasCrashed?: boolean]>([
+  ['has a table of its own', `${TABLE}; ${ROW}`],
+  ['has a write-ahead log', WAL],
+  ['crashed with a write-ahead log', WAL, true],
   [
     "lists migrations of its own, as TypeORM's",
-    () =>
-      store.execute(`${TABLE}; CREATE TABLE migrations (id integer, timestamp bigint, name text);
-        INSERT INTO migrations VALUES (1, 1, 'CreateBookmarks1')`),
+    `${TABLE}; CREATE TABLE migrations (id integer, timestamp bigint, name text);
+     INSERT INTO migrations VALUES (1, 1, 'CreateBookmarks1')`,
   ],
-  [
-    'lists migrations in another way',
-    () => store.execute(`${TABLE}; CREATE TABLE migrations (version text)`),
-  ],
-  ['has a view alone', () => store.execute('CREATE VIEW one AS SELECT 1')],
-];
-
-describe.each(foreign)("another program's database that %s", (_what, create) => {
+  ['lists migrations in another way', `${TABLE}; CREATE TABLE migrations (version text)`],
+  ['has a view alone', 'CREATE VIEW one AS SELECT 1'],
+])("another program's database that %s", (_what, sql, hasCrashed = false) => {
   it('is refused and stays as it is', async () => {
     const backup = join(store.folder, 'backup.sqlite');
     const own = { cwd: store.folder, env: { DATABASE_URL: `sqlite:${store.folder}/own.sqlite` } };
     await runHere(['migrate'], own);
     expect(await runHere(['backup', backup], own)).toMatchObject({ code: 0 });
-    await create();
+    if (hasCrashed) crash(store.path, (database) => database.exec(sql));
+    else await store.execute(sql);
     const before = digestFiles();
 
     const refusal = `${store.path} has tables of another program: set DATABASE_URL to another file\n`;
