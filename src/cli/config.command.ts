@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { COMMAND, type Config } from '../config/config.js';
 import { ConfigError, describeProcess, inspectConfig } from '../config/environment.js';
+import { readKeyPair } from '../config/key-pair.js';
 import { toExitCode } from '../errors/operator-message.js';
 import { alignColumns, printResult } from './terminal.js';
 
@@ -53,8 +54,7 @@ function isAbout(problem: string, name: string): boolean {
 async function checkFiles(config: Config): Promise<string[]> {
   if (config.tlsCertFile === undefined) return [];
   try {
-    // It loads Nest, which takes longer than all the rest.
-    (await import('../http/tls.js')).readKeyPair(config);
+    readKeyPair(config);
     return [];
   } catch (error) {
     if (error instanceof ConfigError) return [error.message];
