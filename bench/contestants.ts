@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { parseCollection, residentMb, SERVER_CORE, start } from './machine.js';
+import { residentMb, SERVER_CORE, start } from './machine.js';
 import { number } from './markdown.js';
 import { options } from './options.js';
 
@@ -17,23 +16,17 @@ type Contestant = ReturnType<typeof service>;
 /** A running server. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Requests need the token. */
-const GUARDED = { GUARDED: 'yes' };
-
-/** Servers that do less than the service: a script, whether it stores plants, and variables of its own. */
-const OTHERS: Readonly<
-  Record<Engine, Record<string, readonly [string, boolean, Record<string, string>?]>>
-> = {
+/** Servers that do less than the service: a script, and whether it stores plants. */
+const OTHERS: Readonly<Record<Engine, Record<string, readonly [string, boolean]>>> = {
   SQLite: {
     'stock Nest, empty handler': ['stock-nest.js', false],
-    'Nest as documented': ['nest.js', true, GUARDED],
+    'Nest as documented': ['nest.js', true],
     'Fastify, empty handler': ['stock-fastify.js', false],
     'Fastify + better-sqlite3': ['fastify.js', true],
     'bare node:http': ['bare.js', false],
   },
   PostgreSQL: {
-    'stock Nest + repository.insert()': ['nest.js', true],
-    'Nest as documented': ['nest.js', true, GUARDED],
+    'Nest as documented': ['nest.js', true],
     'Fastify + pg': ['fastify.js', true],
   },
 };
@@ -56,10 +49,10 @@ export async function contestantsOn(
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore());
   const contestants = [own];
-  for (const [name, [script, isStoring, variables]] of Object.entries(OTHERS[engine])) {
+  for (const [name, [script, isStoring]] of Object.entries(OTHERS[engine])) {
     const [store, { token }] = [await newStore(), own];
     const args = [resolve('dist/bench/servers', script)];
-    const env = { DATABASE_URL: store.url, TOKEN: token, ...variables };
+    const env = { DATABASE_URL: store.url, TOKEN: token };
     contestants.push({ name, args, env, token, store, isStoring });
   }
   const { beside, plants } = options;
@@ -75,30 +68,15 @@ export async function contestantsOn(
   return contestants;
 }
 
-/** V8's flags in the `plant-store` of an older tree. */
-function readFlags(tree: string): string[] {
-  const command = readFileSync(resolve(tree, 'bin/plant-store'), 'utf8');
-  const [, flags = ''] = /^set -- (--[^]*?) -- /m.exec(command) ?? [];
-  return flags.split(/[\s\\]+/).filter(Boolean);
-}
-
-/** The service as `npm start` runs it in a built tree. Creates the store and a token by its commands. */
+/** The service of a built tree. Creates the store and a token by its commands. */
 function service(name: string, store: TemporaryStore, tree = '.') {
-  const run = (...command: string[]) =>
-    execFileSync(resolve(tree, 'bin/plant-store'), command, {
-      cwd: store.folder,
-      env: { PATH: process.env.PATH, DATABASE_URL: store.url },
-      encoding: 'utf8',
-    });
-  run('migrate');
-  const token = run('token', 'create', 'bench').trim();
-  // Older trees have no cli.ts.
-  const program = ['dist/src/cli.js', 'dist/src/main.js']
-    .map((path) => resolve(tree, path))
-    .find((path) => existsSync(path));
-  const args = [...readFlags(tree), program ?? '', 'serve'];
+  const program = resolve(tree, 'dist/src/cli.js');
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
-  return { name, args, env, token, store, isStoring: true };
+  const run = (...command: string[]) =>
+    execFileSync(process.execPath, [program, ...command], { cwd: store.folder, env });
+  run('migrate');
+  const token = run('token', 'create', 'bench').toString().trim();
+  return { name, args: [program, 'serve'], env, token, store, isStoring: true };
 }
 
 /**
@@ -109,15 +87,12 @@ function service(name: string, store: TemporaryStore, tree = '.') {
 export async function startServer(contestant: Contestant) {
   const { name, args, env, store } = contestant;
   const began = performance.now();
-  // V8 prints through C's buffer, which would hold lines back into the next round.
-  const trace = options.create ? ['stdbuf', '-oL', options.node, '--trace-gc-nvp'] : [options.node];
   // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
-  const child = start(SERVER_CORE, [...trace, ...args], {
+  const child = start(SERVER_CORE, [process.execPath, ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
   const lines = createInterface(child.stdout as Readable);
-  const heap = watchHeap(lines);
   const url = await new Promise<string>((resolve, reject) => {
     lines.on('line', (line) => {
       // The service prints the address of its management too.
@@ -133,19 +108,5 @@ export async function startServer(contestant: Contestant) {
     child.kill('SIGTERM');
     await ended;
   };
-  return { ...contestant, startMs, idleMb, heap, url, pid, stop };
-}
-
-/** Counts bytes on the main thread's heap in the lines of `--trace-gc-nvp`. The counts go on. */
-function watchHeap(lines: ReturnType<typeof createInterface>) {
-  const heap = { allocated: 0, survived: 0, promoted: 0 };
-  lines.on('line', (line) => {
-    const collection = parseCollection(line);
-    heap.allocated += collection?.allocated ?? 0;
-    // A full collection promotes all that it finds in new space: the figure depends on its moment.
-    if (!collection?.isScavenge) return;
-    heap.survived += collection.survived;
-    heap.promoted += collection.promoted;
-  });
-  return heap;
+  return { ...contestant, startMs, idleMb, url, pid, stop, accepted: 0 };
 }

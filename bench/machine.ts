@@ -87,21 +87,3 @@ export function residentMb(pid: number, which: 'VmRSS' | 'VmHWM' = 'VmRSS'): num
 export function restartPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
-
-/**
- * Reads a line of `--trace-gc-nvp`: a garbage collection on the main thread's heap. In bytes: allocated since the one
- * before, survived in new space, and promoted to the old one.
- *
- * @returns undefined for other lines
- */
-export function parseCollection(line: string) {
-  if (!/^\[\d+:0x[0-9a-f]+:0\]/.test(line)) return undefined;
-  // `"name":1` on Node 26, `name=1` before.
-  const bytes = (name: string) => Number(new RegExp(`\\b${name}"?[:=](\\d+)`).exec(line)?.[1] ?? 0);
-  return {
-    isScavenge: /\bgc"?[:="]+s\b/.test(line),
-    allocated: bytes('allocated'),
-    survived: bytes('new_space_survived'),
-    promoted: bytes('promoted'),
-  };
-}

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
-import { isAbsolute } from 'node:path';
 
 /** @throws RangeError without values */
 export function medianOf(values: readonly number[]): number {
@@ -23,11 +22,6 @@ export function number(value: number, digits = 0): string {
   return value.toLocaleString('en', { minimumFractionDigits, maximumFractionDigits });
 }
 
-/** A share in whole percent. */
-export function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
-}
-
 /** A row of a table by the heads of its columns. Numbers are shown whole. */
 export type Cells = Readonly<Record<string, string | number>>;
 
@@ -42,14 +36,13 @@ export function table(rows: readonly Cells[]): string {
 }
 
 /** Describes a run for its repetition, as a list. @param items further items */
-export function describeRun(node: string, ...items: string[]): string {
+export function describeRun(...items: string[]): string {
   const { npm_lifecycle_event: script = '' } = process.env;
-  // Paths of this machine are of no use to others.
-  const args = process.argv.slice(2).map((arg) => (isAbsolute(arg) ? '<path>' : arg));
-  const command = ['npm', 'run', script, ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
+  const args = process.argv.slice(2);
+  const command = ['npm run', script, ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB of memory`;
   return [
-    `- ${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${node}`,
+    `- ${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${process.versions.node}`,
     `- ${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory}, ${type()} ${release()}`,
     ...items,
   ].join('\n');
@@ -60,7 +53,6 @@ export function describeRun(node: string, ...items: string[]): string {
  * markers on a page.
  *
  * @param place the page and the name of the report on it; nothing is written without it
- * @throws Error if the page lacks the markers
  */
 export function publish(
   report: readonly string[],
@@ -73,14 +65,11 @@ export function publish(
     console.error(`\n${wrong.length} wrong, the first of them:\n${wrong.slice(0, 20).join('\n')}`);
     process.exit(1);
   }
-  if (!place) process.exit();
-  const [page, name] = place;
-  const text = readFileSync(page, 'utf8');
-  const block = new RegExp(`(<!-- begin ${name} -->)[^]*(<!-- end ${name} -->)`);
-  if (!block.test(text)) throw new Error(`${page} has no place for ${name}`);
-  writeFileSync(
-    page,
-    text.replace(block, (_, ...[begin, end]) => `${begin}\n\n${markdown}\n\n${end}`),
-  );
+  if (place) {
+    const [page, name] = place;
+    const block = new RegExp(`(?<=<!-- begin ${name} -->\n)[^]*(?=<!-- end ${name} -->)`);
+    const text = readFileSync(page, 'utf8').replace(block, () => `\n${markdown}\n\n`);
+    writeFileSync(page, text);
+  }
   process.exit();
 }

@@ -35,7 +35,7 @@ const raw =
   only === 'crowd' ? [] : [await fuzzRaw(false, connections), await fuzzRaw(true, connections)];
 const crowds = only === 'raw' ? [] : await withstandCrowds(seed, crowd);
 const report = [
-  describeRun(process.versions.node, `- seed ${seed}`),
+  describeRun(`- seed ${seed}`),
   ...[raw, crowds].flatMap((results) =>
     results.length > 0 ? [table(results.map(({ row }) => row))] : [],
   ),
