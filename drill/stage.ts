@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeRun, number, rangeOf, table } from '../bench/markdown.js';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
 import { ServiceProcess, type Exit } from '../test/support/service-process.js';
@@ -129,38 +128,4 @@ export async function killService(
     scenario.learn(inspect());
   }
   scenario.learn(...(await stage.finish()), inspect());
-}
-
-/** The report of a drill. @param items further items of the run's description @param more the rest of the report */
-export function report(
-  items: readonly string[],
-  scenarios: readonly Scenario[],
-  ...more: string[]
-) {
-  const service = `- ${CLIENTS} clients; the service with DATABASE_TIMEOUT 5s`;
-  const rows = scenarios.map(({ name, rounds, counts, lost, longest }) => {
-    const seconds = (figure: 'repair' | 'without200') => {
-      const values = rounds.map((round) => round[figure] / 1_000);
-      return rangeOf(values, 2);
-    };
-    return {
-      '': name,
-      times: rounds.length,
-      acknowledged: counts.acknowledged,
-      refused: counts.refused,
-      unknown: counts.unknown,
-      'not connected': counts.unreachable,
-      lost,
-      'until repaired, s': seconds('repair'),
-      'without a 200, s': seconds('without200'),
-      'longest request, s': number(longest / 1_000, 2),
-    };
-  });
-  return [
-    describeRun(process.versions.node, service, ...items),
-    ...more,
-    table(rows),
-    'Every refusal was a 503 with Retry-After and the error 5001; no other response came. Each was ' +
-      'sent again and acknowledged. Times are medians (least–most).',
-  ];
 }

@@ -4,13 +4,12 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { program } from 'commander';
-import { publish } from '../../bench/markdown.js';
 import { runCli } from '../../test/support/cli.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { tally } from '../../test/support/received.js';
 import { contentOf, Scenario, STEP } from '../load.js';
-import { report, Service, Stage } from '../stage.js';
+import { publishReport, quick } from '../report.js';
+import { Service, Stage } from '../stage.js';
 
 const RACERS = 50;
 const RACES = 100;
@@ -24,11 +23,6 @@ const TAKEN =
  * `npm run drill:citus`: drills the empty store on Citus (docs/clusters.md) of DATABASE_URL. NODES are names separated
  * by spaces; the shell commands NODE_STOP and NODE_START stop and start the one in $NODE.
  */
-const { quick } = program
-  .name('npm run drill:citus --')
-  .option('--quick', 'do little, and leave drill/RESULTS.md as it is', false)
-  .parse()
-  .opts<{ quick: boolean }>();
 const { DATABASE_URL: url = '', NODES = '', NODE_STOP = '', NODE_START = '' } = process.env;
 const wrong: string[] = [];
 const store = new PostgresStore(url, new URL(url).pathname.slice(1));
@@ -56,11 +50,7 @@ const played =
   `Ids were exact to both ends of int64. Of ${RACES} ids raced by ${RACERS} clients each, one content ` +
   `won; equal content got a 200 from all. ${IMPORTED.toLocaleString('en')} plants imported were exported ` +
   `byte for byte. Exports, begun as soon as a node was back, had every plant acknowledged before.`;
-publish(
-  [...report([server], [...scenarios.values()]), played],
-  wrong,
-  quick ? undefined : ['drill/RESULTS.md', 'drill citus'],
-);
+publishReport('drill citus', [server], wrong, [...scenarios.values()], played);
 
 function expect(what: string, found: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(found, expected)) wrong.push(`${what}: ${JSON.stringify(found)}`);

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { program } from 'commander';
 import { useDisk } from '../../bench/machine.js';
-import { publish } from '../../bench/markdown.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
 import { Scenario } from '../load.js';
-import { killService, report, Service, Stage } from '../stage.js';
+import { publishReport, quick } from '../report.js';
+import { killService, Service, Stage } from '../stage.js';
 import { newServer, Pair, storeOf } from './pair.js';
 
 /** Milliseconds of a freeze, longer than any request may wait; and the kills for each freeze. */
@@ -14,19 +13,13 @@ const [FREEZE_MS, KILLS_PER_FREEZE] = [8_000, 5];
 const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
 
 /** `npm run drill:postgres`: kills and freezes the service and its servers under load. */
-const { quick } = program
-  .name('npm run drill:postgres --')
-  .option('--quick', 'do little, and leave drill/RESULTS.md as it is', false)
-  .parse()
-  .opts<{ quick: boolean }>();
 const [kills, failovers] = quick ? [2, 2] : [20, 6];
 useDisk();
 
 const played = [await killServices(), ...(await killServer()), ...(await failOver())];
 const settings =
   '- `fsync`, `full_page_writes` and `synchronous_commit` are on; in the failovers `synchronous_standby_names` names the standby';
-const wrong = played.flatMap((scenario) => scenario.wrong);
-publish(report([settings], played), wrong, quick ? undefined : ['drill/RESULTS.md', 'drill']);
+publishReport('drill', [settings], [], played);
 
 async function killServices(): Promise<Scenario> {
   const scenario = new Scenario('`kill -9` of the service');

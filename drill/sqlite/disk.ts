@@ -83,46 +83,35 @@ function write(path: string, changes: readonly Change[]): void {
   }
 }
 
-/** A seeded source of integers from 0 to below a bound. */
-export type Random = (bound: number) => number;
-
-/** @param seed of a whole run @param index of one item in it, which gets its own numbers (mulberry32, by Tommy Ettinger, public domain) */
-export function seeded(seed: number, index = 0): Random {
-  let state = seed ^ Math.imul(index + 1, 0x9e3779b1);
-  return (bound) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
-  };
+/** A random integer from 0 to below a bound. */
+export function random(bound: number): number {
+  return Math.floor(Math.random() * bound);
 }
 
 /** Chooses the unsynced changes, the oldest first, that had reached the disk at the cut. */
-type Choice = (unsynced: readonly Change[], random: Random) => readonly Change[];
+type Choice = (unsynced: readonly Change[]) => readonly Change[];
 
 const KINDS = {
   'nothing unsynced kept': () => [],
   'all of it kept': (unsynced) => unsynced,
   'the database first': (unsynced) => unsynced.filter(({ file }) => file === 'database'),
   'the log first': (unsynced) => unsynced.filter(({ file }) => file === 'log'),
-  'some of it kept': (unsynced, random) => unsynced.filter(() => random(2) > 0),
-  reordered: (unsynced, random) => {
+  'some of it kept': (unsynced) => unsynced.filter(() => random(2) > 0),
+  reordered: (unsynced) => {
     const later = 1 + random(unsynced.length - 1);
     const missing = random(later);
     return unsynced.filter((_, i) => i >= later || (i !== missing && random(2) > 0));
   },
-  'torn at 512 bytes': (unsynced, random) =>
-    unsynced.flatMap(sectorsOf).filter(() => random(2) > 0),
+  'torn at 512 bytes': (unsynced) => unsynced.flatMap(sectorsOf).filter(() => random(2) > 0),
 } satisfies Record<string, Choice>;
 
 export type Kind = keyof typeof KINDS;
 
 /** The changes on the disk after each kind of cut that differs from those before. */
-export function cutsOf(unsynced: readonly Change[], seed: number, at: number): Map<Kind, Change[]> {
+export function cutsOf(unsynced: readonly Change[]): Map<Kind, Change[]> {
   const cuts = new Map<Kind, Change[]>();
-  for (const [i, kind] of (Object.keys(KINDS) as Kind[]).entries()) {
-    const choice: Choice = KINDS[kind];
-    const kept = choice(unsynced, seeded(seed, 8 * at + i));
+  for (const [kind, choose] of Object.entries(KINDS) as [Kind, Choice][]) {
+    const kept = choose(unsynced);
     // Until an unlink is on the disk, the name belongs to the old file.
     const unlink = unsynced.find((change) => change.isUnlink && !kept.includes(change));
     const changes = kept.filter(({ file, end }) => !(unlink?.file === file && end > unlink.end));
@@ -154,10 +143,8 @@ function sectorsOf(change: Change): Change[] {
 export function pointsIn(
   operations: readonly Operation[],
   count: number,
-  seed: number,
   from: number,
 ): Set<number> {
-  const random = seeded(seed);
   const dirty = new Set<File>();
   const neither = new Set<Operation>();
   for (const operation of operations) {
@@ -175,7 +162,7 @@ export function pointsIn(
   const points = places.flatMap(([wanted, after]) => {
     const near = operations.flatMap((_, i) => {
       const isNear = operations.slice(Math.max(0, i - after), i + 1).some(wanted);
-      return isNear && i >= from ? [{ i, lot: random(2 ** 31) }] : [];
+      return isNear && i >= from ? [{ i, lot: Math.random() }] : [];
     });
     return near.sort((a, b) => a.lot - b.lot).slice(0, Math.ceil(count / places.length));
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { table } from '../../bench/markdown.js';
 import { Scenario, send, type Ledger } from '../load.js';
 import { Service, Stage } from '../stage.js';
-import { seeded } from './disk.js';
+import { random } from './disk.js';
 import { createRecorded, FILES, OPERATIONS, type Fault, type FaultyDisk } from './recording.js';
 import { faultIn, Replay, sentOf } from './replay.js';
 
@@ -37,7 +37,7 @@ export type IoError = Awaited<ReturnType<typeof failDisk>>;
  *
  * @param points operations before which the power is cut, in each way that makes a difference
  */
-export async function failDisk(fault: Fault, points: number, seed: number) {
+export async function failDisk(fault: Fault, points: number) {
   const { service, store, disk } = await createRecorded();
   const { operation, file, error, lasting } = fault;
   const scenario = new Scenario(`${error}: ${operation}, ${file}, ${lasting ? 'for 1 s' : 'once'}`);
@@ -48,7 +48,7 @@ export async function failDisk(fault: Fault, points: number, seed: number) {
   let exit: number | null | undefined;
   await attempt(async () => {
     await stage.round(scenario, async () => {
-      exit = await strike(disk, service, fault, seed);
+      exit = await strike(disk, service, fault);
     });
     const enough = stage.ledger.acknowledged.size + PLANTS;
     await stage.until('enough plants were stored', () => stage.ledger.acknowledged.size >= enough);
@@ -57,7 +57,7 @@ export async function failDisk(fault: Fault, points: number, seed: number) {
   });
   await attempt(() => stage.finish());
   const sent = sentOf(stage.ledger);
-  const cuts = new Replay({ folder: store.folder, sent, seed, points, after });
+  const cuts = new Replay({ folder: store.folder, sent, points, after });
   scenario.learn(faultIn(store.path), ...cuts.wrong.slice(0, 1));
   await attempt(() => resend(new Service(cuts.image, service.token), stage.ledger));
   await store.remove();
@@ -67,10 +67,10 @@ export async function failDisk(fault: Fault, points: number, seed: number) {
 }
 
 /** @returns the exit code of the service, if it ended and was restarted */
-async function strike(disk: FaultyDisk, service: Service, fault: Fault, seed: number) {
+async function strike(disk: FaultyDisk, service: Service, fault: Fault) {
   // A checkpoint syncs and truncates the database once; other operations are frequent.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
-  disk.arm(fault, isRare ? 1 : 1 + seeded(seed)(50));
+  disk.arm(fault, isRare ? 1 : 1 + random(50));
   const since = performance.now();
   while (!disk.hasFailed) {
     if (performance.now() - since > MAX_WAIT_MS) throw new Error('the fault does not strike');

@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { program } from 'commander';
 import { useDisk } from '../../bench/machine.js';
-import { publish } from '../../bench/markdown.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../load.js';
-import { killService, report, Service, Stage } from '../stage.js';
+import { publishReport, quick } from '../report.js';
+import { killService, Service, Stage } from '../stage.js';
 import { failDisk, FAULTS, reportOnErrors, type IoError } from './io-errors.js';
-import { cutAgain, cutPower } from './power-cuts.js';
+import { cutPower } from './power-cuts.js';
 import { faultIn } from './replay.js';
+
+// `npm run drill:sqlite`: power cuts, I/O errors, a full disk, and kills.
 
 /** Bytes of the small disk, more than the longest log and a few rounds' plants, and the most left free in it. */
 const [DISK_SIZE, MAX_FREE] = [160 * 2 ** 20, 2 ** 21];
@@ -22,15 +22,6 @@ const [LANES, CLIENTS] = [3, 8];
 /** Kills between two checks of a whole file. */
 const CHECK_INTERVAL = 25;
 
-/** `npm run drill:sqlite`: power cuts, I/O errors, a full disk, and kills. */
-const { quick, seed, recording } = program
-  .name('npm run drill:sqlite --')
-  .option('--quick', 'do little, and leave drill/RESULTS.md as it is', false)
-  .option('--seed <n>', 'repeat the choices of a run', Number, randomInt(2 ** 31))
-  .option('--recording <folder>', 'only cut the power in a kept recording')
-  .parse()
-  .opts<{ quick: boolean; seed: number; recording?: string }>();
-console.log(`seed ${seed}`);
 useDisk();
 
 /** A quick run has only single failures of syncs. */
@@ -43,19 +34,13 @@ const extent = quick
   : { cycles: 3, plants: 17_000, points: 2_600, images: 10_000 };
 const [faultPoints, fills, kills] = quick ? [2, 1, 10] : [5, 10, 1_000];
 
-if (recording !== undefined) {
-  const { images, wrong } = cutAgain(recording, extent.points, seed);
-  publish([JSON.stringify(images)], wrong);
-}
-const cuts = await cutPower(extent, seed);
+const cuts = await cutPower(extent);
 const errors: IoError[] = [];
 // One by one, as cutting the power keeps this process from its clients.
-for (const [i, fault] of faults.entries())
-  errors.push(await failDisk(fault, faultPoints, seed + i));
+for (const fault of faults) errors.push(await failDisk(fault, faultPoints));
 const played = [await fillDisk(), await killServices()];
-const reports = report([`- seed ${seed}`], played, ...cuts.report, reportOnErrors(errors));
-const wrong = [cuts, ...errors, ...played].flatMap((each) => each.wrong);
-publish(reports, wrong, quick ? undefined : ['drill/RESULTS.md', 'drill sqlite']);
+const wrong = [cuts, ...errors].flatMap((each) => each.wrong);
+publishReport('drill sqlite', [], wrong, played, ...cuts.report, reportOnErrors(errors));
 
 /** Fills the disk under load, and frees it again. */
 async function fillDisk(): Promise<Scenario> {

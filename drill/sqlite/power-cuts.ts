@@ -1,19 +1,14 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deserialize, serialize } from 'node:v8';
 import { number, table } from '../../bench/markdown.js';
 import { Ledger, Load, Scenario } from '../load.js';
 import type { Service } from '../stage.js';
 import { createRecorded, FILES, restartsLog } from './recording.js';
-import { Replay, sentOf, type Sent } from './replay.js';
+import { Replay, sentOf } from './replay.js';
 
 /** Cuts with syncs of a file that do nothing, for each file: the drill must notice. */
 const LIES = 10;
 /** Kills under load before each long run, and the plants stored before each kill. */
 const [KILLS, PLANTS] = [3, 300];
-/** The file of the sent plants in a kept recording. */
-const SENT = 'sent.v8';
 
 export interface Extent {
   /** Repetitions of a few kills under load and a long run. */
@@ -27,14 +22,14 @@ export interface Extent {
 }
 
 /** Records a service under load, and cuts the power at many points of the recording. */
-export async function cutPower(extent: Extent, seed: number) {
+export async function cutPower(extent: Extent) {
   // A start that migrates opens and closes the store first, which would hide a missing recovery.
   const { store, service } = await createRecorded({ MIGRATE: 'off' });
   const { folder } = store;
   const ledger = await record(service, extent);
   const sent = sentOf(ledger);
-  const cuts = new Replay({ folder, sent, seed, points: extent.points, left: store.path });
-  const lies = FILES.map((lying) => new Replay({ folder, sent, seed, points: LIES, lying }));
+  const cuts = new Replay({ folder, sent, points: extent.points, left: store.path });
+  const lies = FILES.map((lying) => new Replay({ folder, sent, points: LIES, lying }));
   const checkpoints = cuts.operations.filter(
     ({ kind, file, outcome }) => kind === 'sync' && file === 'database' && outcome === 'done',
   ).length;
@@ -46,7 +41,6 @@ export async function cutPower(extent: Extent, seed: number) {
   const restarts = cuts.operations.filter(restartsLog).length;
   if (restarts < 2 * extent.cycles) wrong.push('too few logs that began again');
   if (lies.some(({ lost }) => lost === 0)) wrong.push('syncs that do nothing are not noticed');
-  if (wrong.length > 0) wrong.push(`the recording is kept in ${keep(folder, sent)}`);
   await store.remove();
   const seen = lies.map(({ lost, checked }) => `${number(lost)} of ${number(checked)}`);
   const rows = Object.entries(cuts.images).map(([kind, images]) => ({
@@ -61,19 +55,6 @@ export async function cutPower(extent: Extent, seed: number) {
       `${FILES.join(' and of the ')} do nothing: ${seen.join(' and ')}.`,
   ];
   return { report, wrong };
-}
-
-function keep(folder: string, sent: Sent): string {
-  const kept = resolve('drill/.work', `recording-${Date.now()}`);
-  cpSync(folder, kept, { recursive: true });
-  writeFileSync(join(kept, SENT), serialize(sent));
-  return kept;
-}
-
-/** Cuts the power in a kept recording. */
-export function cutAgain(folder: string, points: number, seed: number): Replay {
-  const sent = deserialize(readFileSync(join(folder, SENT))) as Sent;
-  return new Replay({ folder, sent, seed, points, left: join(folder, 'data/store.sqlite') });
 }
 
 /** Runs the service under load, and kills or stops it repeatedly. */

@@ -14,7 +14,6 @@ export interface Cuts {
   /** Of the recording. */
   readonly folder: string;
   readonly sent: Sent;
-  readonly seed: number;
   /** Operations before which the power is cut, in each way that makes a difference. */
   readonly points: number;
   /** The time of the first cut: nanoseconds of CLOCK_MONOTONIC. */
@@ -45,7 +44,7 @@ export class Replay {
   readonly wrong: string[] = [];
   private readonly plants: ReadonlyMap<bigint, StoredPlant>;
 
-  constructor({ folder, sent, seed, points, after = 0n, lying, left }: Cuts) {
+  constructor({ folder, sent, points, after = 0n, lying, left }: Cuts) {
     this.plants = new Map([...sent.keys()].map((id) => [id, plantOf(id)]));
     this.operations = readOperations(folder);
     mkdirSync(dirname(this.image.path));
@@ -54,9 +53,9 @@ export class Replay {
     writeFileSync(path + SUFFIX.log, '');
     const disk = new Disk(path);
     const from = this.operations.findIndex(({ end }) => end > after);
-    const at = pointsIn(this.operations, points, seed, from);
+    const at = pointsIn(this.operations, points, from);
     for (const [i, operation] of this.operations.entries()) {
-      for (const [kind, changes] of at.has(i) ? cutsOf(disk.unsynced, seed, i) : []) {
+      for (const [kind, changes] of at.has(i) ? cutsOf(disk.unsynced) : []) {
         if (lying && kind !== 'nothing unsynced kept') continue;
         disk.copyTo(this.image.path, changes);
         this.inspect(`cut before operation ${i}, ${kind}`, sent, operation.end);
