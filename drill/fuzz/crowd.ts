@@ -1,6 +1,5 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { wrap } from './play.js';
 
@@ -59,7 +58,7 @@ const REQUESTS: readonly Kind[] = [
 ];
 
 /** The start of a ClientHello of the length of a TLS record. */
-const CLIENT_HELLO = `\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb\x03\x03${'\0'.repeat(16_000)}`;
+export const CLIENT_HELLO = `\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb\x03\x03${'\0'.repeat(16_000)}`;
 const HANDSHAKES: readonly Kind[] = [
   slow('nothing, not even TLS', '', '', { isBare: true }),
   slow('half a handshake', CLIENT_HELLO, '\0', { isBare: true }),
@@ -72,7 +71,7 @@ export function crowdKinds(isTls: boolean): readonly Kind[] {
 }
 
 /** The target, size and acts of a crowd. */
-export interface Attack {
+interface Attack {
   readonly port: number;
   readonly isTls: boolean;
   readonly kinds: readonly Kind[];
@@ -90,8 +89,6 @@ const ignore = (): void => undefined;
 export class Crowd {
   /** Connections so far. */
   opened = 0;
-  /** The highest number at once. */
-  most = 0;
   private readonly sockets = new Map<Socket, Uint8Array>();
   private readonly timers: readonly NodeJS.Timeout[];
 
@@ -108,7 +105,6 @@ export class Crowd {
       const socket = speaksTls ? connectTls(tls).on('error', ignore) : tcp;
       this.opened += 1;
       this.sockets.set(socket, drip);
-      this.most = Math.max(this.most, this.sockets.size);
       tcp.on('close', () => this.sockets.delete(socket));
       if (isEager) socket.on('data', () => socket.write(sent));
       else if (!isUnread) socket.resume();
@@ -135,10 +131,4 @@ export class Crowd {
     for (const timer of this.timers) clearInterval(timer);
     for (const socket of this.sockets.keys()) socket.destroy();
   }
-}
-
-// A separate thread does not slow down honest clients. Its end closes the connections.
-if (!isMainThread) {
-  const crowd = new Crowd(workerData as Attack);
-  setInterval(() => parentPort?.postMessage([crowd.most, crowd.opened]), TICK_MS);
 }

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { duplexPair } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect as connectTls } from 'node:tls';
 import fc from 'fast-check';
 import { residentMb } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
@@ -40,13 +37,10 @@ export class Fuzzer {
   /** Characters of the log that were read. */
   private read = 0;
 
-  private constructor(
-    private readonly isTls: boolean,
-    private readonly clientHello: string | undefined,
-  ) {}
+  private constructor(private readonly isTls: boolean) {}
 
   static async start(isTls: boolean): Promise<Fuzzer> {
-    const fuzzer = new Fuzzer(isTls, isTls ? await recordClientHello() : undefined);
+    const fuzzer = new Fuzzer(isTls);
     await fuzzer.startService(new SqliteStore());
     return fuzzer;
   }
@@ -56,17 +50,15 @@ export class Fuzzer {
    *
    * @param connections on average
    * @param limitMs milliseconds, with those in which a failure is made smaller
-   * @param path of a failure of an earlier run, as fast-check printed it: only that is played
-   * @throws Error with the seed, the path and the scripts of the smallest failure, or if files stay open
+   * @throws Error with the seed and the scripts of the smallest failure, or if files stay open
    */
-  async check(seed: number, connections: number, limitMs: number, path?: string): Promise<void> {
-    const one = scripts(this.service.token, this.clientHello);
+  async check(seed: number, connections: number, limitMs: number): Promise<void> {
+    const one = scripts(this.service.token, this.isTls);
     const list = fc.array(one, { minLength: 1, maxLength: MAX_CONCURRENT, size: 'max' });
     await fc.assert(
       fc.asyncProperty(list, (all) => this.run(all)),
       {
         seed,
-        ...(path !== undefined && { path, endOnFailure: true }),
         numRuns: Math.ceil(connections / (MAX_CONCURRENT / 2)),
         interruptAfterTimeLimit: limitMs,
         markInterruptAsFailure: true,
@@ -150,12 +142,4 @@ export class Fuzzer {
   private countFiles(): number {
     return readdirSync(`/proc/${this.service.pid}/fd`).length;
   }
-}
-
-async function recordClientHello(): Promise<string> {
-  const [inside, outside] = duplexPair();
-  const client = connectTls({ socket: inside });
-  const [hello] = (await once(outside, 'data')) as [Buffer];
-  client.destroy();
-  return hello.toString('latin1');
 }

@@ -1,5 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
+import { CLIENT_HELLO } from './crowd.js';
 import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './parts.js';
 import { ENDS, get, pick, REFUSED, validRequest } from './valid-requests.js';
 
@@ -40,8 +41,8 @@ const mutation = fc.tuple(
   fc.oneof(pick(['', undefined]), pick(DICTIONARY), bytes(1), bytes(200)),
 );
 
-function mutate(text: Arbitrary<string>, least = 0): Arbitrary<string> {
-  const mutations = fc.array(mutation, { minLength: least, maxLength: 4 });
+function mutate(text: Arbitrary<string>): Arbitrary<string> {
+  const mutations = fc.array(mutation, { maxLength: 4 });
   return fc.tuple(text, mutations).map(([whole, changes]) =>
     changes.reduce((result, [place, length, insertion]) => {
       const at = place % (result.length + 1);
@@ -134,11 +135,11 @@ function wildRequest(token: string): Arbitrary<string> {
 /**
  * Connections of a client: valid, mutated, cut and pipelined requests in pieces, floods, and other bytes in place of TLS.
  *
- * @param clientHello the first bytes of a TLS client, if the service uses TLS
+ * @param isTls whether the service uses TLS
  */
-export function scripts(token: string, clientHello: string | undefined): Arbitrary<Script> {
+export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
   const way = fc.record({
-    tls: clientHello === undefined ? fc.constant(undefined) : pick(['TLSv1.2', 'TLSv1.3'] as const),
+    tls: isTls ? pick(['TLSv1.2', 'TLSv1.3'] as const) : fc.constant(undefined),
     isHasty: once(10),
     isRead: once(4).map((isNot) => !isNot),
     end: pick(['fin', 'reset', 'close'] as const),
@@ -157,15 +158,11 @@ export function scripts(token: string, clientHello: string | undefined): Arbitra
   const flood = fc
     .tuple(pick(FLOOD), fc.oneof(fc.nat(19), fc.nat(299), fc.nat(999)))
     .map(([path, more]) => get(path).repeat(1 + more));
-  const hello = clientHello ?? '';
-  const garbage = fc.oneof(fc.constant(hello), mutate(fc.constant(hello), 1), bytes(300));
+  const garbage = mutate(fc.oneof(fc.constant(CLIENT_HELLO), bytes(300)));
   return fc.oneof(
     { weight: 50, arbitrary: validScript(way, token) },
     { weight: 100, arbitrary: of(mutate(pipelined)) },
     { weight: 1, arbitrary: of(flood, { isRead: false, idle: FLOOD_MS }) },
-    {
-      weight: clientHello === undefined ? 0 : 30,
-      arbitrary: of(garbage, { tls: undefined, isRead: false }),
-    },
+    { weight: isTls ? 30 : 0, arbitrary: of(garbage, { tls: undefined, isRead: false }) },
   );
 }
