@@ -33,22 +33,17 @@ export function contentOf(id: bigint): { name: string; tag?: string } {
 }
 
 /** The result of a request: 200, 503 as the store is unavailable, a broken connection, none, or what must never come. */
-export interface Outcome {
-  readonly kind: 'acknowledged' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
-  readonly text: string;
-  /** Milliseconds. */
-  readonly took: number;
-}
+type Outcome = keyof Scenario['counts'];
 
-/** Sends the plant of an id. */
-export async function send(client: Client, id: bigint): Promise<Outcome> {
+/** Sends the plant of an id. `took` is in milliseconds. */
+export async function send(client: Client, id: bigint) {
   const sent = performance.now();
   const hangs = sleep(HANGING_MS, ['wrong', 'no response'] as const, { ref: false });
   const [kind, text] = await Promise.race([exchange(client, id), hangs]);
   return { kind, text, took: performance.now() - sent };
 }
 
-async function exchange(client: Client, id: bigint): Promise<readonly [Outcome['kind'], string]> {
+async function exchange(client: Client, id: bigint): Promise<readonly [Outcome, string]> {
   const content = contentOf(id);
   try {
     const { status, body, text, headers } = await client.create({ id, ...content });
@@ -78,7 +73,7 @@ export class Scenario {
 
   /** Adds what is wrong, if anything is. */
   learn(...problems: readonly (string | undefined)[]): void {
-    this.wrong.push(...problems.filter((each) => each !== undefined));
+    for (const each of problems) if (each !== undefined) this.wrong.push(`${this.name}: ${each}`);
   }
 }
 
@@ -88,14 +83,13 @@ export class Ledger {
   readonly acknowledged = new Map<bigint, { scenario: Scenario; at: bigint }>();
   /** Plants to send again. */
   readonly open = new Set<bigint>();
-  readonly wrong: string[] = [];
   /** By `performance.now()`, since the last disturbance began. */
   private last200 = 0;
   private lastOther = 0;
   private gap = 0;
 
   /** @param scenario the one that requests count for, until `begin` */
-  constructor(private scenario: Scenario) {}
+  constructor(public scenario: Scenario) {}
 
   /** A disturbance begins. */
   begin(scenario: Scenario): void {
@@ -115,8 +109,8 @@ export class Ledger {
     const now = performance.now();
     scenario.counts[kind] += 1;
     scenario.longest = Math.max(scenario.longest, took);
-    if (kind === 'wrong') this.wrong.push(`${scenario.name}: ${text}`);
-    if (took > LONGEST_MS) this.wrong.push(`${scenario.name}: a request took ${took} ms`);
+    if (kind === 'wrong') scenario.learn(text);
+    if (took > LONGEST_MS) scenario.learn(`a request took ${took} ms`);
     if (kind !== 'acknowledged') {
       this.lastOther = now;
       if (!acknowledged.has(id)) this.open.add(id);
@@ -135,20 +129,19 @@ export class Ledger {
     return this.last200 > since && quiet > QUIET_MS;
   }
 
-  /** Checks that the acknowledged plants are stored, and all stored ones are as sent. Returns what is wrong. */
-  async check(store: TemporaryStore): Promise<string[]> {
-    const wrong = [...this.wrong];
+  /** Checks that the acknowledged plants are stored, and all stored ones are as sent. The scenarios learn what is wrong. */
+  async check(store: TemporaryStore): Promise<void> {
     const stored = new Map((await store.plants()).map((plant) => [plant.id, plant]));
     const isIntact = (id: bigint) => isDeepStrictEqual({ ...stored.get(id) }, plantOf(id));
     for (const [id, { scenario }] of this.acknowledged) {
       if (isIntact(id)) continue;
       scenario.lost += 1;
-      wrong.push(`${scenario.name}: plant ${id} is lost`);
+      scenario.learn(`plant ${id} is lost`);
     }
     // Plants without a response may be stored as well.
     const isSent = (id: bigint) => this.acknowledged.has(id) || this.open.has(id);
     const others = [...stored.keys()].filter((id) => !isSent(id) || !isIntact(id));
-    return others.length > 0 ? [...wrong, `${others.length} plants that nobody sent`] : wrong;
+    if (others.length > 0) this.scenario.learn(`${others.length} plants that nobody sent`);
   }
 }
 
@@ -192,7 +185,7 @@ export class Load {
   async repeat(): Promise<void> {
     const again = async (id: bigint): Promise<void> => {
       const isAcknowledged = await this.ledger.send(this.client, id);
-      if (!isAcknowledged) this.ledger.wrong.push(`plant ${id}, sent again: no 200`);
+      if (!isAcknowledged) this.ledger.scenario.learn(`plant ${id}, sent again: no 200`);
     };
     await Promise.all([...this.ledger.open].map(again));
   }

@@ -52,18 +52,13 @@ function mutate(text: Arbitrary<string>): Arbitrary<string> {
   );
 }
 
-/** Where a text is cut off, if it is, and the pauses within it. Places are taken modulo the length. */
-const delivery = fc.record({
-  cut: fc.option(fc.nat(), { freq: 2 }),
-  pauses: fc.oneof(
-    fc.constant([]),
-    fc.array(fc.tuple(fc.nat(), fc.nat(9)), { minLength: 1, maxLength: 3 }),
-  ),
-});
-
-function cutOff(text: string, at: number | null): string {
-  return at === null ? text : text.slice(0, at % (text.length + 1));
-}
+/** Places and milliseconds of pauses within a text, if any. Places are taken modulo the length. */
+const pausesInside = fc.oneof(
+  fc.constant([]),
+  fc.array(fc.tuple(fc.nat(), fc.nat(9)), { minLength: 1, maxLength: 3 }),
+);
+/** Where a text is cut off, if it is. */
+const cutOff = fc.option(fc.nat(), { freq: 2 });
 
 function inPieces(text: string, [first, ...more]: readonly [number, number][]): Script['steps'] {
   if (!first) return [text];
@@ -75,7 +70,7 @@ function inPieces(text: string, [first, ...more]: readonly [number, number][]): 
 const OWN_IDS = fc.bigInt({ min: -(2n ** 50n), max: -(2n ** 49n) });
 
 /**
- * Pipelined valid requests, and what ends the connection; or a part of them.
+ * Pipelined valid requests, and what ends the connection.
  *
  * Over TLS not all responses must come: Node takes bytes after a pause of its own for a fault
  * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed or stalls.
@@ -85,16 +80,9 @@ function validScript(way: Arbitrary<Way>, token: string): Arbitrary<Script> {
   const few = fc.array(request, { minLength: 1, maxLength: 6 });
   const many = fc.array(request, { minLength: 1, maxLength: 300, size: 'max' });
   const requests = fc.oneof({ weight: 39, arbitrary: few }, { weight: 1, arbitrary: many });
-  const all = fc.tuple(way, requests, pick(ENDS), delivery);
-  return all.map(([own, list, [last, status, due], { cut, pauses }]) => {
+  const all = fc.tuple(way, requests, pick(ENDS), pausesInside);
+  return all.map(([own, list, [last, status, due], pauses]) => {
     const text = list.map(([each]) => each).join('');
-    if (cut !== null) {
-      const sent = cutOff(text, cut);
-      let end = 0;
-      const whole = list.filter(([each]) => (end += each.length) <= sent.length);
-      const expected = whole.map(([, status]) => status);
-      return { ...own, steps: inPieces(sent, pauses), expected, due: 0 };
-    }
     const areAllDue = own.tls === undefined || list.length === 1;
     return {
       ...own,
@@ -146,9 +134,9 @@ export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
     idle: pick([0, 1, 5, 20, 100]),
   });
   const of = (text: Arbitrary<string>, changes: Partial<Script> = {}): Arbitrary<Script> =>
-    fc.tuple(way, text, delivery).map(([own, whole, { cut, pauses }]) => {
-      const steps = inPieces(cutOff(whole, cut), pauses);
-      return { ...own, steps, expected: [], due: 0, ...changes };
+    fc.tuple(way, text, cutOff, pausesInside).map(([own, whole, cut, pauses]) => {
+      const sent = whole.slice(0, (cut ?? whole.length) % (whole.length + 1));
+      return { ...own, steps: inPieces(sent, pauses), expected: [], due: 0, ...changes };
     });
   const request = fc.oneof(
     wildRequest(token),

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { useDisk } from '../../bench/machine.js';
+import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
 import { Scenario } from '../load.js';
 import { publishReport, quick } from '../report.js';
 import { killService, Service, Stage } from '../stage.js';
-import { newServer, Pair, storeOf } from './pair.js';
+import { Pair, storeOf } from './pair.js';
 
 /** Milliseconds of a freeze, longer than any request may wait; and the kills for each freeze. */
 const [FREEZE_MS, KILLS_PER_FREEZE] = [8_000, 5];
@@ -23,7 +24,7 @@ publishReport('drill', [settings], [], played);
 
 async function killServices(): Promise<Scenario> {
   const scenario = new Scenario('`kill -9` of the service');
-  const server = await newServer();
+  const server = await PostgresServer.start();
   await killService(kills, scenario, storeOf(server));
   await server.remove();
   return scenario;
@@ -33,7 +34,7 @@ async function killServices(): Promise<Scenario> {
 async function killServer(): Promise<Scenario[]> {
   const killed = new Scenario('`kill -9` of the server');
   const still = new Scenario('`SIGSTOP` of the server');
-  const server = await newServer();
+  const server = await PostgresServer.start();
   const stage = await Stage.start(await Service.over(storeOf(server)), killed);
   for (let i = 0; i < kills; i++) {
     await stage.round(killed, async () => {
@@ -48,7 +49,7 @@ async function killServer(): Promise<Scenario[]> {
       server.resume();
     });
   }
-  killed.learn(...(await stage.finish()));
+  await stage.finish();
   await server.remove();
   return [killed, still];
 }
@@ -76,7 +77,7 @@ async function failOver(): Promise<Scenario[]> {
     await stage.round(readOnly, astray);
     await pair.renew();
   }
-  orderly.learn(...(await stage.finish(storeOf(pair.primary))));
+  await stage.finish(storeOf(pair.primary));
   await proxy.stop();
   await pair.remove();
   return [orderly, hasty, split, readOnly];

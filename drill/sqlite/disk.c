@@ -49,7 +49,7 @@ struct fault {
 
 static unsigned char files[DESCRIPTORS];
 static const char *database;
-static int records = -1;
+static int records;
 static off_t end_of_records;
 static volatile struct fault *fault;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,23 +61,18 @@ static uint64_t now(void) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  const char *folder = getenv("DISK_RECORD"), *fault_file = getenv("DISK_FAULT");
+  char path[PATH_MAX];
   database = getenv("DISK_DATABASE");
-  if (folder) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%llu.records", folder, (unsigned long long)now());
-    records = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  }
-  if (fault_file) {
-    int fd = syscall(SYS_openat, AT_FDCWD, fault_file, O_RDWR | O_CLOEXEC);
-    fault = mmap(NULL, sizeof *fault, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (fault == MAP_FAILED) abort();
-  }
+  snprintf(path, sizeof path, "%s/%llu.records", getenv("DISK_RECORD"), (unsigned long long)now());
+  records = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  int fd = syscall(SYS_openat, AT_FDCWD, getenv("DISK_FAULT"), O_RDWR | O_CLOEXEC);
+  fault = mmap(NULL, sizeof *fault, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (records < 0 || fault == MAP_FAILED) abort();
 }
 
 static enum file file_at(const char *path) {
   size_t length = database ? strlen(database) : 0;
-  if (length == 0 || strncmp(path, database, length) != 0) return NEITHER;
+  if (!database || strncmp(path, database, length) != 0) return NEITHER;
   return path[length] == '\0' ? DATABASE : strcmp(path + length, "-wal") == 0 ? LOG : NEITHER;
 }
 
@@ -88,7 +83,7 @@ static enum file file_of(int fd) {
 /* The error of an operation that is to fail; 0 for all others. */
 static int error_for(int32_t operation, enum file file) {
   int error = 0;
-  if (!fault || fault->operation != operation || fault->file != (int32_t)file) return 0;
+  if (fault->operation != operation || fault->file != (int32_t)file) return 0;
   pthread_mutex_lock(&lock);
   if (fault->operation == operation && --fault->countdown <= 0) {
     error = fault->error;
@@ -105,7 +100,6 @@ static void put(const void *data, size_t size, off_t offset) {
 
 /* Records an operation before it is done, so that none is missing where the process is killed. */
 static off_t announce(struct record record, const void *data) {
-  if (records < 0) return 0;
   pthread_mutex_lock(&lock);
   off_t place = end_of_records;
   put(&record, sizeof record, place);
@@ -124,7 +118,6 @@ static long perform(struct record record, const void *data, long number, long a,
   if (record.operation == SYNC) usleep(SYNC_TIME);
   long result = error ? -1 : syscall(number, a, b, c, d);
   if (error) errno = error;
-  if (records < 0) return result;
   error = errno;
   int whole = record.operation == WRITE ? result == (long)record.length : result == 0;
   uint64_t outcome[] = {now(), whole ? DONE : FAILED};

@@ -41,8 +41,9 @@ export async function failDisk(fault: Fault, points: number) {
   const { service, store, disk } = await createRecorded();
   const { operation, file, error, lasting } = fault;
   const scenario = new Scenario(`${error}: ${operation}, ${file}, ${lasting ? 'for 1 s' : 'once'}`);
-  const attempt = async (work: () => Promise<string[]>): Promise<void> =>
-    scenario.learn(...(await work().catch((problem: unknown) => [String(problem)])));
+  const later = new Scenario(`${scenario.name}, then a kill`);
+  const attempt = (work: () => Promise<void>) =>
+    work().catch((problem: unknown) => scenario.learn(String(problem)));
   const after = process.hrtime.bigint();
   const stage = await Stage.start(service, scenario, LOAD);
   let exit: number | null | undefined;
@@ -52,9 +53,9 @@ export async function failDisk(fault: Fault, points: number) {
     });
     const enough = stage.ledger.acknowledged.size + PLANTS;
     await stage.until('enough plants were stored', () => stage.ledger.acknowledged.size >= enough);
-    await stage.round(new Scenario('a kill after the fault'), () => service.restart());
-    return exit === undefined || exit === IO_ERROR ? [] : [`the service ended with ${exit}`];
+    await stage.round(later, () => service.restart());
   });
+  if (exit !== undefined && exit !== IO_ERROR) scenario.learn(`the service ended with ${exit}`);
   await attempt(() => stage.finish());
   const sent = sentOf(stage.ledger);
   const cuts = new Replay({ folder: store.folder, sent, points, after });
@@ -62,8 +63,7 @@ export async function failDisk(fault: Fault, points: number) {
   await attempt(() => resend(new Service(cuts.image, service.token), stage.ledger));
   await store.remove();
   await cuts.image.remove();
-  const wrong = scenario.wrong.map((each) => `${scenario.name}: ${each}`);
-  return { scenario, exit, cuts, wrong };
+  return { scenario, exit, cuts, wrong: [...scenario.wrong, ...later.wrong] };
 }
 
 /** @returns the exit code of the service, if it ended and was restarted */
@@ -85,17 +85,15 @@ async function strike(disk: FaultyDisk, service: Service, fault: Fault) {
 }
 
 /** Starts a service after a power cut, and sends the last plants again. */
-async function resend(service: Service, { acknowledged }: Ledger): Promise<string[]> {
+async function resend(service: Service, { acknowledged }: Ledger): Promise<void> {
   await service.start();
   const client = service.client();
-  const wrong: string[] = [];
-  for (const id of [...acknowledged.keys()].slice(-RESENT)) {
-    const { kind } = await send(client, id);
-    if (kind !== 'acknowledged') wrong.push(`plant ${id}, sent again after a power cut: ${kind}`);
-  }
+  const ids = [...acknowledged.keys()].slice(-RESENT);
+  const outcomes = await Promise.all(ids.map((id) => send(client, id)));
   client.close();
   await service.end();
-  return wrong.slice(0, 1);
+  const failed = outcomes.find(({ kind }) => kind !== 'acknowledged');
+  if (failed) throw new Error(`a plant sent again after a power cut: ${failed.text}`);
 }
 
 /** Reports the effect of each fault on clients, the service, and the plants after a power cut. */

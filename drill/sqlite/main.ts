@@ -29,12 +29,9 @@ const faults = FAULTS.filter(
   ({ operation, error, lasting }) =>
     !quick || (operation === 'sync' && error === 'EIO' && !lasting),
 );
-const extent = quick
-  ? { cycles: 1, plants: 12_000, points: 40, images: 100 }
-  : { cycles: 3, plants: 17_000, points: 2_600, images: 10_000 };
 const [faultPoints, fills, kills] = quick ? [2, 1, 10] : [5, 10, 1_000];
 
-const cuts = await cutPower(extent);
+const cuts = await (quick ? cutPower(1, 12_000, 40, 100) : cutPower(3, 17_000, 2_600, 10_000));
 const errors: IoError[] = [];
 // One by one, as cutting the power keeps this process from its clients.
 for (const fault of faults) errors.push(await failDisk(fault, faultPoints));
@@ -61,7 +58,8 @@ async function fillDisk(): Promise<Scenario> {
     rmSync(ballast);
   };
   for (let i = 0; i < fills; i++) await stage.round(scenario, strike);
-  scenario.learn(...(await stage.finish()), faultIn(store.path));
+  await stage.finish();
+  scenario.learn(faultIn(store.path));
   execFileSync('umount', [folder]);
   return scenario;
 }

@@ -10,43 +10,37 @@ const LIES = 10;
 /** Kills under load before each long run, and the plants stored before each kill. */
 const [KILLS, PLANTS] = [3, 300];
 
-export interface Extent {
-  /** Repetitions of a few kills under load and a long run. */
-  readonly cycles: number;
-  /** Plants of each long run. A checkpoint comes every 8,000. */
-  readonly plants: number;
-  /** Operations before which the power is cut, in each way that makes a difference. */
-  readonly points: number;
-  /** The minimum of images. */
-  readonly images: number;
-}
-
-/** Records a service under load, and cuts the power at many points of the recording. */
-export async function cutPower(extent: Extent) {
+/**
+ * Records a service under load, and cuts the power at many points of the recording.
+ *
+ * @param cycles repetitions of a few kills under load and a long run
+ * @param plants of each long run; a checkpoint comes every 8,000
+ * @param points operations before which the power is cut, in each way that makes a difference
+ * @param images at least so many
+ */
+export async function cutPower(cycles: number, plants: number, points: number, images: number) {
   // A start that migrates opens and closes the store first, which would hide a missing recovery.
   const { store, service } = await createRecorded({ MIGRATE: 'off' });
   const { folder } = store;
-  const ledger = await record(service, extent);
+  const ledger = new Ledger(new Scenario('power cuts'));
+  await record(service, ledger, cycles, plants);
   const sent = sentOf(ledger);
-  const cuts = new Replay({ folder, sent, points: extent.points, left: store.path });
+  const cuts = new Replay({ folder, sent, points, left: store.path });
   const lies = FILES.map((lying) => new Replay({ folder, sent, points: LIES, lying }));
   const checkpoints = cuts.operations.filter(
     ({ kind, file, outcome }) => kind === 'sync' && file === 'database' && outcome === 'done',
   ).length;
-  const wrong = [...ledger.wrong, ...cuts.wrong];
+  const wrong = [...ledger.scenario.wrong, ...cuts.wrong];
   // The recording or the drill may show too little.
-  if (cuts.total < extent.images) wrong.push(`${cuts.total} images, not ${extent.images}`);
-  if (checkpoints < extent.cycles) wrong.push('too few checkpoints');
+  if (cuts.total < images) wrong.push(`${cuts.total} images, not ${images}`);
+  if (checkpoints < cycles) wrong.push('too few checkpoints');
   // A missing log restarts too.
   const restarts = cuts.operations.filter(restartsLog).length;
-  if (restarts < 2 * extent.cycles) wrong.push('too few logs that began again');
+  if (restarts < 2 * cycles) wrong.push('too few logs that began again');
   if (lies.some(({ lost }) => lost === 0)) wrong.push('syncs that do nothing are not noticed');
   await store.remove();
   const seen = lies.map(({ lost, checked }) => `${number(lost)} of ${number(checked)}`);
-  const rows = Object.entries(cuts.images).map(([kind, images]) => ({
-    'power cuts': kind,
-    images,
-  }));
+  const rows = Object.entries(cuts.images).map(([kind, n]) => ({ 'power cuts': kind, images: n }));
   const report = [
     table([...rows, { 'power cuts': '**all**', images: cuts.total }]),
     `Of ${number(cuts.operations.length)} operations with ${number(checkpoints)} checkpoints. ` +
@@ -58,8 +52,7 @@ export async function cutPower(extent: Extent) {
 }
 
 /** Runs the service under load, and kills or stops it repeatedly. */
-async function record(service: Service, { cycles, plants }: Extent): Promise<Ledger> {
-  const ledger = new Ledger(new Scenario('power cuts'));
+async function record(service: Service, ledger: Ledger, cycles: number, plants: number) {
   for (let cycle = 1; cycle <= cycles; cycle++) {
     for (let i = 0; i < KILLS; i++) {
       const load = await live(service, ledger, PLANTS);
@@ -71,7 +64,6 @@ async function record(service: Service, { cycles, plants }: Extent): Promise<Led
     // The last run leaves its log.
     await service.end(cycle < cycles ? 'SIGTERM' : 'SIGKILL');
   }
-  return ledger;
 }
 
 /** Starts the service. Resolves once it has stored `plants` new ones; the load continues. */
