@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { wrap } from './play.js';
 
@@ -71,7 +72,7 @@ export function crowdKinds(isTls: boolean): readonly Kind[] {
 }
 
 /** The target, size and acts of a crowd. */
-interface Attack {
+export interface Attack {
   readonly port: number;
   readonly isTls: boolean;
   readonly kinds: readonly Kind[];
@@ -131,4 +132,10 @@ export class Crowd {
     for (const timer of this.timers) clearInterval(timer);
     for (const socket of this.sockets.keys()) socket.destroy();
   }
+}
+
+// A separate thread does not slow down honest clients. Its end closes the connections.
+if (!isMainThread) {
+  const crowd = new Crowd(workerData as Attack);
+  setInterval(() => parentPort?.postMessage(crowd.opened), TICK_MS);
 }
