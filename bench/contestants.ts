@@ -16,17 +16,18 @@ type Contestant = ReturnType<typeof service>;
 /** A running server. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Servers that do less than the service: a script, and whether it stores plants. */
-const OTHERS: Readonly<Record<Engine, Record<string, readonly [string, boolean]>>> = {
+/** Servers that do less than the service: a script, whether it stores plants, and whether requests need the token. */
+const OTHERS: Readonly<Record<Engine, Record<string, readonly [string, boolean, boolean?]>>> = {
   SQLite: {
     'stock Nest, empty handler': ['stock-nest.js', false],
-    'Nest as documented': ['nest.js', true],
+    'Nest as documented': ['nest.js', true, true],
     'Fastify, empty handler': ['stock-fastify.js', false],
     'Fastify + better-sqlite3': ['fastify.js', true],
     'bare node:http': ['bare.js', false],
   },
   PostgreSQL: {
-    'Nest as documented': ['nest.js', true],
+    'stock Nest + repository.insert()': ['nest.js', true],
+    'Nest as documented': ['nest.js', true, true],
     'Fastify + pg': ['fastify.js', true],
   },
 };
@@ -49,10 +50,10 @@ export async function contestantsOn(
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore());
   const contestants = [own];
-  for (const [name, [script, isStoring]] of Object.entries(OTHERS[engine])) {
+  for (const [name, [script, isStoring, isGuarded]] of Object.entries(OTHERS[engine])) {
     const [store, { token }] = [await newStore(), own];
     const args = [resolve('dist/bench/servers', script)];
-    const env = { DATABASE_URL: store.url, TOKEN: token };
+    const env = { DATABASE_URL: store.url, TOKEN: token, ...(isGuarded && { GUARDED: 'yes' }) };
     contestants.push({ name, args, env, token, store, isStoring });
   }
   const { beside, plants } = options;

@@ -1,7 +1,7 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import { runHere } from '../support/cli.js';
+import { runQuietly } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
 import { countInFlight, Service } from '../support/service.js';
 
@@ -35,7 +35,7 @@ it('a printed token whose commit fails may not be valid, and a warning says so',
     CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tokens DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION fail()`);
   const options = { cwd: store.folder, env: { DATABASE_URL: store.url } };
-  const ran = await runHere(['token', 'create', 'late', '--quiet'], options);
+  const ran = await runQuietly(['token', 'create', 'late'], options);
   await store.execute('DROP FUNCTION fail CASCADE');
   const warning =
     'warning: the printed token may not be valid: check it with bin/plant-store token verify\n';

@@ -141,7 +141,7 @@ it('a plant that was neither inserted nor found: 503 with 5001', async () => {
 });
 
 it('long plants are refused while too many wait: 503 with 5002; they share no commit', async () => {
-  const busy = await Service.start({ BODY_LIMIT: '1mb', DATABASE_TIMEOUT: '4s' });
+  const busy = await Service.start({ BODY_LIMIT: '1mb', DATABASE_TIMEOUT: '10s' });
   const sizes = new Set<number>();
   const addSize = (commit: unknown) => sizes.add((commit as Commit).plants.length);
   commits.start.subscribe(addSize);
