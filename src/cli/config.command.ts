@@ -22,7 +22,7 @@ export function addConfigCommand(program: Command): void {
     )
     .action(async () => {
       const { config, settings, warnings, ...found } = inspectConfig();
-      const problems = found.problems.length > 0 ? found.problems : await checkFiles(config);
+      const problems = found.problems.length > 0 ? found.problems : checkFiles(config);
       const variables = settings.map((setting) =>
         problems.some((problem) => isAbout(problem, setting.name))
           ? { ...setting, value: undefined }
@@ -51,7 +51,7 @@ function isAbout(problem: string, name: string): boolean {
 }
 
 /** Checks the files that the configuration names, and returns a line for each problem. */
-async function checkFiles(config: Config): Promise<string[]> {
+function checkFiles(config: Config): string[] {
   if (config.tlsCertFile === undefined) return [];
   try {
     readKeyPair(config);
