@@ -180,7 +180,7 @@ async function withTokens<Result>(work: Work<Result>): Promise<Result> {
   const { Token } = await import('../auth/tokens/token.entity.js');
   const { TokensService } = await import('../auth/tokens/tokens.service.js');
   const { openStore } = await import('../database/store.js');
-  await using store = await openStore(readStoreConfig(), [Token], 'change');
+  await using store = await openStore(readStoreConfig(), [Token], 'tokens');
   return await store.transaction((manager) =>
     work(new TokensService(manager.getRepository(Token))),
   );

@@ -10,17 +10,22 @@ export { Logger } from '@nestjs/common/services/logger.service.js';
 
 const ABORT_TIMEOUT_MS = 1_000;
 
+/** What a database may be that is no store of this version. */
 const SCHEMA_ERRORS = {
   empty: 'it is empty',
-  missing: 'it is not a plant store',
+  foreign: 'it is not a plant store',
   older: 'its schema is of an older version',
+  newer: 'its schema is of a newer version',
+  forbidden: '',
 };
 
-/** There is no store, or an older version made it and it was not migrated since. */
+export type SchemaErrorKind = keyof typeof SCHEMA_ERRORS;
+
+/** A database cannot be used as it is. */
 export class SchemaError extends Error {
   constructor(
-    readonly kind: keyof typeof SCHEMA_ERRORS,
-    message = SCHEMA_ERRORS[kind],
+    readonly kind: SchemaErrorKind,
+    message: string = SCHEMA_ERRORS[kind],
   ) {
     super(message);
   }
@@ -31,8 +36,8 @@ export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
 
-/** `serve` and `create` make a missing store; `serve` locks it; `read` changes nothing. */
-export type Access = 'serve' | 'create' | 'change' | 'read';
+/** `serve` and `create` make a missing store; `serve` locks it; `tokens` and `backups` change these; `read` nothing. */
+export type Access = 'serve' | 'create' | 'tokens' | 'backups' | 'read';
 
 /** Rows of a table, ordered by id, as lines of JSON: the same bytes on every engine. */
 export interface LinesQuery {
@@ -60,13 +65,15 @@ export interface Engine {
   readonly reader: SnapshotReader;
   /** SQL that begins a transaction to migrate in: processes that start at once take turns. */
   readonly beginMigration: string;
-  /** SQL that returns a row if there are tables other than the list of migrations. */
-  readonly findTables: string;
+  /** SQL of the columns of all tables, such as `plants.id`. */
+  readonly listColumns: string;
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
   /** @throws Error if the database could lose an acknowledged plant */
   assertDurable?(store: DataSource): Promise<void>;
+  /** @throws SchemaError if the user lacks rights on the tables that there are */
+  assertAllowed?(store: DataSource, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(config: Config): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */

@@ -57,18 +57,9 @@ describe('the migrations', () => {
     ]);
   });
 
-  it('find a store of 1.0.0, which ran two, up to date', async () => {
-    await migrateStore(config);
-    await temporary.execute(
-      "INSERT INTO migrations (timestamp, name) VALUES (1763700000000, 'AddAuditTrailToPlants1763700000000')",
-    );
-    expect(await migrateStore(config)).toEqual([]);
-    await using _snapshot = await Snapshot.open(config);
-  });
-
   it('are run once by ten that start at once', async () => {
     const opened = await Promise.all(Array.from({ length: 10 }, () => openStore(config)));
-    const ran = await opened[0]?.query<unknown[]>('SELECT name FROM migrations');
+    const ran = await opened[0]?.query<unknown[]>('SELECT name FROM plant_store_migrations');
     await Promise.all(opened.map((store) => store.destroy()));
     expect(ran).toHaveLength(MIGRATIONS.length);
   });
@@ -81,7 +72,7 @@ describe('the migrations', () => {
     );
     // Not even the table that lists the migrations was made.
     const tables = await withDatabase(async (database) =>
-      database.createQueryRunner().hasTable('migrations'),
+      database.createQueryRunner().hasTable('plant_store_migrations'),
     );
     expect(tables).toBe(false);
     await migrateStore(config);
@@ -128,7 +119,7 @@ describe('a further migration', () => {
     const older =
       'its schema is of an older version: run `bin/plant-store migrate`, or start the service with MIGRATE=on';
     await expect(openStore(off)).rejects.toThrow(older);
-    await expect(openStore(config, [], 'change')).rejects.toThrow(older);
+    await expect(openStore(config, [], 'tokens')).rejects.toThrow(older);
     await expect(Snapshot.open(config)).rejects.toThrow(older);
   });
 

@@ -1,14 +1,42 @@
-import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
-import { SchemaError, type Engine } from './engine.js';
+import { MigrationExecutor, Table, type DataSource, type QueryRunner } from 'typeorm';
+import { SchemaError, type Engine, type SchemaErrorKind } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
+import { CreateBackups1795600000000 } from './migrations/1795600000000-create-backups.js';
 
-export const MIGRATIONS = [CreatePlantsAndTokens1700000000000];
+export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795600000000];
 
-/** Migrations of 1.0.0 that are part of another migration now. Stores of 1.0.0 have rows of them. */
-const MERGED_MIGRATIONS = ['AddAuditTrailToPlants1763700000000'];
+/** The table that lists the migrations that were run. */
+export const LIST = 'plant_store_migrations';
+/** Before 3.0.0: TypeORM's default, which other programs use too. */
+const OLD_LIST = 'migrations';
 
-export function isOurMigration(name: string): boolean {
-  return MIGRATIONS.some((each) => each.name === name) || MERGED_MIGRATIONS.includes(name);
+function isOurs(name: string): boolean {
+  return MIGRATIONS.some((each) => each.name === name);
+}
+
+/** The SQL of the names of the migrations that were run; of none, without a list of ours among the columns. */
+export function selectRan(columns: readonly string[]): string {
+  const has = (...names: readonly string[]) => names.every((name) => columns.includes(name));
+  if (has(`${LIST}.name`)) return `SELECT name FROM ${LIST}`;
+  if (!has(`${OLD_LIST}.name`, 'plants.id', 'tokens.hash')) return "SELECT '' AS name WHERE 1 = 0";
+  // Other programs' migrations say nothing of this store.
+  const names = MIGRATIONS.map(({ name }) => `'${name}'`).join();
+  return `SELECT name FROM ${OLD_LIST} WHERE name IN (${names})`;
+}
+
+/** Decides what a database is, for every command: a store of this version, or what else. */
+export function judgeSchema(
+  columns: readonly string[],
+  ran: readonly string[],
+): 'same' | SchemaErrorKind {
+  const known = ran.filter(isOurs);
+  if (known.length === 0) {
+    const isList = (column: string) =>
+      [LIST, OLD_LIST].some((list) => column.startsWith(`${list}.`));
+    return columns.every(isList) ? 'empty' : 'foreign';
+  }
+  if (!MIGRATIONS.every(({ name }) => known.includes(name))) return 'older';
+  return known.length === ran.length ? 'same' : 'newer';
 }
 
 /**
@@ -29,28 +57,51 @@ export async function bringUpToDate(
     // DataSource.runMigrations() would take a session of its own, outside of the transaction that holds the lock.
     const executor = new MigrationExecutor(store, runner);
     executor.transaction = 'none';
+    await takeOverList(runner, engine);
     for (const { name } of await executor.executePendingMigrations()) ran.push(name);
     await runner.query('COMMIT');
-  } else await assertMigrated(runner, engine);
+    // Services of both versions may run during an upgrade.
+  } else await assertMigrated(runner, engine, ['same', 'newer']);
   await runner.release();
   return ran;
 }
 
-/** @throws SchemaError if a migration of this version was not run */
+/** Copies the list of a store of 1.0.0 or 2.0.0, once. The old one stays: other programs may use it, and a way back. */
+async function takeOverList(runner: QueryRunner, { listColumns }: Engine): Promise<void> {
+  const columns = await listNames(runner, listColumns);
+  if (columns.includes(`${LIST}.name`)) return;
+  const ran = await listNames(runner, selectRan(columns));
+  if (ran.length === 0) return;
+  // As TypeORM makes it.
+  const id = { isPrimary: true, isGenerated: true, generationStrategy: 'increment' } as const;
+  await runner.createTable(
+    new Table({
+      name: LIST,
+      columns: [
+        { name: 'id', type: 'integer', ...id },
+        { name: 'timestamp', type: 'bigint' },
+        { name: 'name', type: 'varchar' },
+      ],
+    }),
+  );
+  const names = ran.map((name) => `'${name}'`).join();
+  await runner.query(
+    `INSERT INTO ${LIST} (timestamp, name) SELECT timestamp, name FROM ${OLD_LIST} WHERE name IN (${names})`,
+  );
+}
+
+/** @throws SchemaError if the database is none of these */
 export async function assertMigrated(
   runner: QueryRunner,
-  { findTables }: Engine,
-): Promise<'same' | 'newer'> {
-  // TypeORM's own check would make the table.
-  if (!(await runner.hasTable('migrations'))) {
-    const tables = await runner.manager.query<unknown[]>(findTables);
-    throw new SchemaError(tables.length === 0 ? 'empty' : 'missing');
-  }
-  const rows = await runner.manager.query<{ name: string }[]>('SELECT name FROM migrations');
-  const ran = rows.map(({ name }) => name);
-  const unknown = ran.filter((name) => !isOurMigration(name));
-  if (unknown.length === ran.length) throw new SchemaError('missing');
-  const current = MIGRATIONS.map(({ name }) => name);
-  if (!current.every((name) => ran.includes(name))) throw new SchemaError('older');
-  return unknown.length === 0 ? 'same' : 'newer';
+  { listColumns }: Engine,
+  allowed: readonly string[] = ['same'],
+): Promise<void> {
+  const columns = await listNames(runner, listColumns);
+  const state = judgeSchema(columns, await listNames(runner, selectRan(columns)));
+  if (state !== 'same' && !allowed.includes(state)) throw new SchemaError(state);
+}
+
+async function listNames(runner: QueryRunner, sql: string): Promise<string[]> {
+  const rows = await runner.manager.query<{ name: string }[]>(sql);
+  return rows.map(({ name }) => name);
 }

@@ -9,12 +9,12 @@ const SQLITE_CODES =
 /**
  * Codes that the statement did not cause (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), the
  * server is read-only after a failover (25006), a transaction took too long (25P03, 25P04), authentication failed (28,
- * 3D), recovery took precedence (40001), a table was renamed or dropped (42P01), the server has no resources (53), a lock or
- * a statement took too long (55P03, 57014), the server starts or stops (57P), its disk fails (58), or something within
- * it (XX; a lookup on a server in recovery, too).
+ * 3D), recovery took precedence (40001), a right was revoked (42501), a table was renamed or dropped (42P01), the server
+ * has no resources (53), a lock or a statement took too long (55P03, 57014), the server starts or stops (57P), its disk
+ * fails (58), or something within it (XX; a lookup on a server in recovery, too).
  */
 const POSTGRES_CODES =
-  /^(08...|25006|25P0[34]|28...|3D...|40001|42P01|53...|55P03|57...|58...|XX...)$/;
+  /^(08...|25006|25P0[34]|28...|3D...|40001|42501|42P01|53...|55P03|57...|58...|XX...)$/;
 
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;

@@ -2,20 +2,30 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { COMMAND, type Config } from '../config/config.js';
 import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
-import { Logger, SchemaError, type Access, type Engine, type Writer } from './engine.js';
-import { bringUpToDate, MIGRATIONS } from './schema.js';
+import {
+  Logger,
+  SchemaError,
+  type Access,
+  type Engine,
+  type SchemaErrorKind,
+  type Writer,
+} from './engine.js';
+import { bringUpToDate, LIST, MIGRATIONS } from './schema.js';
 
 /** What to do, by the kind of a {@link SchemaError}. */
-const STORE_ADVICE = {
+const STORE_ADVICE: Readonly<Record<SchemaErrorKind, string>> = {
   empty: `: run \`${COMMAND} migrate\``,
-  missing: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
+  foreign: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
   older: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
+  newer: ': use that version of plant-store',
+  forbidden: ': grant it (docs/operating.md#roles)',
 };
 const NO_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
 /** A backup must not be migrated itself: its digests are those of its columns. */
 const BACKUP_ADVICE: typeof STORE_ADVICE = {
+  ...STORE_ADVICE,
   empty: NO_BACKUP,
-  missing: NO_BACKUP,
+  foreign: NO_BACKUP,
   older: `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`,
 };
 
@@ -54,6 +64,7 @@ export class Store extends DataSource {
       ...engine.connect(config, access),
       entities,
       migrations: MIGRATIONS,
+      migrationsTableName: LIST,
       synchronize: false,
       // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
       logger: 'debug',
@@ -85,7 +96,8 @@ export function openStore(
   access: Exclude<Access, 'read'> = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
-    const ran = await bringUpToDate(store, store.engine, access !== 'change' && config.migrate);
+    const migrates = config.migrate && (access === 'serve' || access === 'create');
+    const ran = await bringUpToDate(store, store.engine, migrates);
     if (access === 'serve') {
       // A start in another folder is not to go unnoticed.
       if (ran.length === MIGRATIONS.length)
@@ -118,6 +130,7 @@ export async function open<Result>(
   try {
     store = new Store(engine, config, access, entities);
     await store.initialize();
+    await engine.assertAllowed?.(store, access);
     return await work(store);
   } catch (error) {
     // The caller decides by the first error whether to try again.

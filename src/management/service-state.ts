@@ -1,6 +1,7 @@
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { getRepositoryToken } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { Config, VERSION } from '../config/config.js';
@@ -62,13 +63,28 @@ export class ServiceState {
     return (await this.checkStore()).status === 'up';
   }
 
-  /** When the first token expires; undefined if none does, or the store is unavailable: the check says why. */
-  async findTokenExpiry(): Promise<Date | undefined> {
+  findTokenExpiry(): Promise<Date | undefined> {
+    return this.lookUp((app) =>
+      new TokensService(app.get(getRepositoryToken(Token))).findNextExpiry(),
+    );
+  }
+
+  findLastBackup(): Promise<Date | undefined> {
+    return this.lookUp(async (app) => {
+      const sql = 'SELECT finished_at FROM backups';
+      const [backup] = await app.get(DataSource).query<{ finished_at: unknown }[]>(sql);
+      return backup && new Date(Number(backup.finished_at));
+    });
+  }
+
+  /** Undefined if the store is unavailable: the check says why. */
+  private async lookUp<Value>(
+    work: (app: INestApplicationContext) => Promise<Value>,
+  ): Promise<Value | undefined> {
     if (!this.app || !(await this.isStoreUp())) return undefined;
-    const tokens = new TokensService(this.app.get(getRepositoryToken(Token)));
     return this.app
       .get(StoreHealth)
-      .awaitLookup(tokens.findNextExpiry())
+      .awaitLookup(work(this.app))
       .catch(() => undefined);
   }
 }

@@ -28,6 +28,7 @@ const gauges = {
   queued: () => 0,
   isStoreUp: () => Promise.resolve(true),
   findTokenExpiry: () => Promise.resolve(undefined),
+  findLastBackup: () => Promise.resolve(undefined),
 };
 const metrics = createMetrics(new Config(), gauges);
 

@@ -21,6 +21,8 @@ interface Gauges {
   isStoreUp(): Promise<boolean>;
   /** When the first active token expires; undefined if that is unknown, or none does. */
   findTokenExpiry(): Promise<Date | undefined>;
+  /** When the last backup was finished; undefined if that is unknown, or there is none. */
+  findLastBackup(): Promise<Date | undefined>;
 }
 
 /** Creates the metrics of the process (docs/monitoring.md), named by Prometheus's conventions. */
@@ -33,7 +35,7 @@ export function createMetrics(config: Config, gauges: Gauges): Registry {
   countCommits(registers);
   countTokenLookups(registers);
   addGauges(registers, config, gauges);
-  addExpiries(registers, gauges);
+  addTimes(registers, gauges);
   return registry;
 }
 
@@ -143,17 +145,28 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
 }
 
 /** A gauge of a time is absent while there is none: 0 would mean 1970. */
-function addExpiries(registers: Registry[], gauges: Gauges): void {
-  new Gauge({
-    name: 'plant_store_token_expires_seconds',
-    help: 'When the first active token without a successor expires, in seconds since 1970; absent if none does.',
-    registers,
-    async collect() {
-      const expiresAt = await gauges.findTokenExpiry();
-      if (expiresAt) this.set(expiresAt.getTime() / 1_000);
-      else this.remove();
-    },
-  });
+function addTimes(registers: Registry[], gauges: Gauges): void {
+  const addTime = (name: string, help: string, find: () => Promise<Date | undefined>) =>
+    new Gauge({
+      name,
+      help: `${help}, in seconds since 1970; absent if none is known.`,
+      registers,
+      async collect() {
+        const time = await find();
+        if (time) this.set(time.getTime() / 1_000);
+        else this.remove();
+      },
+    });
+  addTime(
+    'plant_store_token_expires_seconds',
+    'When the first active token without a successor expires',
+    () => gauges.findTokenExpiry(),
+  );
+  addTime(
+    'plant_store_last_backup_timestamp_seconds',
+    'When the last backup of the store was finished',
+    () => gauges.findLastBackup(),
+  );
   const certificate = new Gauge({
     name: 'plant_store_tls_certificate_expires_seconds',
     help: 'When the certificate in use expires, in seconds since 1970; absent without TLS.',

@@ -158,12 +158,12 @@ describe('a missing store', () => {
       expect(readdirSync(store.folder)).toEqual([]);
       // Nor are its tables created in a file or database that exists.
       await run('migrate');
-      await store.execute('DROP TABLE migrations');
+      await store.execute('DROP TABLE plant_store_migrations');
       const foreign = await quietly(line);
       expect(foreign).toMatchObject({ code: 1, stdout: '' });
       expect(foreign.stderr).toMatch(/it is not a plant store.*`bin\/plant-store migrate`/);
-      const look = async () => store.rows('SELECT * FROM migrations');
-      await expect(look()).rejects.toThrow('migrations');
+      const look = async () => store.rows('SELECT * FROM plant_store_migrations');
+      await expect(look()).rejects.toThrow('plant_store_migrations');
     },
   );
 });

@@ -72,17 +72,17 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   ['NDJSON', () => writeFileSync(file, '{"id":1,"name":"x"}\n'.repeat(999)), 'is not a database'],
   [
     'of another program',
-    () => change('DROP TABLE plants; DROP TABLE migrations'),
+    () => change('DROP TABLE plants; DROP TABLE plant_store_migrations'),
     'it is not a plant store',
   ],
   [
     'of a newer version',
-    () => change("INSERT INTO migrations (timestamp, name) VALUES (9, 'Newer9')"),
+    () => change("INSERT INTO plant_store_migrations (timestamp, name) VALUES (9, 'Newer9')"),
     'its schema is of a newer version',
   ],
   [
     'of an older version',
-    () => change("UPDATE migrations SET name = 'AddAuditTrailToPlants1763700000000'"),
+    () => change("DELETE FROM plant_store_migrations WHERE name LIKE 'CreateBackups%'"),
     'its schema is of an older version: copy it, run `bin/plant-store migrate` and ',
   ],
   ['cut by half', async () => truncateSync(file, (await backUp()) / 2), 'malformed'],

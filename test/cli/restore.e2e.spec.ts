@@ -90,7 +90,7 @@ it('restore does not create a missing store', async () => {
   await cli(source, `backup ${file}`);
   const missing = join(source.folder, 'missing', 'store.sqlite');
   if (ENGINE === 'sqlite') Object.assign(target, { url: `sqlite:${missing}` });
-  else await target.execute('DROP TABLE plants, tokens, migrations');
+  else await target.execute('DROP TABLE plants, tokens, backups, plant_store_migrations');
   for (const line of [`backup ${file}.2`, `restore ${file}`, 'export', 'export x.ndjson']) {
     const { code, stdout, stderr } = await cli(target, line);
     expect({ line, code, stdout }).toEqual({ line, code: 1, stdout: '' });

@@ -96,6 +96,13 @@ describe('the timer of backups', () => {
     });
   });
 
+  it('mails root what systemd knows if it fails', () => {
+    expect(backup['OnFailure']).toBe('plant-store-failed@%n.service');
+    const { ExecStart } = settingsOf('deploy/systemd/plant-store-failed@.service');
+    expect(ExecStart).toMatch(/systemctl status .*%i; \} \| sendmail root'$/);
+    expect(read('deploy/systemd/install')).toContain('plant-store-failed@.service');
+  });
+
   it('backs up the store of the service, as its user', () => {
     for (const name of ['User', 'Group', 'WorkingDirectory', 'EnvironmentFile', 'UMask']) {
       expect([name, backup[name]]).toEqual([name, UNIT[name]]);

@@ -92,3 +92,20 @@ it('does not restart a service with a bad configuration (exit code 78)', async (
   );
   expect(output).toMatch(/^start: 1\nNRestarts=0\nExecMainStatus=78\nSubState=failed\n$/m);
 });
+
+it('mails root that a backup has failed', async () => {
+  const plain = '[Unit]\\nDefaultDependencies=no\\n';
+  const { output } = await onMachine(
+    {},
+    `for unit in plant-store-backup.service plant-store-failed@.service; do
+      mkdir /etc/systemd/system/$unit.d; printf '${plain}' >/etc/systemd/system/$unit.d/test.conf
+    done
+    printf '#!/bin/sh\\ncat >${folder}/sent && mv ${folder}/sent ${folder}/mail\\n' >/usr/sbin/sendmail
+    chmod 755 /usr/sbin/sendmail; systemctl daemon-reload
+    systemctl start plant-store-backup; echo "backup: $?"
+    until [ -e ${folder}/mail ]; do sleep 0.1; done; cat ${folder}/mail`,
+  );
+  expect(output).toMatch(/^backup: 1$/m);
+  expect(output).toMatch(/^Subject: plant-store-backup.service failed on /m);
+  expect(output).toContain('code=exited');
+});

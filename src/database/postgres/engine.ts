@@ -1,17 +1,27 @@
 import { defaults } from 'pg';
 import { findUser } from '../../config/environment.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { Logger, readCode, type Engine } from '../engine.js';
+import { Logger, readCode, SchemaError, type Access, type Engine } from '../engine.js';
+import { LIST } from '../schema.js';
 import { isUnavailable, toStoreError } from '../store-errors.js';
 import { CheckedPool, MAX_SESSIONS } from './pool.js';
 import { postgresReader } from './reader.js';
 import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writer.js';
 
+/** The rights on tables that each access needs (docs/operating.md#roles). */
+const RIGHTS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
+  serve: { plants: 'SELECT INSERT', tokens: 'SELECT UPDATE', backups: 'SELECT', [LIST]: 'SELECT' },
+  create: { plants: 'SELECT INSERT', tokens: 'SELECT INSERT', [LIST]: 'SELECT' },
+  tokens: { tokens: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
+  backups: { backups: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
+  read: { plants: 'SELECT', tokens: 'SELECT', [LIST]: 'SELECT' },
+};
+
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
 
-/** Codes of a refused name, password, database or table: another try would be refused too. */
-const REFUSED = /^(28|3D|42P01)/;
+/** Codes of a refused name, password, database, table or right: another try would be refused too. */
+const REFUSED = /^(28|3D|42501|42P01)/;
 
 /** Texts of the driver's errors for a broken connection, which have no code (brianc/node-postgres#2780). */
 const CONNECTION_LOST =
@@ -27,7 +37,11 @@ export const postgres: Engine = {
     SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)});
     SET LOCAL citus.propagate_set_commands = 'local';
     SET LOCAL lock_timeout = '1s'`,
-  findTables: 'SELECT FROM pg_tables WHERE schemaname = current_schema() LIMIT 1',
+  // The catalog: information_schema hides the tables on which the role has no right.
+  listColumns: `
+    SELECT relname || '.' || attname AS name FROM pg_attribute
+    JOIN pg_class ON pg_class.oid = attrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v') AND attnum > 0 AND NOT attisdropped`,
 
   connect(config, access) {
     const timeoutMs = config.statementTimeoutMs;
@@ -52,6 +66,19 @@ export const postgres: Engine = {
   },
 
   openWriter: (store) => new PostgresWriter(store.manager),
+
+  async assertAllowed(store, access) {
+    const needed = Object.entries(RIGHTS[access]).flatMap(([table, rights]) =>
+      rights.split(' ').map((right) => `('${table}', '${right}')`),
+    );
+    const lacking = await store.query<{ name: string }[]>(`
+      SELECT need || ' on ' || name AS name FROM (VALUES ${needed.join()}) AS needed (name, need)
+      WHERE NOT has_table_privilege(to_regclass(name), need)
+      UNION ALL SELECT 'USAGE on a schema of its search_path' WHERE current_schema() IS NULL`);
+    if (lacking.length === 0) return;
+    const names = lacking.map(({ name }) => name).join(', ');
+    throw new SchemaError('forbidden', `its role lacks ${names}`);
+  },
 
   async assertDurable(store) {
     assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);

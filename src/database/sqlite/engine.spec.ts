@@ -43,7 +43,7 @@ it('an error of the work on a store is kept if the store cannot be closed either
   let rows: Iterator<unknown> | undefined;
   const config = readConfig({ DATABASE_URL: file.url });
   const cause = new Error('the work failed');
-  const opened = open(config, 'change', [], async (store) => {
+  const opened = open(config, 'tokens', [], async (store) => {
     // SQLite closes no connection that still reads.
     const connection = (await store.createQueryRunner().connect()) as Database.Database;
     rows = connection.prepare('SELECT 1').iterate();

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import type { Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
 import { Logger, readCode, SchemaError, type Access, type Engine } from '../engine.js';
-import { isOurMigration } from '../schema.js';
+import { judgeSchema, selectRan } from '../schema.js';
 import {
   assertWritable,
   findLog,
@@ -32,8 +32,9 @@ const PRAGMAS = [
 /** 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice. */
 const CACHE = 'cache_size = -4000';
 
-const FIND_TABLES =
-  "SELECT name FROM sqlite_master WHERE name <> 'migrations' AND name NOT GLOB 'sqlite_*' LIMIT 1";
+const LIST_COLUMNS = `
+  SELECT tables.name || '.' || columns.name AS name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+  WHERE tables.name NOT GLOB 'sqlite_*'`;
 
 /** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
 class ExactDatabase extends Database {
@@ -60,11 +61,11 @@ function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
 export const sqlite: Engine = {
   reader: sqliteReader,
   beginMigration: 'BEGIN IMMEDIATE',
-  findTables: FIND_TABLES,
+  listColumns: LIST_COLUMNS,
 
   // Checks the file before it is opened: the pragmas would change another program's.
   connect(config, access) {
-    const fileMustExist = access === 'read' || access === 'change';
+    const fileMustExist = access !== 'serve' && access !== 'create';
     const file = fileMustExist ? requireFile(getFile(config)) : getFile(config);
     const timeout = config.statementTimeoutMs;
     if (access !== 'read') {
@@ -132,10 +133,12 @@ function assertOurs(
   assertWritable(file);
   const database = new Database(file, { readonly, timeout });
   try {
-    if (readMigrations(database).some(isOurMigration)) return;
-    const isEmpty = database.prepare(FIND_TABLES).get() === undefined;
-    if (access === 'change') throw new SchemaError(isEmpty ? 'empty' : 'missing');
-    if (isEmpty) return;
+    const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
+    const columns = list(LIST_COLUMNS);
+    const state = judgeSchema(columns, list(selectRan(columns)));
+    if (state !== 'empty' && state !== 'foreign') return;
+    if (access === 'tokens' || access === 'backups') throw new SchemaError(state);
+    if (state === 'empty') return;
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
   } catch (error) {
     // A crash cut off a transaction, which must be rolled back before anything can be read.
@@ -143,16 +146,6 @@ function assertOurs(
     assertOurs(file, access, timeout, false);
   } finally {
     database.close();
-  }
-}
-
-/** None if the list of migrations is missing, or not TypeORM's. */
-function readMigrations(database: Database.Database): string[] {
-  try {
-    return database.prepare<[], string>('SELECT name FROM migrations').pluck().all();
-  } catch (error) {
-    if (readCode(error) === 'SQLITE_ERROR') return [];
-    throw error;
   }
 }
 

@@ -45,7 +45,7 @@ export function identifyFiles(file: string): OpenedFile[] {
 export function requireFile(file: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) throw new SchemaError('missing', `there is no file ${path}`);
+  if (!found) throw new SchemaError('foreign', `there is no file ${path}`);
   if (!found.isFile()) throw new Error(`${path} is not a file`);
   return realpathSync(path);
 }

@@ -1,0 +1,20 @@
+import { Table, type MigrationInterface, type QueryRunner } from 'typeorm';
+
+/** When the last backup was finished: the one row, of id 1. */
+export class CreateBackups1795600000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.createTable(
+      new Table({
+        name: 'backups',
+        columns: [
+          { name: 'id', type: 'integer', isPrimary: true },
+          { name: 'finished_at', type: 'bigint' },
+        ],
+      }),
+    );
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.dropTable('backups');
+  }
+}
