@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Readable } from 'node:stream';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
-import type { Express, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { buildDocument } from './document.js';
@@ -28,18 +27,21 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-/** Fits the page to a phone, makes its text readable in the dark, and hides a column for links: there are none. */
+/** Fits tables to a phone, makes text readable in the dark, and hides the column of links: no operation has any. */
 const STYLE = `
   .swagger-ui .response-controls { flex-wrap: wrap; }
-  .swagger-ui .response-col_links { display: none; }
-  @media (max-width: 640px) {
-    .swagger-ui .wrapper { padding: 0 8px; }
-    .swagger-ui :is(.opblock-description-wrapper, .responses-inner, .opblock-section .opblock-body) { padding: 8px; }
-  }
   html.dark-mode body { background: #1c2022; }
   html.dark-mode .swagger-ui :is(.header-col, .examples__section-header, .examples-select__section-label) {
     color: #e4e6e6;
   }
+  @media (max-width: 640px) {
+    .swagger-ui .wrapper { padding: 0 8px; }
+    .swagger-ui :is(.opblock-description-wrapper, .responses-inner, .opblock-section .opblock-body) { padding: 8px; }
+    .swagger-ui .responses-table thead { display: none; }
+    .swagger-ui .responses-table :is(tbody, tr, td) { display: block; width: auto; }
+    .swagger-ui .responses-table td { padding: 4px 0; }
+  }
+  .swagger-ui .responses-table .response-col_links { display: none; }
 `;
 
 const PAGE: SwaggerCustomOptions = {
@@ -47,6 +49,7 @@ const PAGE: SwaggerCustomOptions = {
   customSiteTitle: 'Plant Store',
   customCss: STYLE,
   swaggerOptions: {
+    deepLinking: true,
     docExpansion: 'full',
     persistAuthorization: true,
     // The page has the text of these functions.
@@ -55,16 +58,16 @@ const PAGE: SwaggerCustomOptions = {
   },
 };
 
-/** The browser's. */
-declare const document: {
-  readonly head: { insertAdjacentHTML(where: string, html: string): void };
-};
+/** The part of a browser that {@link preparePage} uses. */
+interface Browser {
+  readonly document: { readonly head: { insertAdjacentHTML(where: string, html: string): void } };
+}
 
 /** A plugin of Swagger UI: fits the page to a phone, and keeps the token until the tab is closed, not on disk. */
 function preparePage(): object {
-  const viewport = '<meta name="viewport" content="width=device-width">';
-  document.head.insertAdjacentHTML('beforeend', viewport);
-  Object.defineProperty(globalThis, 'localStorage', { value: sessionStorage });
+  const { head } = (globalThis as unknown as Browser).document;
+  head.insertAdjacentHTML('beforeend', '<meta name="viewport" content="width=device-width">');
+  Object.defineProperty(globalThis, 'localStorage', { get: () => globalThis.sessionStorage });
   return {};
 }
 
@@ -78,27 +81,22 @@ function removeSecondScheme(request: { readonly headers: { Authorization?: strin
 /** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`, to which a browser is redirected from `/`. */
 export function serveDocument(app: NestExpressApplication, config: Config): void {
   const express = app.getHttpAdapter().getInstance();
-  express.use(['/docs', '/openapi.json', '/openapi.yaml'], (_request, response, next) => {
-    response.set(HEADERS);
-    next();
-  });
+  app.use(['/docs', '/openapi.json', '/openapi.yaml'], setPageHeaders);
   serveFiles(express);
   SwaggerModule.setup('docs', app, () => buildPageDocument(app, config), PAGE);
-  // SwaggerModule would write the document for each request: YAML takes the event loop longer than a create.
-  let [json, yaml]: (string | undefined)[] = [];
-  express.get('/openapi.json', (_request, response) => {
-    json ??= JSON.stringify(buildDocument(app, config));
-    response.type('json').send(json);
+  SwaggerModule.setup('openapi', app, () => buildDocument(app, config), {
+    ui: false,
+    raw: ['json'],
+    jsonDocumentUrl: 'openapi.json',
   });
-  express.get('/openapi.yaml', async (_request, response) => {
+  // SwaggerModule would write YAML for each request, which takes the event loop longer than a create.
+  let yaml: string | undefined;
+  express.get('/openapi.yaml', async (_request: Request, response: Response) => {
     const { stringify } = await import('yaml');
     yaml ??= stringify(buildDocument(app, config), { aliasDuplicateObjects: false });
     response.type('application/yaml').send(yaml);
   });
-  express.get('/', (request, response, next) => {
-    if (request.accepts('json', 'html') === 'html') response.redirect('docs');
-    else next();
-  });
+  express.get('/', redirectBrowser);
 }
 
 /** Builds the page's document: its server is the one that the page can reach, and it links to the published document. */
@@ -108,6 +106,16 @@ function buildPageDocument(app: NestExpressApplication, config: Config): OpenAPI
   const links = `[openapi.json](${publicUrl}/openapi.json), [openapi.yaml](${publicUrl}/openapi.yaml)`;
   const description = `${info.description}\n\nThe OpenAPI document: ${links}`;
   return { ...document, info: { ...info, description }, servers: servers.slice(-1) };
+}
+
+function setPageHeaders(_request: Request, response: Response, next: NextFunction): void {
+  response.set(HEADERS);
+  next();
+}
+
+function redirectBrowser(request: Request, response: Response, next: NextFunction): void {
+  if (request.accepts('json', 'html') === 'html') response.redirect('docs');
+  else next();
 }
 
 /** Serves Swagger UI's files in place of SwaggerModule, from memory: unread ones hold no file open. */
@@ -128,13 +136,17 @@ function serveFiles(express: Express): void {
 
 function sendFile(response: Response, content: Buffer): void {
   if (response.req.fresh) response.status(304).end();
-  else Readable.from(split(content)).pipe(response.set('content-length', String(content.length)));
+  else writePieces(response.set('content-length', String(content.length)), content);
 }
 
 const PIECE_BYTES = 16 * 1024;
 
-/** Splits a file: TLS encrypts at once what is written, even if the client does not read it. */
-function* split(content: Buffer): Generator<Buffer> {
-  for (let at = 0; at < content.length; at += PIECE_BYTES)
-    yield content.subarray(at, at + PIECE_BYTES);
+/** Writes piece by piece: TLS encrypts at once what is written, even if the client does not read it. */
+function writePieces(response: Response, content: Buffer): void {
+  if (content.length === 0) response.end();
+  else
+    response.write(
+      content.subarray(0, PIECE_BYTES),
+      (error) => error ?? writePieces(response, content.subarray(PIECE_BYTES)),
+    );
 }

@@ -40,6 +40,14 @@ describe.each(Object.entries(REPOSITORIES))('%s', (_name, repository) => {
     });
   });
 
+  it('finds for more at once than the database has sessions, again and again', async () => {
+    await service.client.create({ id: 7n, name: 'oak' });
+    for (let round = 0; round < 5; round++) {
+      const finds = Array.from({ length: 48 }, () => plants().findOneBy({ id: '7' }));
+      for (const found of await Promise.all(finds)) expect(found?.id).toBe('7');
+    }
+  });
+
   it('finds plants in their order, and counts them', async () => {
     const found = await plants().find({ where: { id: LessThan('0') }, order: { id: 'ASC' } });
     const ids = found.map(({ id }) => BigInt(id));

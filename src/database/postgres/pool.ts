@@ -77,16 +77,20 @@ class Session {
   }
 
   readonly release = (error?: unknown): void => {
-    if (this.isHanging) return;
-    this.returnToPool?.(this.hasFailed || this.isBusy || Boolean(error));
-    this.returnToPool = undefined;
+    if (!this.isHanging) this.giveBack(this.hasFailed || this.isBusy || Boolean(error));
   };
 
   /** Closes the session, and breaks its connection if a statement is in flight. */
   close(): void {
     this.pool.hanging.delete(this);
-    this.returnToPool?.(true);
+    this.giveBack(true);
+  }
+
+  /** The pool lends the session to the next one at once, who is given the function anew. */
+  private giveBack(isToEnd: boolean): void {
+    const { returnToPool } = this;
     this.returnToPool = undefined;
+    returnToPool?.(isToEnd);
   }
 
   private findFailure(error: Error | null, result: QueryResult): Error | undefined {
