@@ -7,6 +7,7 @@ import {
   type NestApplicationOptions,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+// Not documented: no other way tells of `@Body()`. test/http/nest-ways.e2e.spec.ts fails if it changes.
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { OpenAPIObject } from '@nestjs/swagger';
