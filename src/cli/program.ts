@@ -61,9 +61,11 @@ export async function run(line: readonly string[], start: Start): Promise<void> 
   let help = '';
   try {
     const program = createProgram((text) => (help += text));
-    const { operands, unknown } = program.parseOptions([...args]);
+    const { operands } = program.parseOptions([...args]);
+    const [first = ''] = args;
+    const length = first === '--env-file' ? 2 : Number(first.startsWith('--env-file='));
     // With a default command, commander would take a mistyped name for an argument of it.
-    if (operands.length + unknown.length === 0) {
+    if (args.length === length) {
       await run([...args, 'serve'], start);
       return;
     }

@@ -116,7 +116,8 @@ async function askService(url: string) {
       ([check, { message, phase, plants }]) =>
         `${check}: ${message ?? phase ?? `${plants} plants`}`,
     );
-    return { state: response.ok ? 'ready' : 'not ready', reasons, ...details.service };
+    const { version, store } = details.service ?? {};
+    return { state: response.ok ? 'ready' : 'not ready', reasons, version, store };
   } catch (error) {
     return { state: 'no response', reasons: [describeError(error)] };
   }

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
 import { describeError } from '../errors/operator-message.js';
-import { makeFile } from './new-file.js';
 import { readJobConfig, readStoreConfig } from './store-config.js';
 import { printResult, writeOutput } from './terminal.js';
 
@@ -89,6 +88,7 @@ Examples:
       if (file === '-') {
         for await (const chunk of lines) await writeOutput(chunk);
       } else {
+        const { makeFile } = await import('./new-file.js');
         await makeFile(file, config, (path) => writeFile(path, lines));
         await printResult(program, `plants: ${plants.count}`, { plants });
       }

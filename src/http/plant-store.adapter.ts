@@ -40,6 +40,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super(app);
   }
 
+  /** Nest's `forceCloseConnections` and `return503OnClosing` have no effect: connections.ts ends every stop. */
   override initHttpServer({ httpsOptions }: NestApplicationOptions): void {
     const listener = createListener(this.getInstance());
     // Node would refuse a request without Host by itself, with an empty body.

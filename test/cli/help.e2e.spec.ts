@@ -86,6 +86,14 @@ describe('help', () => {
     },
   );
 
+  it.each(['--json', '--env-file=service.env --json', '--env-file service.env --json', '--'])(
+    'starts no service with %s alone',
+    async (line) => {
+      writeFileSync(join(cwd, 'service.env'), '');
+      expect(await runCli(line.split(' '), { cwd })).toMatchObject({ code: 2, stdout: '' });
+    },
+  );
+
   it('prints the version', async () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   });
