@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ERRORS } from '../src/errors/error-codes.js';
 import type { Client } from '../test/support/client.js';
 import type { StoredPlant, TemporaryStore } from '../test/support/temporary-store.js';
+import { History } from './history.js';
 
 export const CLIENTS = 24;
 /** The limit of a request in milliseconds: DATABASE_TIMEOUT, and the delay of a busy machine. */
@@ -26,29 +27,41 @@ export function plantOf(id: bigint): StoredPlant {
   return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
 }
 
+interface Content {
+  readonly name: string;
+  readonly tag?: string;
+}
+
 /** The plant as a client sends it, without its id. */
-export function contentOf(id: bigint): { name: string; tag?: string } {
+export function contentOf(id: bigint): Content {
   const { name, tag } = plantOf(id);
   return { name, ...(tag !== null && { tag }) };
 }
 
-/** The result of a request: 200, 503 as the store is unavailable, a broken connection, none, or what must never come. */
+/**
+ * The result of a request: 200, the id taken by another client, 503 as the store is unavailable, a broken connection,
+ * none, or what must never come.
+ */
 type Outcome = keyof Scenario['counts'];
 
 /** Sends the plant of an id. `took` is in milliseconds. */
-export async function send(client: Client, id: bigint) {
+export async function send(client: Client, id: bigint, content = contentOf(id)) {
   const sent = performance.now();
   const hangs = sleep(HANGING_MS, ['wrong', 'no response'] as const, { ref: false });
-  const [kind, text] = await Promise.race([exchange(client, id), hangs]);
+  const [kind, text] = await Promise.race([exchange(client, id, content), hangs]);
   return { kind, text, took: performance.now() - sent };
 }
 
-async function exchange(client: Client, id: bigint): Promise<readonly [Outcome, string]> {
-  const content = contentOf(id);
+async function exchange(
+  client: Client,
+  id: bigint,
+  content: Content,
+): Promise<readonly [Outcome, string]> {
   try {
     const { status, body, text, headers } = await client.create({ id, ...content });
     if (status === 200 && isDeepStrictEqual(body, content)) return ['acknowledged', text];
     const { error } = (body ?? {}) as { error?: number };
+    if (status === 400 && error === ERRORS.ID_TAKEN.error) return ['taken', text];
     const isRefused = error === ERRORS.STORE_UNAVAILABLE.error && headers['retry-after'];
     return [isRefused ? 'refused' : 'wrong', `${status} ${text}`];
   } catch (error) {
@@ -62,7 +75,7 @@ async function exchange(client: Client, id: bigint): Promise<readonly [Outcome, 
 export class Scenario {
   /** For each time, in milliseconds: until the disturbed part was back, and the longest gap without a 200. */
   readonly rounds: { repair: number; without200: number }[] = [];
-  readonly counts = { acknowledged: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
+  readonly counts = { acknowledged: 0, taken: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
   /** Acknowledged plants that are missing or different. */
   lost = 0;
   /** The longest request in milliseconds. */
@@ -83,6 +96,7 @@ export class Ledger {
   readonly acknowledged = new Map<bigint, { scenario: Scenario; at: bigint }>();
   /** Plants to send again. */
   readonly open = new Set<bigint>();
+  readonly history = new History();
   /** By `performance.now()`, since the last disturbance began. */
   private last200 = 0;
   private lastOther = 0;
@@ -104,23 +118,40 @@ export class Ledger {
 
   /** Sends the plant of an id, and notes the outcome. Returns whether it was acknowledged. */
   async send(client: Client, id: bigint): Promise<boolean> {
-    const { kind, text, took } = await send(client, id);
-    const { scenario, acknowledged } = this;
+    const { acknowledged } = this;
+    const { kind, text } = this.note(await send(client, id));
+    if (kind === 'taken') this.scenario.learn(text);
+    if (kind !== 'acknowledged') {
+      if (!acknowledged.has(id)) this.open.add(id);
+      return false;
+    }
+    const first = { scenario: this.scenario, at: process.hrtime.bigint() };
+    if (!acknowledged.has(id)) acknowledged.set(id, first);
+    this.open.delete(id);
+    return true;
+  }
+
+  /** Sends one of the contents that race for an id. Returns whether the response is final. */
+  async race(client: Client, id: bigint, name: string): Promise<boolean> {
+    const end = this.history.begin(id, name);
+    const { kind } = this.note(await send(client, id, { name }));
+    end(kind);
+    return kind === 'acknowledged' || kind === 'taken';
+  }
+
+  private note<Result extends Awaited<ReturnType<typeof send>>>(result: Result): Result {
+    const { kind, text, took } = result;
+    const { scenario } = this;
     const now = performance.now();
     scenario.counts[kind] += 1;
     scenario.longest = Math.max(scenario.longest, took);
     if (kind === 'wrong') scenario.learn(text);
     if (took > LONGEST_MS) scenario.learn(`a request took ${took} ms`);
-    if (kind !== 'acknowledged') {
-      this.lastOther = now;
-      if (!acknowledged.has(id)) this.open.add(id);
-      return false;
-    }
-    if (!acknowledged.has(id)) acknowledged.set(id, { scenario, at: process.hrtime.bigint() });
-    this.open.delete(id);
-    this.gap = Math.max(this.gap, now - this.last200);
-    this.last200 = now;
-    return true;
+    if (kind === 'acknowledged' || kind === 'taken') {
+      this.gap = Math.max(this.gap, now - this.last200);
+      this.last200 = now;
+    } else this.lastOther = now;
+    return result;
   }
 
   /** Whether a 200 came since a time, and nothing else for a while. */
@@ -131,6 +162,10 @@ export class Ledger {
 
   /** Checks that the acknowledged plants are stored, and all stored ones are as sent. The scenarios learn what is wrong. */
   async check(store: TemporaryStore): Promise<void> {
+    if (this.history.length > 0) {
+      this.scenario.learn(this.history.check(await store.plants()));
+      return;
+    }
     const stored = new Map((await store.plants()).map((plant) => [plant.id, plant]));
     const isIntact = (id: bigint) => isDeepStrictEqual({ ...stored.get(id) }, plantOf(id));
     for (const [id, { scenario }] of this.acknowledged) {
@@ -154,7 +189,12 @@ export interface LoadOptions {
   readonly repeats?: number;
   /** All plants have long names. */
   readonly areLong?: boolean;
+  /** The clients race for so many ids at a time, with different contents. */
+  readonly raced?: number;
 }
+
+/** Contents that race for an id, and requests until the next id joins the race. */
+const [CONTENTS, NEXT_ID] = [['alder', 'birch', 'oak'], 16];
 
 /** Clients that send one plant after another, each on its own connection. */
 export class Load {
@@ -164,7 +204,13 @@ export class Load {
   constructor(
     private readonly client: Client,
     private readonly ledger: Ledger,
-    { clients = CLIENTS, pause = 20, repeats = 1 / 8, areLong = false }: LoadOptions = {},
+    {
+      clients = CLIENTS,
+      pause = 20,
+      repeats = 1 / 8,
+      areLong = false,
+      raced = 0,
+    }: LoadOptions = {},
   ) {
     const factor = areLong ? LONG : 1n;
     // Ids are all over int64, each once.
@@ -178,7 +224,17 @@ export class Load {
         await sleep(isAcknowledged ? Math.random() * pause : RETRY_PAUSE_MS);
       }
     };
-    this.clients = Promise.all(Array.from({ length: clients }, run));
+    const race = async (): Promise<void> => {
+      while (this.isRunning) {
+        // Mostly one of the newest: no plant has it yet.
+        const age = Math.floor(raced * Math.random() ** 4);
+        const id = BigInt(Math.floor(ledger.history.length / NEXT_ID) - age);
+        const name = CONTENTS[Math.floor(Math.random() * CONTENTS.length)] ?? '';
+        const isFinal = await ledger.race(client, id, name);
+        await sleep(isFinal ? Math.random() * pause : RETRY_PAUSE_MS);
+      }
+    };
+    this.clients = Promise.all(Array.from({ length: clients }, raced > 0 ? race : run));
   }
 
   /** Sends the plants without a 200 again. Another response than 200 is wrong now. */

@@ -2,12 +2,16 @@ import { program } from 'commander';
 import { describeRun, number, publish, rangeOf, table } from '../bench/markdown.js';
 import { CLIENTS, type Scenario } from './load.js';
 
-/** Whether a drill does little, and leaves drill/RESULTS.md as it is. */
-export const { quick } = program
+/** Whether a drill does little; whether clients race for ids. Both leave drill/RESULTS.md as it is. */
+export const { quick, race } = program
   .name('npm run drill:… --')
   .option('--quick', 'do little, and leave drill/RESULTS.md as it is', false)
+  .option('--race', 'race for ids, and check that the history is linearizable (needs Go)', false)
   .parse()
-  .opts<{ quick: boolean }>();
+  .opts<{ quick: boolean; race: boolean }>();
+
+/** 32 clients race for 500 ids. */
+export const RACE = { clients: 32, raced: 500, pause: 4 };
 
 /**
  * Ends a drill by its report.
@@ -24,7 +28,10 @@ export function publishReport(
   scenarios: readonly Scenario[],
   ...more: string[]
 ): never {
-  const service = `- ${CLIENTS} clients; the service with DATABASE_TIMEOUT 5s`;
+  const clients = race
+    ? `${RACE.clients} clients race for ${RACE.raced} ids`
+    : `${CLIENTS} clients`;
+  const service = `- ${clients}; the service with DATABASE_TIMEOUT 5s`;
   const rows = scenarios.map(({ name, rounds, counts, lost, longest }) => {
     const seconds = (figure: 'repair' | 'without200') => {
       const values = rounds.map((round) => round[figure] / 1_000);
@@ -34,6 +41,7 @@ export function publishReport(
       '': name,
       times: rounds.length,
       acknowledged: counts.acknowledged,
+      ...(race && { taken: counts.taken }),
       refused: counts.refused,
       unknown: counts.unknown,
       'not connected': counts.unreachable,
@@ -51,5 +59,5 @@ export function publishReport(
       'sent again and acknowledged. Times are medians (least–most).',
   ];
   const all = [...wrong, ...scenarios.flatMap((scenario) => scenario.wrong)];
-  publish(report, all, quick ? undefined : ['drill/RESULTS.md', name]);
+  publish(report, all, quick || race ? undefined : ['drill/RESULTS.md', name]);
 }

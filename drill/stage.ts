@@ -4,6 +4,7 @@ import { Client } from '../test/support/client.js';
 import { ServiceProcess, type Exit } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { CLIENTS, Ledger, Load, type Scenario, type LoadOptions } from './load.js';
+import { race, RACE } from './report.js';
 
 const RECOVERY_MS = 60_000;
 
@@ -48,6 +49,13 @@ export class Service {
     await this.process?.exited;
   }
 
+  /** Stops it for some milliseconds, and continues it. */
+  async freeze(ms: number): Promise<void> {
+    this.process?.signal('SIGSTOP');
+    await sleep(ms);
+    this.process?.signal('SIGCONT');
+  }
+
   async restart(): Promise<void> {
     await this.end();
     await this.start();
@@ -70,7 +78,8 @@ export class Stage {
   static async start(service: Service, scenario: Scenario, options: LoadOptions = {}) {
     await service.start();
     const ledger = new Ledger(scenario);
-    return new Stage(service, ledger, new Load(service.client(), ledger, options));
+    const own = race ? RACE : options;
+    return new Stage(service, ledger, new Load(service.client(own.clients), ledger, own));
   }
 
   /**

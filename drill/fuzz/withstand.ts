@@ -30,7 +30,7 @@ async function withstand(isTls: boolean, kinds: readonly Kind[], name: string) {
   const crowd = new Worker(new URL('crowd.js', import.meta.url), { workerData: attack });
   let opened = 0;
   crowd.on('message', (count: number) => (opened = count));
-  const counts = { acknowledged: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
+  const counts = { acknowledged: 0, taken: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
   const wrong: string[] = [];
   let id = 0n;
   const create = async (client = service.client(1)): Promise<void> => {

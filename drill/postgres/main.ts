@@ -12,6 +12,8 @@ import { Pair, storeOf } from './pair.js';
 const [FREEZE_MS, KILLS_PER_FREEZE] = [8_000, 5];
 /** Milliseconds of the proxy at the old primary, so that commits hang; and at a standby before its promotion. */
 const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
+/** Milliseconds without a network between the service and the server. */
+const CUT_MS = 2_000;
 
 /** `npm run drill:postgres`: kills and freezes the service and its servers under load. */
 const [kills, failovers] = quick ? [2, 2] : [20, 6];
@@ -60,6 +62,7 @@ async function failOver(): Promise<Scenario[]> {
   const hasty = new Scenario('failover, proxy ahead');
   const split = new Scenario('proxy to the old primary, still one');
   const readOnly = new Scenario('proxy to the old primary, read-only');
+  const cut = new Scenario('no network to the server');
   const pair = await Pair.start();
   const proxy = await Proxy.start(pair.primary.port);
   const url = new URL(pair.primary.url());
@@ -73,6 +76,7 @@ async function failOver(): Promise<Scenario[]> {
     else await stage.round(hasty, () => runAhead(pair, proxy));
     await pair.other.start();
     await stage.round(split, astray);
+    await stage.round(cut, () => cutNetwork(pair, proxy));
     await pair.raiseReadOnly();
     await stage.round(readOnly, astray);
     await pair.renew();
@@ -80,7 +84,7 @@ async function failOver(): Promise<Scenario[]> {
   await stage.finish(storeOf(pair.primary));
   await proxy.stop();
   await pair.remove();
-  return [orderly, hasty, split, readOnly];
+  return [orderly, hasty, split, readOnly, cut];
 }
 
 async function follow(pair: Pair, proxy: Proxy): Promise<void> {
@@ -96,6 +100,12 @@ async function runAhead(pair: Pair, proxy: Proxy): Promise<void> {
   await pair.primary.kill();
   await sleep(AHEAD_MS);
   await pair.promote();
+}
+
+async function cutNetwork(pair: Pair, proxy: Proxy): Promise<void> {
+  proxy.pointAt(0);
+  await sleep(CUT_MS);
+  proxy.pointAt(pair.primary.port);
 }
 
 async function stray(pair: Pair, proxy: Proxy): Promise<void> {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { useDisk } from '../../bench/machine.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../load.js';
-import { publishReport, quick } from '../report.js';
+import { publishReport, quick, race } from '../report.js';
 import { killService, Service, Stage } from '../stage.js';
 import { failDisk, FAULTS, reportOnErrors, type IoError } from './io-errors.js';
 import { cutPower } from './power-cuts.js';
@@ -15,8 +15,8 @@ import { faultIn } from './replay.js';
 
 /** Bytes of the small disk, more than the longest log and a few rounds' plants, and the most left free in it. */
 const [DISK_SIZE, MAX_FREE] = [160 * 2 ** 20, 2 ** 21];
-/** Milliseconds of a full disk. */
-const FULL_MS = 1_000;
+/** Milliseconds of a full disk, and of a frozen service. */
+const [FULL_MS, FREEZE_MS] = [1_000, 3_000];
 /** Services killed in parallel, as starts take most of the time, and the clients of each, few, as they slow a start down. */
 const [LANES, CLIENTS] = [3, 8];
 /** Kills between two checks of a whole file. */
@@ -29,7 +29,11 @@ const faults = FAULTS.filter(
   ({ operation, error, lasting }) =>
     !quick || (operation === 'sync' && error === 'EIO' && !lasting),
 );
-const [faultPoints, fills, kills] = quick ? [2, 1, 10] : [5, 10, 1_000];
+const [faultPoints, fills, kills] = quick ? [2, 1, 10] : [5, 10, race ? 60 : 1_000];
+
+// A cut needs each plant once: what races for an id is checked without.
+if (race)
+  publishReport('', [], [], [await fillDisk(), await killServices(), await freezeService()]);
 
 const cuts = await (quick ? cutPower(1, 12_000, 40, 100) : cutPower(3, 17_000, 2_600, 10_000));
 const errors: IoError[] = [];
@@ -61,6 +65,16 @@ async function fillDisk(): Promise<Scenario> {
   await stage.finish();
   scenario.learn(faultIn(store.path));
   execFileSync('umount', [folder]);
+  return scenario;
+}
+
+/** Freezes the service, for less than its requests may take. */
+async function freezeService(): Promise<Scenario> {
+  const scenario = new Scenario('`SIGSTOP` of the service');
+  const stage = await Stage.start(await Service.over(new SqliteStore()), scenario);
+  for (let i = 0; i < fills; i++)
+    await stage.round(scenario, () => stage.service.freeze(FREEZE_MS));
+  await stage.finish();
   return scenario;
 }
 
