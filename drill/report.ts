@@ -1,6 +1,7 @@
 import { program } from 'commander';
 import { describeRun, number, publish, rangeOf, table } from '../bench/markdown.js';
-import { CLIENTS, type Scenario } from './load.js';
+import type { Scenario } from './ledger.js';
+import { CLIENTS } from './load.js';
 
 /** Whether a drill does little; whether clients race for ids. Both leave drill/RESULTS.md as it is. */
 export const { quick, race } = program

@@ -3,7 +3,8 @@ import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
 import { ServiceProcess, type Exit } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { CLIENTS, Ledger, Load, type Scenario, type LoadOptions } from './load.js';
+import { Ledger, type Scenario } from './ledger.js';
+import { CLIENTS, Load, type LoadOptions } from './load.js';
 import { race, RACE } from './report.js';
 
 const RECOVERY_MS = 60_000;

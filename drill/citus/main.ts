@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { runCli } from '../../test/support/cli.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { tally } from '../../test/support/received.js';
-import { contentOf, Scenario, STEP } from '../load.js';
+import { Scenario } from '../ledger.js';
+import { contentOf, STEP } from '../plants.js';
 import { publishReport, quick } from '../report.js';
 import { Service, Stage } from '../stage.js';
 

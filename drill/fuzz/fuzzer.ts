@@ -5,7 +5,7 @@ import { residentMb } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import { LONGEST_MS, send } from '../load.js';
+import { LONGEST_MS, send } from '../plants.js';
 import { judge, play } from './play.js';
 import { scripts, type Script } from './raw-requests.js';
 import { REFUSED } from './valid-requests.js';

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { residentMb } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { send } from '../load.js';
+import { send } from '../plants.js';
 import { crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS, type Attack, type Kind } from './crowd.js';
 
 /** Connections of a crowd at once. */

@@ -3,7 +3,7 @@ import { useDisk } from '../../bench/machine.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
-import { Scenario } from '../load.js';
+import { Scenario } from '../ledger.js';
 import { publishReport, quick } from '../report.js';
 import { killService, Service, Stage } from '../stage.js';
 import { Pair, storeOf } from './pair.js';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { table } from '../../bench/markdown.js';
-import { Scenario, send, type Ledger } from '../load.js';
+import { Scenario, type Ledger } from '../ledger.js';
+import { send } from '../plants.js';
 import { Service, Stage } from '../stage.js';
 import { random } from './disk.js';
 import { createRecorded, FILES, OPERATIONS, type Fault, type FaultyDisk } from './recording.js';

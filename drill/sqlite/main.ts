@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { useDisk } from '../../bench/machine.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { Scenario } from '../load.js';
+import { Scenario } from '../ledger.js';
 import { publishReport, quick, race } from '../report.js';
 import { killService, Service, Stage } from '../stage.js';
 import { failDisk, FAULTS, reportOnErrors, type IoError } from './io-errors.js';

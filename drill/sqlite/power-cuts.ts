@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { number, table } from '../../bench/markdown.js';
-import { Ledger, Load, Scenario } from '../load.js';
+import { Ledger, Scenario } from '../ledger.js';
+import { Load } from '../load.js';
 import type { Service } from '../stage.js';
 import { createRecorded, FILES, restartsLog } from './recording.js';
 import { Replay, sentOf } from './replay.js';

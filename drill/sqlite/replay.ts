@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { StoredPlant } from '../../test/support/temporary-store.js';
-import { plantOf, type Ledger } from '../load.js';
+import type { Ledger } from '../ledger.js';
+import { plantOf } from '../plants.js';
 import { cutsOf, Disk, pointsIn, SUFFIX, type Kind } from './disk.js';
 import { BEFORE, MEMORY, readOperations, type File } from './recording.js';
 

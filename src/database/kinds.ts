@@ -1,7 +1,7 @@
 /**
  * What a kind of value needs in SQL, in checks and in validation. In memory, a plant's values are text: a double does not
- * represent every int64. `toString()` makes it of what the drivers read, and JSON takes a column as it is: a kind for
- * which that is not true needs a member for each.
+ * represent every int64. `toString()` makes it of what the drivers read, and they and JSON take it as it is. A boolean
+ * would need a member for each, as SQLite has 1 and 0, and `text = 'true'` in place of a CAST.
  */
 interface Kind {
   /** SQL that makes a column's value from text. */

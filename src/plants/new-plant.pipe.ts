@@ -17,8 +17,8 @@ export class NewPlantPipe implements PipeTransform<unknown, NewPlantDto> {
     const plant = Object.assign(new NewPlantDto(), fields);
     const errors = validateSync(plant);
     if (errors.length === 0) return plant;
-    const messages = errors.flatMap(({ property, value, constraints = {} }) => {
-      const isText = typeof value === 'string' && property !== 'id';
+    const messages = errors.flatMap(({ value, constraints = {} }) => {
+      const isText = typeof value === 'string' && 'is text' in constraints;
       const sent = value === undefined || isText ? '' : `, not ${describeSent(value)}`;
       return Object.values(constraints).map((message) => message + sent);
     });

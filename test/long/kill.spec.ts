@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Ledger, Load, Scenario } from '../../drill/load.js';
+import { Ledger, Scenario } from '../../drill/ledger.js';
+import { Load } from '../../drill/load.js';
 import { createStore, ENGINE } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
