@@ -8,7 +8,6 @@ declare global {
     interface User {
       /** Stored with each plant that it creates, never reused: `token:3`, or `jwt:alice` for the `sub` alice. */
       readonly id: string;
-      /** Its name, for the log. */
       readonly name: string;
     }
   }

@@ -65,11 +65,9 @@ export async function* countLines(
   }
 }
 
-/** The count of a table's rows, and the SHA-256 of their lines. */
 type Digest = Readonly<{ count: number; sha256: string }>;
 export type Digests = Readonly<Record<string, Digest>>;
 
-/** Digests as text, by the names of the tables. */
 export function formatDigests(digests: Digests): ReadonlyMap<string, string> {
   const entries = Object.entries(digests);
   return new Map(entries.map(([name, { count, sha256 }]) => [name, `${count}, sha256 ${sha256}`]));

@@ -4,7 +4,6 @@ import type { Digests } from './backup-tables.js';
 import { readJobConfig } from './store-config.js';
 import { printResult } from './terminal.js';
 
-/** `backup`: copies all of the store, as of one moment, to a SQLite store with digests. `restore` below reads it. */
 export function addBackupCommand(program: Command): void {
   program
     .command('backup')
@@ -34,7 +33,6 @@ Examples:
     });
 }
 
-/** `restore`: after the loss of a store, or for moving to another engine or server. */
 export function addRestoreCommand(program: Command): void {
   program
     .command('restore')

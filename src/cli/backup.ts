@@ -65,7 +65,6 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
   return digests;
 }
 
-/** @throws StoreUnusableError if the file is no store */
 function openBackup(path: string, name = path): Promise<Snapshot> {
   return Snapshot.open(configureFile(path), `${name}: the backup`);
 }

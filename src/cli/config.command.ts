@@ -5,7 +5,6 @@ import { readKeyPair } from '../config/key-pair.js';
 import { toExitCode } from '../errors/operator-message.js';
 import { alignColumns, printResult } from './terminal.js';
 
-/** `config`: prints and checks the configuration. */
 export function addConfigCommand(program: Command): void {
   program
     .command('config')
@@ -50,7 +49,6 @@ function isAbout(problem: string, name: string): boolean {
   return subject.match(/\w+/g)?.includes(name) ?? false;
 }
 
-/** Checks the files that the configuration names, and returns a line for each problem. */
 function checkFiles(config: Config): string[] {
   if (config.tlsCertFile === undefined) return [];
   try {

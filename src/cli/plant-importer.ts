@@ -12,13 +12,11 @@ export interface ImportOptions {
   /** Base address of the service. Its path may end in `/plants`. */
   readonly url: URL;
   readonly token: string;
-  /** Tries of each plant before the import stops. */
   readonly tries: number;
   /** Refuses plants with fields that the service would ignore. */
   readonly strict?: true;
 }
 
-/** A plant that was refused, with the number and the text of its line. */
 export interface Refused {
   readonly line: number;
   /** The service's number of the error (docs/errors.md); null if the plant was not sent. */
@@ -28,7 +26,6 @@ export interface Refused {
 }
 
 interface Events {
-  /** In the order of the lines. */
   readonly refused: [Refused];
   /** When a plant that has failed several times is sent again, and why it failed. */
   readonly waiting: [reason: string];
@@ -49,7 +46,6 @@ const FIELDS: readonly string[] = ['id', ...CONTENT];
 /** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
 const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
 
-/** Sends every line of NDJSON to a service. */
 export class PlantsImport extends EventEmitter<Events> {
   /** Plants sent, stored and refused so far, and the bytes of their lines. */
   readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };

@@ -6,7 +6,6 @@ import { describeError } from '../errors/operator-message.js';
 import { toUrl } from './store-config.js';
 import { alignColumns, printResult, toPrintable } from './terminal.js';
 
-/** Milliseconds that the service has to tell whether it is ready. */
 const READY_TIMEOUT_MS = 3_000;
 
 /** The body of /readyz, unless another program has the port. */
@@ -15,14 +14,12 @@ interface Readiness {
   readonly details?: { readonly service?: { readonly version: string; readonly store: string } };
 }
 
-/** A part of the status: as rows of the table, and for JSON. */
 interface Part {
   readonly rows: Readonly<Record<string, string>>;
   readonly value: unknown;
   readonly isProblem: boolean;
 }
 
-/** `status`: what an operator asks first. */
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
@@ -54,7 +51,6 @@ export function addStatusCommand(program: Command): void {
     });
 }
 
-/** The store of the configuration, or why it cannot be read. */
 async function inspectStore(config: Config, name: string): Promise<Part> {
   try {
     const { Snapshot } = await import('../database/snapshot.js');

@@ -28,7 +28,6 @@ export function readJobConfig(): Config {
   return Object.assign(readStoreConfig(), { databaseTimeout: JOB_TIMEOUT_MS });
 }
 
-/** The configuration for long work on the store in a file. */
 export function configureFile(path: string): Config {
   const config = readConfig({ DATABASE_URL: `sqlite:${resolve(path)}` });
   return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });

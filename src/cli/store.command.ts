@@ -5,7 +5,6 @@ import { describeError } from '../errors/operator-message.js';
 import { readJobConfig, readStoreConfig } from './store-config.js';
 import { printResult, writeOutput } from './terminal.js';
 
-/** `migrate`: for a deployment that changes the schema before it starts the service. */
 export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
@@ -26,7 +25,6 @@ export function addMigrateCommand(program: Command): void {
     });
 }
 
-/** `check`: finds what a disk has damaged before it is needed. */
 export function addCheckCommand(program: Command): void {
   program
     .command('check')
@@ -58,7 +56,6 @@ export function addCheckCommand(program: Command): void {
     });
 }
 
-/** `export`: writes the plants for any program that reads NDJSON. */
 export function addExportCommand(program: Command): void {
   program
     .command('export')

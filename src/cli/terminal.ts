@@ -42,7 +42,6 @@ export function printResult(command: Command, text: string, value: unknown): Pro
   return writeOutput(`${json ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
-/** Lays rows out as a table, a line for each. */
 export function alignColumns(rows: readonly (readonly string[])[]): string {
   const measure = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const widths = rows[0]?.map((_, column) => measure(column)) ?? [];

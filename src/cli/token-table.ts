@@ -22,7 +22,6 @@ export function toJsonToken(token: Token, now = Date.now()) {
   return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
-/** Formats tokens as a table with a header; times in UTC to the minute. */
 export function formatTokens(tokens: readonly Token[], now = Date.now()): string {
   const rows = tokens.map((token) => {
     const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);

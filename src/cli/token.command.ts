@@ -19,7 +19,6 @@ const MAY_BE_INVALID = `the printed token may not be valid: check it with ${COMM
 
 const EXAMPLE = `\nExample:\n  $ ${COMMAND} token`;
 
-/** `token`: the bearer tokens that the service accepts. */
 export function addTokenCommands(program: Command): void {
   const token = program
     .command('token')

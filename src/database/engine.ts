@@ -50,7 +50,6 @@ export interface LinesQuery {
   readonly to?: bigint | undefined;
 }
 
-/** Reads a whole store as it was at one moment. */
 export interface SnapshotReader {
   /** @throws Error if the transaction would not see every acknowledged plant in time */
   begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;

@@ -55,7 +55,6 @@ export class StoreHealth implements BeforeApplicationShutdown {
     this.availability.markUnavailable(error);
   }
 
-  /** Records that a commit succeeded. */
   markAvailable(): void {
     if (this.hasFailedWithin(this.steadyMs)) return;
     this.lastFailure = undefined;

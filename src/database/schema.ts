@@ -5,7 +5,6 @@ import { CreateBackups1795600000000 } from './migrations/1795600000000-create-ba
 
 export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795600000000];
 
-/** The table that lists the migrations that were run. */
 export const LIST = 'plant_store_migrations';
 /** Before 3.0.0: TypeORM's default, which other programs use too. */
 const OLD_LIST = 'migrations';

@@ -1,18 +1,14 @@
 type Headers = Readonly<Record<string, string>>;
 
-/** One kind of error: a row of the table of error numbers. */
 export interface ErrorCode {
   /** The `error` member of the Error body: an int32 that is stable forever. */
   readonly error: number;
-  /** The HTTP status of the response. */
   readonly status: number;
   /** The `message` member, unless the error has a more exact one. */
   readonly message: string;
-  /** Headers of the response besides those of every response. */
   readonly headers?: Headers;
 }
 
-/** A row of the table. */
 function row(error: number, status: number, message: string, headers: Headers = {}) {
   return { error, status, message, headers } satisfies ErrorCode;
 }

@@ -14,11 +14,9 @@ ${NUMBERS}
 /** The body of every response other than 200 (contract/openapi.yaml, Error). */
 @ApiSchema({ name: 'Error', description: ERROR_DESCRIPTION })
 export class ErrorDto {
-  /** A number from the table of errors. */
   @ApiProperty({ type: 'integer', format: 'int32', description: 'Numeric error value' })
   readonly error!: number;
 
-  /** What is wrong, for a person to read. */
   @ApiProperty({ type: 'string', description: 'Error message text' })
   readonly message!: string;
 }
@@ -31,7 +29,6 @@ export function documentHeader(description: string, example: string | number, re
   return { description, required, schema: { type }, example };
 }
 
-/** The header that every response carries. */
 export const REQUEST_ID: Headers = {
   'X-Request-Id': documentHeader(
     "The request's id in the operator's log: the value from the request, or a new one",

@@ -29,7 +29,6 @@ export function describeError(error: unknown): string {
   return text === 'fetch failed' ? cause : `${text}: ${cause}`;
 }
 
-/** Output of a command could not be written. */
 export class OutputError extends Error {}
 
 /** The exit code of a failed start or command, of sysexits.h: EX_CONFIG or EX_IOERR for output; else 1. */

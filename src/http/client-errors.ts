@@ -6,11 +6,9 @@ import type { Request, RequestHandler } from 'express';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import type { Connections } from './connections.js';
 
-/** Maximum number of a request's header fields. */
 export const MAX_FIELDS = 100;
 
 const { BAD_REQUEST, REQUEST_TIMEOUT } = ERRORS;
-/** By the code of Node's error. */
 const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
   HPE_HEADER_OVERFLOW: new ApiException(
     BAD_REQUEST,

@@ -19,10 +19,8 @@ const TIMEOUTS = {
   requestTimeout: 30 * SECOND,
   /** From a response to the next request: longer than proxies keep an idle connection, mostly 60 s. */
   keepAliveTimeout: 75 * SECOND,
-  /** How often Node enforces the timeouts. */
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
-/** Maximum time of a TLS handshake. */
 const MAX_HANDSHAKE_MS = 10 * SECOND;
 /** Maximum time without a byte read or written; longer than a request waits for the store. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;

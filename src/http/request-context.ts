@@ -14,13 +14,11 @@ declare global {
   }
 }
 
-/** The state of a request and its response. */
 export class RequestContext {
   /** When the request's headers were read, by performance.now(), in milliseconds. */
   readonly startedAt = performance.now();
   /** Read at once: Node does not know it once the client has left. */
   readonly remoteAddress: string | undefined;
-  /** Names the request in the log, in traces and to the client. */
   readonly requestId: string;
   /** The `error` member of the response's body; undefined for successful responses. */
   error: number | undefined = undefined;

@@ -12,7 +12,6 @@ import { ProviderKeys } from './provider-keys.js';
 const MAX_CACHED_JWTS = 44_000;
 /** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
 export const MAX_VERIFYING = 64;
-/** Seconds by which the provider's clock may differ from ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
 const ALGORITHMS = [
@@ -27,7 +26,6 @@ const TOKEN_TYPES = /^(application\/)?(at\+)?jwt$/i;
 /** Printable ASCII, as OpenID Connect Core 1.0 bounds it (section 2): it goes to logs and the store. */
 const SUBJECT = /^[\x20-\x7E]{1,255}$/;
 
-/** An access token whose signature and claims are valid. */
 interface AccessToken {
   readonly principal: Principal;
   readonly hasScope: boolean;

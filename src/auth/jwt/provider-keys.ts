@@ -51,13 +51,11 @@ export class ProviderKeys {
     });
   }
 
-  /** Asks for the keys, now and then periodically. */
   start(): void {
     this.timer = setInterval(() => this.ask(), this.times.refresh).unref();
     this.ask();
   }
 
-  /** Ends all requests. */
   stop(): void {
     clearInterval(this.timer);
     this.stopping.abort();

@@ -36,7 +36,6 @@ interface KnownToken {
   endsAt: number;
 }
 
-/** Verifies the service's own tokens. */
 @Injectable()
 export class TokenVerifier {
   private readonly cache = new LRUCache<string, KnownToken>({

@@ -52,7 +52,6 @@ export class TokensService {
     });
   }
 
-  /** All tokens, including expired and revoked, in the order of creation. */
   list(): Promise<Token[]> {
     return this.tokens.find({ order: { id: 'ASC' } });
   }

@@ -6,7 +6,6 @@ import type { OpenedFile } from './files.js';
 
 export interface SqliteThreadOptions {
   readonly file: string;
-  /** The files that must still be in their places. */
   readonly opened: readonly OpenedFile[];
   /** For waiting until another connection releases the lock. */
   readonly timeoutMs: number;
@@ -46,7 +45,6 @@ export class SqliteThread {
     return outcome.promise;
   }
 
-  /** Ends the thread after its tasks in flight. */
   async close(): Promise<void> {
     this.isClosed = true;
     if (!this.worker) return;
