@@ -1,4 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import type { StoredPlant } from '../test/support/temporary-store.js';
 
 /** How drill/history/main.go calls the results of a request. Another one may be stored, or not. */
@@ -21,18 +23,20 @@ export class History {
   }
 
   /** Has Porcupine check that the history with these plants at its end is linearizable. Returns what is wrong. */
-  check(plants: readonly StoredPlant[]): string | undefined {
+  async check(plants: readonly StoredPlant[]): Promise<string | undefined> {
     const call = process.hrtime.bigint();
     const found = new Map(plants.map(({ id, name }) => [id, name]));
     for (const id of new Set([...this.ids, ...found.keys()])) {
       const name = found.get(id);
       this.add(id, name ?? '', name === undefined ? 'absent' : 'found', call);
     }
-    const input = this.lines.join('\n');
-    const options = { cwd: 'drill/history', input, encoding: 'utf8' } as const;
-    const { status, stdout, stderr } = spawnSync('go', ['run', '.'], options);
-    console.log(`${stdout}${stderr}`.trim());
-    return status === 0 ? undefined : `the history is not linearizable: ${stdout}${stderr}`;
+    // Not at once: services of other lanes are under load.
+    const checker = spawn('go', ['run', '.'], { cwd: 'drill/history' });
+    checker.stderr.pipe(process.stderr);
+    checker.stdin.end(this.lines.join('\n'));
+    const [[code], result] = await Promise.all([once(checker, 'close'), text(checker.stdout)]);
+    console.log(result.trim());
+    return code === 0 ? undefined : `the history is not linearizable: ${result}`;
   }
 
   private add(id: bigint, content: string, outcome: string, call: bigint): void {

@@ -106,7 +106,7 @@ export class Ledger {
   /** Checks that the acknowledged plants are stored, and all stored ones are as sent. The scenarios learn what is wrong. */
   async check(store: TemporaryStore): Promise<void> {
     if (this.history.length > 0) {
-      this.scenario.learn(this.history.check(await store.plants()));
+      this.scenario.learn(await this.history.check(await store.plants()));
       return;
     }
     const stored = new Map((await store.plants()).map((plant) => [plant.id, plant]));
