@@ -34,7 +34,8 @@ export class History {
     const checker = spawn('go', ['run', '.'], { cwd: 'drill/history' });
     checker.stderr.pipe(process.stderr);
     checker.stdin.end(this.lines.join('\n'));
-    const [[code], result] = await Promise.all([once(checker, 'close'), text(checker.stdout)]);
+    const closed = once(checker, 'close') as Promise<[number | null]>;
+    const [[code], result] = await Promise.all([closed, text(checker.stdout)]);
     console.log(result.trim());
     return code === 0 ? undefined : `the history is not linearizable: ${result}`;
   }
