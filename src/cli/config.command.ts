@@ -50,7 +50,6 @@ function isAbout(problem: string, name: string): boolean {
 }
 
 function checkFiles(config: Config): string[] {
-  if (config.tlsCertFile === undefined) return [];
   try {
     readKeyPair(config);
     return [];

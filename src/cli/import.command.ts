@@ -79,9 +79,9 @@ Examples:
 }
 
 /** Where the service listens; with TLS its public address, which its certificate is for. */
-function findService({ tlsCertFile, publicUrl, host, port }: Config): URL {
-  if (tlsCertFile === undefined) return toUrl('http', host, port);
-  return publicUrl === undefined ? toUrl('https', host, port) : new URL(publicUrl);
+function findService({ scheme, publicUrl, host, port }: Config): URL {
+  if (scheme === 'https' && publicUrl !== undefined) return new URL(publicUrl);
+  return toUrl(scheme, host, port);
 }
 
 /** Imports with progress and refused plants on stderr, and a report on stdout, also if the import stops early. */

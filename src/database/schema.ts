@@ -1,4 +1,4 @@
-import { MigrationExecutor, Table, type DataSource, type QueryRunner } from 'typeorm';
+import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { SchemaError, type Engine, type SchemaErrorKind } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { CreateBackups1795600000000 } from './migrations/1795600000000-create-backups.js';
@@ -56,7 +56,7 @@ export async function bringUpToDate(
     // DataSource.runMigrations() would take a session of its own, outside of the transaction that holds the lock.
     const executor = new MigrationExecutor(store, runner);
     executor.transaction = 'none';
-    await takeOverList(runner, engine);
+    await takeOverList(executor, runner, engine);
     for (const { name } of await executor.executePendingMigrations()) ran.push(name);
     await runner.query('COMMIT');
     // Services of both versions may run during an upgrade.
@@ -66,23 +66,17 @@ export async function bringUpToDate(
 }
 
 /** Copies the list of a store of 1.0.0 or 2.0.0, once. The old one stays: other programs may use it, and a way back. */
-async function takeOverList(runner: QueryRunner, { listColumns }: Engine): Promise<void> {
+async function takeOverList(
+  executor: MigrationExecutor,
+  runner: QueryRunner,
+  { listColumns }: Engine,
+): Promise<void> {
   const columns = await listNames(runner, listColumns);
   if (columns.includes(`${LIST}.name`)) return;
   const ran = await listNames(runner, selectRan(columns));
   if (ran.length === 0) return;
-  // As TypeORM makes it.
-  const id = { isPrimary: true, isGenerated: true, generationStrategy: 'increment' } as const;
-  await runner.createTable(
-    new Table({
-      name: LIST,
-      columns: [
-        { name: 'id', type: 'integer', ...id },
-        { name: 'timestamp', type: 'bigint' },
-        { name: 'name', type: 'varchar' },
-      ],
-    }),
-  );
+  // It makes the new list.
+  await executor.showMigrations();
   const names = ran.map((name) => `'${name}'`).join();
   await runner.query(
     `INSERT INTO ${LIST} (timestamp, name) SELECT timestamp, name FROM ${OLD_LIST} WHERE name IN (${names})`,
