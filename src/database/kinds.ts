@@ -46,6 +46,7 @@ function isInt64(value: unknown): boolean {
 
 const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const MAX_DIGITS = 19;
+const POWERS_OF_TEN = Array.from({ length: MAX_DIGITS }, (_, zeros) => 10n ** BigInt(zeros));
 
 /**
  * Reads the text of a JSON number (RFC 8259, section 6) from its digits, never through a double.
@@ -57,16 +58,18 @@ export function parseInt64(literal: string): bigint | undefined {
   const match = LITERAL.exec(literal);
   if (!match) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const digits = (whole + fraction).replace(/^0+/, '');
+  const digits = whole + fraction;
+  let start = 0;
+  while (digits[start] === '0') start++;
   // Not /0+$/, which scans each run of zeros once per zero.
   let end = digits.length;
-  while (digits[end - 1] === '0') end--;
-  const significant = digits.slice(0, end);
-  if (significant === '') return 0n;
+  while (end > start && digits[end - 1] === '0') end--;
+  if (end === start) return 0n;
   // 10^zeros × significant is the number: below zero it has a fraction, far above it overflows.
   // Lengths decide before any power is built, so `1e999999999` costs nothing.
-  const zeros = Number(exponent) - fraction.length + digits.length - significant.length;
-  if (zeros < 0 || significant.length + zeros > MAX_DIGITS) return undefined;
-  const id = BigInt(sign + significant + '0'.repeat(zeros));
+  const zeros = Number(exponent) - fraction.length + digits.length - end;
+  const power = POWERS_OF_TEN[zeros];
+  if (power === undefined || end - start + zeros > MAX_DIGITS) return undefined;
+  const id = BigInt(sign + digits.slice(start, end)) * power;
   return isInt64(id) ? id : undefined;
 }

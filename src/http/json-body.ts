@@ -110,9 +110,11 @@ const MAX_SAFE_LENGTH = 15;
 
 function parseNumber(literal: string): number | bigint | LosslessNumber {
   const number = Number(literal);
+  const size = Math.abs(number);
   // Zero may be a number that is too small for a double.
   const isExact = literal.length <= MAX_SAFE_LENGTH && (number !== 0 || literal === '0');
-  if (isExact && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number;
+  if (isExact && size <= Number.MAX_SAFE_INTEGER) return number;
+  if (size > 2 ** 63) return new LosslessNumber(literal);
   const int64 = parseInt64(literal);
   if (int64 !== undefined) return Number.isSafeInteger(number) ? Number(int64) : int64;
   return isSafeNumber(literal) && !Number.isInteger(number) ? number : new LosslessNumber(literal);
