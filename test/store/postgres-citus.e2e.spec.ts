@@ -1,6 +1,6 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/store.js';
 import { Snapshot } from '../../src/database/snapshot.js';
@@ -27,10 +27,13 @@ afterEach(() => store.remove());
 const run = (command: string) =>
   runHere(command.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
 
+async function awaitLook(): Promise<void> {
+  while ((await store.rows('SELECT FROM looks WHERE is_called')).length === 0) await sleep(5);
+}
+
 it('an export waits for transactions prepared before it, not for later ones', async () => {
   const exported = run('export');
-  const look = 'SELECT FROM looks WHERE is_called';
-  while ((await store.rows(look)).length === 0) await sleep(5);
+  await awaitLook();
   await store.execute("INSERT INTO prepared VALUES ('citus_0_2')");
   await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
   await store.execute("DELETE FROM prepared WHERE gid = 'citus_0_1'");
@@ -38,10 +41,13 @@ it('an export waits for transactions prepared before it, not for later ones', as
 });
 
 it('transactions that stay prepared make an export fail', async () => {
-  const config = readConfig({ DATABASE_URL: store.url });
-  await expect(Snapshot.open(Object.assign(config, { databaseTimeout: 100 }))).rejects.toThrow(
+  const failed = expect(Snapshot.open(readConfig({ DATABASE_URL: store.url }))).rejects.toThrow(
     'Citus has not finished its prepared transactions (1), which may hold acknowledged plants',
   );
+  await awaitLook();
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER);
+  await failed;
+  clock.mockRestore();
 });
 
 it.each(['export plants.ndjson', 'backup plants.sqlite'])(
