@@ -5,7 +5,6 @@ import {
   type BeforeApplicationShutdown,
   type INestApplication,
 } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
 import { Writer } from './database/engine.js';
@@ -35,10 +34,7 @@ export function endStartOnSignals({ scheme }: Config): (app: INestApplication) =
   };
 }
 
-/**
- * The stop. By a signal, also logs when and why it began and how it ended, and exits with 1 after SHUTDOWN_TIMEOUT, or if
- * the store cannot be closed.
- */
+/** The stop. By a signal, logs how it went, and exits with 1 after SHUTDOWN_TIMEOUT or if closing fails. */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
   private beganAt = 0;
@@ -46,7 +42,7 @@ export class Shutdown implements BeforeApplicationShutdown {
 
   constructor(
     private readonly config: Config,
-    private readonly moduleRef: ModuleRef,
+    private readonly groups: GroupCommit,
     private readonly store: DataSource,
     private readonly writer: Writer,
     private readonly connections: Connections,
@@ -82,9 +78,8 @@ export class Shutdown implements BeforeApplicationShutdown {
   }
 
   private exitNow(): void {
-    const { unsettled } = this.moduleRef.get(GroupCommit, { strict: false });
     logger.error(
-      `gave up after ${this.describeProgress()}; plants without the end of their commit: ${unsettled}`,
+      `gave up after ${this.describeProgress()}; plants without the end of their commit: ${this.groups.unsettled}`,
     );
     void this.writer.abortAndExit(1);
   }
@@ -95,10 +90,7 @@ export class Shutdown implements BeforeApplicationShutdown {
   }
 }
 
-/**
- * Tells systemd that the service is ready or stops (sd_notify(3)), where it has asked for it (`Type=notify`), by systemd's
- * own program, as Node.js has no datagram sockets of a path.
- */
+/** Tells systemd (sd_notify(3)), if it asks for it, by its own program: Node.js has no datagram sockets of a path. */
 export function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
   // eslint-disable-next-line no-restricted-properties -- systemd's variable, no part of the service's configuration
   const { NOTIFY_SOCKET, PATH } = process.env;

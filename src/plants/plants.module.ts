@@ -12,5 +12,6 @@ import { PlantsService } from './plants.service.js';
   imports: [AuthModule, TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
   providers: [PlantsService, GroupCommit, PlantsRepository],
+  exports: [GroupCommit],
 })
 export class PlantsModule {}
