@@ -14,12 +14,7 @@ export async function tryToListen({ port, host }: Config): Promise<void> {
   await awaitListening(once(server, 'listening'));
 }
 
-/**
- * Waits until a server listens.
- *
- * @param prefix of its variables PORT and HOST, such as `MANAGEMENT_`
- * @throws Error that says in words why it cannot
- */
+/** Waits until a server listens. @param prefix of PORT and HOST @throws Error that says in words why it cannot */
 export async function awaitListening(listening: Promise<unknown>, prefix = ''): Promise<void> {
   try {
     await listening;

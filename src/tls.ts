@@ -19,11 +19,7 @@ export function announceCertificate(expiresAt: Date): void {
   else if (left <= RENEWAL_NOTICE_MS) logger.warn(message);
 }
 
-/**
- * Reloads the certificate and its key on SIGHUP, for later connections. An invalid pair is logged, and not used.
- *
- * @param listening the server once it listens; signals received earlier are handled then
- */
+/** Reloads the pair on SIGHUP, for later connections; logs an invalid one. @param listening the server */
 export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config): void {
   process.on('SIGHUP', () => void listening.then(reload));
   function reload(server: Server): void {

@@ -13,12 +13,7 @@ import { RateLimitGuard } from './rate-limit.guard.js';
 /** The headers of a successful response, for `@ApiOkResponse()`. */
 export const RESPONSE_HEADERS: Headers = { ...REQUEST_ID, ...documentRateLimit(150) };
 
-/**
- * Guards an operation, and documents its token and its responses other than 200. The operation's module imports
- * AuthModule.
- *
- * @param options.hasBody whether the operation takes a body
- */
+/** Guards an operation, and documents its token and its error responses. Its module imports AuthModule. */
 export function Authenticated({ hasBody = false } = {}): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard, RateLimitGuard),

@@ -26,12 +26,7 @@ export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
 export class RateLimitGuard implements CanActivate {
   constructor(@Inject(RateLimiterMemory) private readonly limiter: RateLimiterMemory | undefined) {}
 
-  /**
-   * Headers tell the client that `r` requests are left for the next `t` seconds
-   * (draft-ietf-httpapi-ratelimit-headers-10).
-   *
-   * @throws ApiException RATE_LIMITED
-   */
+  /** Sends the headers of draft-ietf-httpapi-ratelimit-headers-10. @throws ApiException RATE_LIMITED */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (!this.limiter) return true;
     const http = context.switchToHttp();

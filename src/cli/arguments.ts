@@ -23,10 +23,7 @@ export function toDurationOrZero(text: string): number {
 
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/**
- * A date or an instant of RFC 3339, not later than now: `2026-11-21`, which is its midnight in UTC, or
- * `2026-11-21T13:40:00Z`, with or without seconds. A time needs a zone.
- */
+/** A date of RFC 3339, which is its midnight in UTC, or an instant with a zone; not later than now. */
 export function toPastInstant(text: string): Date {
   const [instant, now] = [new Date(text), new Date()];
   const isTime = INSTANT.test(text) && !Number.isNaN(instant.getTime());

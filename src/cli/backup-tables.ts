@@ -89,11 +89,7 @@ export async function digestTables(
   return digests;
 }
 
-/**
- * Digests rows of a table: a JSON array of strings on each line, the same on every engine.
- *
- * @param range the keys of the rows; all by default
- */
+/** Digests rows of a table: a JSON array of strings on each line, the same on every engine. */
 export async function digestTable(
   stage: string,
   store: Snapshot,

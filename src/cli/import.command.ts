@@ -157,11 +157,7 @@ function printReport(command: Command, plants: PlantsImport, complete: boolean):
   return printResult(command, lines.join('\n'), report);
 }
 
-/**
- * Formats the state of an import after some seconds, in a line of 80 columns: why it waits, if it does.
- *
- * @param size bytes of the source; 0 if unknown, as of a pipe
- */
+/** Formats the state of an import in a line of 80 columns. @param size bytes of the source; 0 if unknown, as of a pipe */
 export function formatProgress(
   { tally, lastError }: Pick<PlantsImport, 'tally' | 'lastError'>,
   size: number,

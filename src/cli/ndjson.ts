@@ -3,11 +3,7 @@ import type { Readable } from 'node:stream';
 /** 2 MiB: twice what a service can be configured to take. */
 const MAX_LINE_LENGTH = 2 ** 21;
 
-/**
- * Reads the lines of NDJSON that are not blank, with their numbers from 1.
- *
- * @throws Error if a line is too long, or the first one is not the begin of an object
- */
+/** Reads the lines that are not blank, numbered from 1. @throws Error if one is too long, or the first is no object */
 export async function* readLines(source: Readable): AsyncGenerator<[line: number, text: Buffer]> {
   let number = 0;
   let isFirst = true;

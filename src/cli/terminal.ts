@@ -16,11 +16,7 @@ const BAR_WIDTH = 24;
 const CLEAR_LINE = '\r\u001B[K';
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/**
- * Writes all of a text to stdout.
- *
- * @throws OutputError; EPIPE if the reader of a pipe has left
- */
+/** Writes all of a text to stdout. @throws OutputError; EPIPE if the reader of a pipe has left */
 export async function writeOutput(text: string | Buffer): Promise<void> {
   const { stdout }: { stdout: Writable } = process;
   try {

@@ -2,11 +2,7 @@ import { EXPIRES_SOON_MS, isActive, isBefore, type Token } from '../auth/tokens/
 import { COMMAND } from '../config/config.js';
 import { alignColumns } from './terminal.js';
 
-/**
- * `nursery (3) expires 2026-04-02 03:04 UTC`
- *
- * @param overlap of a rotation: milliseconds until the old token stops
- */
+/** `nursery (3) expires 2026-04-02 03:04 UTC` @param overlap ms until the old token of a rotation stops */
 export function describeExpiry(token: Token, overlap?: number): string {
   const { id, name, createdAt, expiresAt } = token;
   const when = expiresAt ? `expires ${formatMinute(expiresAt)} UTC` : 'never expires';
@@ -41,10 +37,7 @@ export function formatToken(token: Token, now = Date.now()): string {
   return `${token.name} (${token.id}): ${describeState(token, now)}${when}`;
 }
 
-/**
- * A warning for each token that expires soon, with the command to run. Leaves out tokens with a successor: an
- * active token of the same name that lasts longer.
- */
+/** Warnings with the command to run, for each token that expires soon and has no successor. */
 export function listExpiryWarnings(tokens: readonly Token[], now = Date.now()): string[] {
   const active = tokens.filter((token) => isActive(token, now));
   const hasSuccessor = ({ name, expiresAt }: Token) =>

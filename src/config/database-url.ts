@@ -9,20 +9,14 @@ const SQLITE_SCHEME = 'sqlite:';
 /** SQLite's driver would trim the path. `sqlite://data/x` would be `/data/x`. */
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 
-/**
- * With or without a database. Its name has no `@`: after an unencoded slash, question mark or number sign in a password,
- * the driver would take the rest of the password for the database.
- */
+/** A name with `@` is the rest of a password that has an unencoded slash, question mark or number sign. */
 const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*(\/[^/?#@]+(\?[^#]*)?|\/?)$/;
 const BAD_ESCAPE = /%(?![\da-f]{2})/i;
 
 /** What is shown of a secret. */
 export const MASK = '***';
 
-/**
- * Parameters that the driver `pg` reads, apart from `password`; it ignores others, such as a misspelt `sslmode`. Not
- * `ssl`, whose value it may misread.
- */
+/** Parameters that `pg` reads: it ignores others. Not `password`, and not `ssl`, whose value it may misread. */
 const ALLOWED_SETTINGS = [
   ...['host', 'port', 'user', 'options', 'application_name', 'fallback_application_name'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat'],

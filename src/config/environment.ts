@@ -37,9 +37,7 @@ const ENTRY = /[^\S\n]*[#;][^\n]*|([^=\n]*)=((?:[^\S\n]*(["'`])[^]*?\3)?[^\n]*)|
 
 /**
  * Reads variables by Node's parseEnv(), which alone would take blanks such as U+00A0, or a byte order mark, for a part of
- * a name.
- *
- * @returns the variables, and warnings such as `3: PROT is unknown`. Values are not shown.
+ * a name. Also returns warnings such as `3: PROT is unknown`, without values.
  */
 export function parseEnvFile(content: string) {
   const text = content.replace(/\r\n?/g, '\n');
@@ -113,11 +111,7 @@ export function inspectConfig(env = process.env) {
   return { config, settings, problems, warnings: loaded?.warnings ?? [] };
 }
 
-/**
- * Reads a secret from its variable, or from the file that `NAME_FILE` names, without the line break at its end.
- *
- * @throws ConfigError if both are set, or the file cannot be read or is empty
- */
+/** Reads a secret from its variable, or the file that `NAME_FILE` names. @throws ConfigError if both are set */
 export function readSecret(name: string, env = process.env): string | undefined {
   const file = env[`${name}_FILE`];
   if (!file) return env[name];

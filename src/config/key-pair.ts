@@ -6,11 +6,7 @@ import { ConfigError, readNamedFile } from './environment.js';
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.certificate');
 
-/**
- * Reads the files of TLS_CERT_FILE and TLS_KEY_FILE; undefined where the service does not speak TLS itself.
- *
- * @throws ConfigError where a file cannot be read, or the two are no pair
- */
+/** Reads TLS_CERT_FILE and TLS_KEY_FILE; undefined without TLS. @throws ConfigError if the two are no pair */
 export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
   const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);

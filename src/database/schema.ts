@@ -38,10 +38,7 @@ export function judgeSchema(
   return known.length === ran.length ? 'same' : 'newer';
 }
 
-/**
- * Migrates a store, or demands that it is up to date. Returns the names of the migrations that were run. The caller rolls
- * back by closing.
- */
+/** Migrates a store, or demands that it is up to date. The caller rolls back by closing. @returns what was run */
 export async function bringUpToDate(
   store: DataSource,
   engine: Engine,

@@ -13,10 +13,7 @@ export class AvailabilityLog {
   private unavailableSince: number | undefined;
   private loggedAt = 0;
 
-  /**
-   * @param what the part: `the store`
-   * @param level of the line that says that it is unavailable
-   */
+  /** @param what the part: `the store` @param level of the line that says that it is unavailable */
   constructor(
     private readonly logger: Pick<Logger, 'log' | 'warn' | 'error'>,
     private readonly what: string,

@@ -21,10 +21,7 @@ function challenge(code?: string): Headers {
 
 const RETRY = { 'retry-after': '1' };
 
-/**
- * Every error that the service responds with: the one table of numbers. `docs/errors.md` shows it to
- * users, and a test compares the two. A number is never reused.
- */
+/** The one table of error numbers (docs/errors.md). A number is never reused. */
 export const ERRORS = {
   INVALID_JSON: row(1000, 400, 'the body is not valid JSON'),
   MEDIA_TYPE: row(

@@ -44,12 +44,7 @@ export const RETRY_AFTER: Headers = {
 /** Lower numbers are of operations that take a body, these and higher ones of every operation. */
 const MIN_GENERAL = ERRORS.NO_TOKEN.error;
 
-/**
- * Documents a response with an Error body, and an example for every number that the table of errors has for the status.
- *
- * @param headers that it carries besides X-Request-Id
- * @param hasBody whether the operation takes a body
- */
+/** Documents a response with an Error body, and an example of each error. @param headers beside X-Request-Id */
 export function ApiError(
   status: number,
   description: string,

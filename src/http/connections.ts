@@ -69,10 +69,7 @@ export class Connections {
     return requests;
   }
 
-  /**
-   * Serves for SHUTDOWN_DELAY, then accepts no connections and serves the open ones for a second. Nest closes the server
-   * after this; connections that are still open after a timeout are cut off.
-   */
+  /** SHUTDOWN_DELAY, then no new connections and a second for the open ones. What is open after a timeout is cut off. */
   async drain(): Promise<void> {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
     if (!server.listening) return;

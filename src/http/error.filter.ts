@@ -50,7 +50,7 @@ export function sendError(response: Response, { kind, message, details }: ApiExc
   response.status(kind.status).set(kind.headers).json(body);
 }
 
-/** Whether an exception is Nest's for a request that no route matches. */
+/** Whether no route matches. Nest's exception is of the class that handlers throw too: its message tells. */
 export function isRouteNotFound(error: unknown, { method, originalUrl }: Request): boolean {
   return error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`;
 }
@@ -77,7 +77,7 @@ export class ErrorFilter extends BaseExceptionFilter {
     else if (!response.writableEnded) request.socket.destroy();
   }
 
-  /** Maps errors of others: an unmatched route, http-errors, the store's. */
+  /** Maps errors of others: an unmatched route, those of middleware (npmjs.com/package/http-errors), the store's. */
   private recognize(error: unknown, request: Request): unknown {
     if (isRouteNotFound(error, request)) return new ApiException(ERRORS.NO_SUCH_PATH);
     if (!(error instanceof HttpException) && this.isHttpError(error))

@@ -13,11 +13,8 @@ const DEFAULT_BODY_LIMIT = 64 * 1024;
 
 /**
  * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
- * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. After
- * a body parser, uses its `rawBody`, or else what it has parsed.
- *
- * A ValidationPipe validates it with `validateCustomDecorators`.
- *
+ * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. After a
+ * body parser, uses its `rawBody`, or else what it has parsed. For a ValidationPipe: `validateCustomDecorators`.
  * @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON, BAD_REQUEST
  */
 export const JsonBody = createParamDecorator(async (_data: unknown, context: ExecutionContext) => {

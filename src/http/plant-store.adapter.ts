@@ -59,13 +59,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 }
 
+/** Express, with an end of ours: it calls its third argument, as within another app, where nothing has responded. */
 function createListener(app: Express): RequestListener {
   return (request, response) => {
     const { url = '' } = request;
     // Express cannot route a target without a path, such as `*` or `http://`; this path has no route either.
     if (!url.startsWith('/') && !URL.parse(url)?.pathname) request.url = '/*';
     app(request as Request, response as Response, (error?: unknown) => {
-      // Express's own last handler would respond in HTML, and with a stack.
+      // Without it, Express's own last handler would respond in HTML, and with a stack.
       if (error || response.headersSent) request.socket.destroy();
       else sendError(response as Response, new ApiException(ERRORS.NO_SUCH_PATH));
     });

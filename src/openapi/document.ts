@@ -31,10 +31,7 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
   });
 }
 
-/**
- * Lists the servers. Programs that import the document use the first, and cannot resolve a relative address. The page at
- * `/docs` uses the last: without PUBLIC_URL, the host that the page came from.
- */
+/** Programs that import the document use the first server; the page uses the last, by default the host it came from. */
 function listServers(config: Config): { url: string; description?: string }[] {
   const { publicUrl, scheme, host, port } = config;
   if (publicUrl !== undefined) return [{ url: publicUrl }];

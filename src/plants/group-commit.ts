@@ -45,10 +45,7 @@ interface QueuedPlant {
   isSettled?: true;
 }
 
-/**
- * Plants that arrive during a commit share the next one: the service waits for stable storage once for a group
- * (docs/performance.md).
- */
+/** Plants that arrive during a commit share the next one, and one wait for stable storage (docs/performance.md). */
 @Injectable()
 export class GroupCommit implements OnApplicationShutdown {
   /** Oldest first. */
@@ -184,7 +181,7 @@ export class GroupCommit implements OnApplicationShutdown {
 
 const CELL = new Int32Array(new SharedArrayBuffer(4));
 
-/** Resolves when the event loop has read its sockets once more. setImmediate() would wait for the end of a long turn. */
+/** Node resolves waitAsync() once it has read its sockets again; setImmediate() would wait for the end of a long turn. */
 async function nextPoll(): Promise<void> {
   const { value } = Atomics.waitAsync(CELL, 0, 0);
   Atomics.notify(CELL, 0);

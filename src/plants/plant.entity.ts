@@ -23,10 +23,7 @@ const OPTIONS = {
   createdAt: { ...INTEGER, name: 'created_at', nullable: true },
 } satisfies Record<keyof Plant, PlantColumn>;
 
-/**
- * A stored plant. SQLite keeps the table in the order of its key, without a hidden second one (`WITHOUT ROWID`,
- * sqlite.org/withoutrowid.html); PostgreSQL does not know the option.
- */
+/** A stored plant. On SQLite the key is the table (sqlite.org/withoutrowid.html); PostgreSQL does not know the option. */
 @Entity('plants', { withoutRowid: true })
 export class Plant {
   @PrimaryColumn(OPTIONS.id)

@@ -51,8 +51,8 @@ export class ServiceLogger implements LoggerService {
 const STACK = /\n\s+at /;
 
 /**
- * The members of a line, from the arguments of Nest's Logger: a message, then stacks, errors and objects, and last the
- * context. Only the message and the stack of an Error are logged: its other members may contain the plants of a query.
+ * From the arguments of Nest's Logger: a message, then stacks, errors and objects, and last the context. Of an Error only
+ * the message and the stack: its other members may contain the plants of a query.
  */
 function toMembers(message: unknown, rest: readonly unknown[]): Record<string, unknown> {
   const members: Record<string, unknown> = {};
@@ -73,11 +73,7 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 /** How often waiting lines are offered to the reader again, in milliseconds. */
 const FLUSH_INTERVAL_MS = 100;
 
-/**
- * Opens stdout for the log. Each line is written at once; for a slow reader up to a megabyte waits, and is then dropped.
- *
- * @param onDrain called with the number of dropped lines, once the reader has all others
- */
+/** Opens stdout. For a slow reader up to a megabyte waits. @param onDrain is given the number of dropped lines */
 function openStdout(onDrain: (dropped: number) => void): DestinationStream {
   const output = pino.destination({
     // Reading process.stdout makes a pipe non-blocking: a full one fails with EAGAIN.

@@ -61,12 +61,7 @@ export class ProviderKeys {
     this.stopping.abort();
   }
 
-  /**
-   * The key that has signed a token. Asks the provider for an unknown one.
-   *
-   * @param onKnown called before a signature is checked, once no wait for the provider is ahead
-   * @throws ApiException IDENTITY_PROVIDER_UNAVAILABLE; jose's errors; what `onKnown` throws
-   */
+  /** The key of a token; asks the provider for an unknown one. @param onKnown called before the signature is checked */
   async find(
     header: jose.JWSHeaderParameters,
     token: jose.FlattenedJWSInput,

@@ -7,10 +7,7 @@ const WRITE_INTERVAL_MS = 10_000;
 /** Ids of tokens, and when each was last used in milliseconds since 1970. */
 type Uses = readonly (readonly [id: number, time: number])[];
 
-/**
- * Sets when tokens were last used. PostgreSQL locks the rows in order first: services that record uses of the same
- * tokens at once take turns.
- */
+/** PostgreSQL locks the rows in order first: services that record uses of the same tokens take turns. */
 const RECORD_USES = {
   sqlite: (writer: Writer, uses: Uses) =>
     writer.query(

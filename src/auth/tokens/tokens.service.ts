@@ -21,10 +21,7 @@ type Tokens = Repository<Token>;
 /** A command on tokens is refused. The message is for the operator. */
 export class TokenError extends Error {}
 
-/**
- * Issues, rotates, lists and revokes tokens, for the operator. A secret cannot be retrieved later. The class has no
- * decorator: commands use it, and must not wait for Nest to load.
- */
+/** Issues, rotates, lists and revokes tokens. Without a decorator: commands use it, and must not wait for Nest. */
 export class TokensService {
   constructor(private readonly tokens: Tokens) {}
 
@@ -56,10 +53,7 @@ export class TokensService {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
-  /**
-   * When the first token expires. Leaves out tokens with a successor: an active token of the same name that lasts longer.
-   * Undefined if no other active token expires.
-   */
+  /** When the first active token expires that has no successor: one of the same name that lasts longer. */
   async findNextExpiry(): Promise<Date | undefined> {
     const [first] = await this.tokens.query<{ last_end: number | string }[]>(
       `SELECT MAX(COALESCE(expires_at, ${NEVER_MS})) AS last_end FROM tokens
@@ -76,12 +70,8 @@ export class TokensService {
   }
 
   /**
-   * Creates another token of a name, and returns its secret. The name's active tokens expire after
-   * `overlap`, or earlier if they would have.
-   *
-   * @param overlap milliseconds
-   * @param lifetime of the new token, in milliseconds; that of the newest active one if left out
-   * @throws TokenError if no token of that name is active
+   * Creates another token of a name, and returns its secret. The name's active tokens expire after `overlap` ms, or
+   * earlier. @param lifetime in ms; that of the newest active one if left out @throws TokenError if none is active
    */
   rotate(name: string, overlap: number, lifetime?: number): Promise<string> {
     return this.change(async (tokens) => {

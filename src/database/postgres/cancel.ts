@@ -3,10 +3,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import type { Client } from 'pg';
 
-/**
- * How long each step may take: to connect, agree on TLS, and take the request. A lost packet is sent again after 1 s. To
- * give up too early leaves the server with a statement that nobody waits for, in a session that the pool replaces.
- */
+/** Of connecting, TLS and the request each. A lost packet is sent again after 1 s. */
 const STEP_TIMEOUT_MS = 2_000;
 
 /** Codes of messages (postgresql.org/docs/current/protocol-message-formats.html). */

@@ -40,10 +40,7 @@ export const postgresReader: SnapshotReader = {
     return true;
   },
 
-  /**
-   * Reads by COPY, in a format that escapes nothing: JSON has no control characters. If the reader stops early, the
-   * server still sends the rest, so the driver destroys the connection when it is closed.
-   */
+  /** Reads by COPY, in a format that escapes nothing: JSON has no control characters. */
   async *read(runner, { table, columns, form, after, to }) {
     const line =
       form === 'array'

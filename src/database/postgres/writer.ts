@@ -38,10 +38,7 @@ const FIXED_SETTINGS = `
   CASE WHEN EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u')
     THEN 'unlogged' END AS "its table"`;
 
-/**
- * An insert of no plants: it needs the right to insert, and a server that is not read-only. The message in the log makes it
- * commit as an insert does. (Its place there is never null.)
- */
+/** An insert of no plants. The message in the log makes it commit as an insert does. (Its place there is never null.) */
 const PROBE = `
   WITH inserted AS (
     INSERT INTO plants (id)

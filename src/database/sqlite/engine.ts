@@ -16,10 +16,7 @@ import {
 import { sqliteReader } from './reader.js';
 import { COMMIT_A_PAGE, SqliteWriter } from './writer.js';
 
-/**
- * WAL and FULL: a commit returns when the plant is on stable storage (sqlite.org/pragma.html); on macOS only with the two
- * `fullfsync`, which have no effect elsewhere.
- */
+/** WAL and FULL: a commit waits for stable storage (sqlite.org/pragma.html); on macOS only with `fullfsync`. */
 const PRAGMAS = [
   'journal_mode = WAL',
   'synchronous = FULL',
@@ -44,6 +41,7 @@ class ExactDatabase extends Database {
     if (!statement.reader) return statement;
     const all = statement.safeIntegers().all.bind(statement);
     return Object.assign(statement, {
+      // TypeORM reads rows by `all` alone.
       all: (...bound: unknown[]) => narrowIntegers(all(...bound)),
     });
   }
@@ -118,9 +116,7 @@ function getFile({ databaseUrl }: Config): string {
 }
 
 /**
- * Checks a file before it is locked, or opened by a connection that may write: both would change it, or the files
- * beside it. Without a WAL beside it, opening read-only would create one.
- *
+ * Before a file is locked or opened for writing, which would change it. Opening read-only would create a missing WAL.
  * @throws SchemaError; Error if it is not writable, or has tables of another program
  */
 function assertOurs(

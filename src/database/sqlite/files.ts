@@ -28,11 +28,7 @@ export function findLog(file: string): string | undefined {
   return LOG_SUFFIXES.map((suffix) => file + suffix).find((path) => existsSync(path));
 }
 
-/**
- * With the log's index: a process that finds none makes another one, and the two no longer see each other's commits.
- *
- * @param file no link: the others stand beside the file that a link leads to
- */
+/** With the log's index: two processes with an index each do not see each other's commits. @param file no link */
 export function identifyFiles(file: string): OpenedFile[] {
   return ['', '-wal', '-shm'].map((suffix) => {
     const path = file + suffix;

@@ -53,11 +53,7 @@ function runStatement(sql: string, parameters: readonly unknown[]): SqliteThread
   return { rows, changes: statement.readonly ? 0 : rows.length };
 }
 
-/**
- * Checks after each commit that the files are at their paths: SQLite goes on writing to a file that was removed.
- *
- * @throws Error with SQLite's code
- */
+/** After each commit: SQLite goes on writing to a file that was removed. @throws Error with SQLite's code */
 function assertOpened(): void {
   const moved = opened.find((file) => !isInPlace(file));
   if (!moved) return;
