@@ -50,6 +50,8 @@ it.each([
   ['postgres://u:p@h:99999/plants', INVALID_HOST],
   ['postgres://u:p@h:0/plants', INVALID_HOST],
   ['postgres://a:1,b:2/plants', INVALID_HOST],
+  ['postgres://a,b/plants', INVALID_HOST],
+  ['postgres:///plants?host=a,b', INVALID_HOST],
   ['postgres:///plants?port=x', INVALID_HOST],
   ['postgres://h/plants?sslrootcert=/nope', unreadable('sslrootcert (ENOENT)')],
   ['postgres://h/plants?sslkey=/&sslmode=verify-full', unreadable('sslkey (EISDIR)')],

@@ -53,7 +53,9 @@ export function findAddressProblem(url: string): string | undefined {
     return `DATABASE_URL must have an sslmode of ${SSL_MODES.join(', ')}`;
   const invalidHost = 'DATABASE_URL must have one host, and a port from 1 to 65535';
   try {
-    const { port, database } = parse(url);
+    const { host, port, database } = parse(url);
+    // libpq would try each; the driver takes it for one name.
+    if (host?.includes(',')) return invalidHost;
     if (!database) return 'DATABASE_URL names no database after its host: postgres://host/database';
     return port && !(Number(port) >= 1 && Number(port) <= 65_535) ? invalidHost : undefined;
   } catch (error) {
