@@ -28,7 +28,7 @@ describe('the token of an import', () => {
   });
 
   it.each<[number, Record<string, string>, string]>([
-    [2, { PLANT_STORE_TOKEN_FILE: 'bad' }, 'no valid token'],
+    [2, { PLANT_STORE_TOKEN_FILE: 'bad' }, 'a blank or a line break'],
     [78, { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
     [
       78,
@@ -61,7 +61,7 @@ describe('bad usage', () => {
     ['token revoke --all-created-before 2026-11-21T13:40', 'a time has a zone'],
     ['import', "missing required argument 'file'"],
     ['backup', "missing required argument 'file'"],
-    ['import x', 'no valid token'],
+    ['import x', 'no token'],
     ['import x --token', "option '--token <token>' argument missing"],
     ['import x --token t --url ftp://host', 'not an http or https URL'],
     [
