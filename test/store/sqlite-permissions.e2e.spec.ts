@@ -1,9 +1,10 @@
 /** @engine sqlite */
+import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli } from '../support/cli.js';
+import { runCli, untilEnd } from '../support/cli.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
@@ -58,16 +59,16 @@ describe('files of SQLite are accessible to their user only', () => {
   });
 });
 
-describe('a start without the right to write', () => {
-  /** Without root's right to ignore permissions. */
-  const UNPRIVILEGED =
-    userInfo().uid === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+/** Without root's right to ignore permissions. */
+const UNPRIVILEGED =
+  userInfo().uid === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 
+describe('without the right to write', () => {
   it.each([
     ['to the folder of a new store', () => store.folder, 0o500, false],
     ['to the folder', () => dirname(store.path), 0o500, true],
     ['to the file', () => store.path, 0o400, true],
-  ])('%s names it, and the user', async (_name, getPath, mode, exists) => {
+  ])('%s a start names it, and the user', async (_name, getPath, mode, exists) => {
     const url = exists ? store.url : `sqlite:${store.folder}/new.sqlite`;
     const env = { DATABASE_URL: url };
     if (exists) await runCli(['migrate'], { cwd: store.folder, env });
@@ -79,6 +80,22 @@ describe('a start without the right to write', () => {
       stderr:
         'error: DATABASE_URL: the store cannot be opened: ' +
         `user ${userInfo().username} cannot write to ${getPath()} (EACCES)\n`,
+    });
+  });
+
+  it('to the folder a command that reads names it, and the user', async () => {
+    const env = { DATABASE_URL: store.url };
+    await runCli(['migrate'], { cwd: store.folder, env });
+    chmodSync(dirname(store.path), 0o500);
+    const [program, ...args] = [...UNPRIVILEGED, process.execPath, 'dist/src/cli.js', 'export'];
+    const ran = await untilEnd(spawn(program, args, { env: { ...process.env, ...env } }));
+    chmodSync(dirname(store.path), 0o700);
+    expect(ran).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(
+        `${userInfo().username} cannot write to ${dirname(store.path)}`,
+      ),
     });
   });
 });

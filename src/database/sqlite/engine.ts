@@ -80,6 +80,7 @@ export const sqlite: Engine = {
       prepareDatabase: (database: Database.Database) => {
         const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
         for (const pragma of pragmas) database.pragma(pragma);
+        if (access === 'read') assertReadable(database, file);
       },
     };
   },
@@ -113,6 +114,16 @@ export const sqlite: Engine = {
 
 function getFile({ databaseUrl }: Config): string {
   return findSqliteFile(databaseUrl) ?? '';
+}
+
+/** SQLite makes files beside a store to read it. @throws Error naming what this process cannot write to; SQLite's */
+function assertReadable(database: Database.Database, file: string): void {
+  try {
+    database.pragma('schema_version');
+  } catch (error) {
+    for (const path of [dirname(file), file]) assertWritable(path);
+    throw error;
+  }
 }
 
 /**
