@@ -12,14 +12,15 @@ function settingsOf(path: string): Readonly<Record<string, string | undefined>> 
   );
 }
 
+const ENV_FILE = '--env-file /etc/plant-store/plant-store.env';
 const UNIT = settingsOf('deploy/systemd/plant-store.service');
 const FILE = variablesOf(read('deploy/systemd/plant-store.env'));
 const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FILE });
 
 describe('the systemd unit', () => {
-  it('starts the service as npm start does, with the environment file of its folder', () => {
-    expect(UNIT['ExecStart']).toBe('/opt/plant-store/bin/plant-store serve');
-    expect(UNIT['EnvironmentFile']).toBe('-/etc/plant-store/plant-store.env');
+  it('starts the service with the file that the commands read, by the same parser', () => {
+    expect(UNIT['ExecStart']).toBe(`/opt/plant-store/bin/plant-store serve ${ENV_FILE}`);
+    expect(UNIT).not.toHaveProperty('EnvironmentFile');
     expect(CONFIG.production).toBe(true);
   });
 
@@ -78,10 +79,6 @@ describe('its drop-in for several processes', () => {
     expect(read('deploy/nginx/upstream.conf')).toContain('server 127.0.0.1:3000 ');
     expect(CONFIG.port).toBe(3000);
   });
-
-  it('is not overridden by the environment file, which wins over Environment= (systemd.exec)', () => {
-    expect(Object.keys(env).filter((name) => name in FILE)).toEqual([]);
-  });
 });
 
 describe('the timer of backups', () => {
@@ -104,11 +101,11 @@ describe('the timer of backups', () => {
   });
 
   it('backs up the store of the service, as its user', () => {
-    for (const name of ['User', 'Group', 'WorkingDirectory', 'EnvironmentFile', 'UMask']) {
+    for (const name of ['User', 'Group', 'WorkingDirectory', 'UMask']) {
       expect([name, backup[name]]).toEqual([name, UNIT[name]]);
     }
     const [, folder] = backup['StateDirectory']?.split(' ') ?? [];
-    expect(backup['ExecStart']).toContain(`bin/plant-store backup "%S/${folder}/plants-`);
+    expect(backup['ExecStart']).toContain(`${ENV_FILE} backup "%S/${folder}/plants-`);
     expect(backup['ExecStartPost']).toContain(`find %S/${folder} -name 'plants-*'`);
     expect(backup['ExecStartPost']).toMatch(/-mtime -2 .*\/bin\/plant-store backup --verify'$/m);
   });
