@@ -3,33 +3,15 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { KINDS, parseInt64 } from './kinds.js';
 
-describe('a valid text', () => {
-  const { isValid } = KINDS.text;
-
-  it.each(['', ' ', 'oak', '\u0001', '\uffff', '🌵', '\ufeff', 'e\u0301'])('may be %j', (text) =>
-    expect(isValid(text)).toBe(true),
+it('a valid text is exactly one that UTF-8 keeps, without U+0000', () => {
+  const text = fc.string({ unit: 'binary' });
+  fc.assert(
+    fc.property(text, fc.boolean(), fc.nat(0xffff), (text, add, unit) => {
+      const tried = add ? text + String.fromCharCode(unit) : text;
+      const faithful = Buffer.from(tried).toString() === tried && !tried.includes('\0');
+      expect(KINDS.text.isValid(tried)).toBe(faithful);
+    }),
   );
-
-  it.each(['\0', 'a\0', '\ud800', '\udc00', 'a\ud83cb', '\udf35\ud83c', '🌵\ud83c'])(
-    'is not %j',
-    (text) => expect(isValid(text)).toBe(false),
-  );
-
-  it.each([undefined, null, 7, 7n, true, [], {}, ['oak'], Object('oak')])(
-    'is not %p, which is no string',
-    (value) => expect(isValid(value)).toBe(false),
-  );
-
-  it('is exactly one that UTF-8 keeps, without U+0000', () => {
-    const text = fc.string({ unit: 'binary' });
-    fc.assert(
-      fc.property(text, fc.boolean(), fc.nat(0xffff), (text, add, unit) => {
-        const tried = add ? text + String.fromCharCode(unit) : text;
-        const faithful = Buffer.from(tried).toString() === tried && !tried.includes('\0');
-        expect(isValid(tried)).toBe(faithful);
-      }),
-    );
-  });
 });
 
 const MIN = -(2n ** 63n);
@@ -37,19 +19,7 @@ const MAX = 2n ** 63n - 1n;
 
 describe('parseInt64', () => {
   it.each([
-    ['0', 0n],
-    ['-0', 0n],
     ['-0.000e-7', 0n],
-    ['7', 7n],
-    ['7.0', 7n],
-    ['7e2', 700n],
-    ['70e-1', 7n],
-    ['0.07e2', 7n],
-    ['-1.50e1', -15n],
-    ['9007199254740992', 9007199254740992n],
-    ['9007199254740993', 9007199254740993n],
-    [`${MIN}`, MIN],
-    [`${MAX}`, MAX],
     [`${MAX}.${'0'.repeat(100)}`, MAX],
     [`0.${'0'.repeat(100)}1e101`, 1n],
     ['0e999999999999999999', 0n],
@@ -85,17 +55,6 @@ describe('parseInt64', () => {
         expect(parseInt64(literal)).toBe(isInt64 ? value : undefined);
       }),
       { numRuns: 5000 },
-    );
-  });
-
-  it('reads every int64 in every way of writing it', () => {
-    const int64 = fc.bigInt({ min: MIN, max: MAX });
-    fc.assert(
-      fc.property(int64, fc.nat(30), fc.nat(30), (id, shift, zeros) => {
-        expect(parseInt64(`${id}`)).toBe(id);
-        expect(parseInt64(`${id}.${'0'.repeat(zeros + 1)}`)).toBe(id);
-        expect(parseInt64(`${id}${'0'.repeat(shift)}e-${shift}`)).toBe(id);
-      }),
     );
   });
 });

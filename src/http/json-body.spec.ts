@@ -46,21 +46,10 @@ describe('a number', () => {
   );
 });
 
-describe('throws INVALID_JSON that says where', () => {
-  it.each([
-    ['{"id":7,', /: Quoted object key expected but reached end of input at position 8$/],
-    ['{"ü":x}', /: Object value expected after ':' at position 5$/],
-    [
-      `{"${'k'.repeat(999)}":1,"${'k'.repeat(999)}":2}`,
-      /^.{100,200} encountered at position 1006$/,
-    ],
-    [`{"plant_${'aB3'.repeat(12)}":1,"plant_${'aB3'.repeat(12)}":2}`, / key '\[redacted\]' /],
-  ])('%#', (text, message) => {
-    expect(() => parse(text)).toThrow(
-      expect.objectContaining({
-        kind: ERRORS.INVALID_JSON,
-        message: expect.stringMatching(message),
-      }),
-    );
-  });
+it.each([
+  ['k'.repeat(999), /^.{100,200} encountered at position 1006$/],
+  [`plant_${'aB3'.repeat(12)}`, / key '\[redacted\]' /],
+])('INVALID_JSON shows no long key, and no token: %#', (key, message) => {
+  const refusal = { kind: ERRORS.INVALID_JSON, message: expect.stringMatching(message) };
+  expect(() => parse(`{"${key}":1,"${key}":2}`)).toThrow(expect.objectContaining(refusal));
 });
