@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
@@ -18,22 +18,13 @@ afterAll(async () => {
   await file.remove();
 });
 
-describe('a connection', () => {
-  it.each([
-    ['journal_mode', 'wal'],
-    ['synchronous', 2],
-    ['busy_timeout', 2000],
-  ])('has %s = %s', async (pragma, value) => {
-    const [row = {}] = await store.query<Record<string, unknown>[]>(`PRAGMA ${pragma}`);
-    expect(Object.values(row)).toEqual([value]);
-  });
-});
-
-it('plants are kept in the order of the ids, without a second key', async () => {
-  const [table] = await file.rows<{ sql: string }>(
-    "SELECT sql FROM sqlite_master WHERE name = 'plants'",
-  );
-  expect(table?.sql).toMatch(/WITHOUT ROWID$/);
+it.each([
+  ['journal_mode', 'wal'],
+  ['synchronous', 2],
+  ['busy_timeout', 2000],
+])('a connection has %s = %s', async (pragma, value) => {
+  const [row = {}] = await store.query<Record<string, unknown>[]>(`PRAGMA ${pragma}`);
+  expect(Object.values(row)).toEqual([value]);
 });
 
 it('an error of the work on a store is kept if the store cannot be closed either', async () => {
