@@ -39,13 +39,6 @@ describe('fetchKeys() finds the keys', () => {
     expect(server.asked).toEqual([document, keys]);
   });
 
-  it('at the address that the operator has set, without discovery', async () => {
-    server.responses = { '/own': KEYS };
-    const source = { authIssuer: 'https://id.example', authJwksUrl: `${server.url}/own` };
-    expect(await fetchKeys(source, NO_LIMIT)).toEqual(KEYS.body);
-    expect(server.asked).toEqual(['/own']);
-  });
-
   it('even if the key set is empty', async () => {
     server.responses = { [DISCOVERY]: discovery(), '/jwks': { body: { keys: [] } } };
     expect(await fetchKeys({ authIssuer: server.url }, NO_LIMIT)).toEqual({ keys: [] });
@@ -55,44 +48,40 @@ describe('fetchKeys() finds the keys', () => {
 const BIG = 'x'.repeat(2 ** 20);
 const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
 
-describe('fetchKeys() rejects if the discovery document', () => {
-  it.each<[string, () => KeyResponse, RegExp]>([
-    ['is missing', () => ({ status: 404, body: {} }), /responded with 404$/],
-    ['is elsewhere', () => REDIRECT, /responded with 302$/],
-    ['is no JSON', () => ({ body: '<html>' }), /is not valid JSON$/],
-    ['is too large', () => discovery({ BIG }), /responded with more than \d+ bytes$/],
-    ['is null', () => ({ body: null }), /is that of another issuer, undefined$/],
-    ['is a list', () => ({ body: [] }), /another issuer, undefined$/],
-    ['is of an issuer with a slash', () => discovery({ issuer: `${server.url}/` }), /\/$/],
-    ['names no keys', () => discovery({ jwks_uri: undefined }), /jwks_uri$/],
-    ['names keys without TLS', () => discovery({ jwks_uri: 'http://id.example/' }), /no https URL/],
-    ['names keys by a path', () => discovery({ jwks_uri: 'jwks' }), /no https URL/],
-    ['names keys in a file', () => discovery({ jwks_uri: 'file:///jwks' }), /no https URL/],
-    ['names keys in itself', () => discovery({ jwks_uri: 'data:,{"keys":[]}' }), /no https URL/],
-  ])('%s', async (_name, response, problem) => {
-    server.responses = { [DISCOVERY]: response(), '/jwks': KEYS, '/elsewhere': discovery() };
-    await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
-    expect(server.asked).toEqual([DISCOVERY]);
-  });
+it.each<[string, () => KeyResponse, RegExp]>([
+  ['is missing', () => ({ status: 404, body: {} }), /responded with 404$/],
+  ['is elsewhere', () => REDIRECT, /responded with 302$/],
+  ['is no JSON', () => ({ body: '<html>' }), /is not valid JSON$/],
+  ['is too large', () => discovery({ BIG }), /responded with more than \d+ bytes$/],
+  ['is null', () => ({ body: null }), /is that of another issuer, undefined$/],
+  ['is a list', () => ({ body: [] }), /another issuer, undefined$/],
+  ['is of an issuer with a slash', () => discovery({ issuer: `${server.url}/` }), /\/$/],
+  ['names no keys', () => discovery({ jwks_uri: undefined }), /jwks_uri$/],
+  ['names keys without TLS', () => discovery({ jwks_uri: 'http://id.example/' }), /no https URL/],
+  ['names keys by a path', () => discovery({ jwks_uri: 'jwks' }), /no https URL/],
+  ['names keys in a file', () => discovery({ jwks_uri: 'file:///jwks' }), /no https URL/],
+  ['names keys in itself', () => discovery({ jwks_uri: 'data:,{"keys":[]}' }), /no https URL/],
+])('fetchKeys() rejects if the discovery document %s', async (_name, response, problem) => {
+  server.responses = { [DISCOVERY]: response(), '/jwks': KEYS, '/elsewhere': discovery() };
+  await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
+  expect(server.asked).toEqual([DISCOVERY]);
 });
 
-describe('fetchKeys() rejects if the key set', () => {
-  it.each<[string, KeyResponse, RegExp]>([
-    ['is missing', { status: 500, body: {} }, /responded with 500$/],
-    ['is elsewhere', REDIRECT, /responded with 302$/],
-    ['is no JSON', { body: '' }, /end of JSON input$/],
-    ['is too large', { body: { keys: [], BIG } }, /responded with more than/],
-    [
-      'is too large once it is unpacked',
-      {
-        body: gzipSync(JSON.stringify({ keys: [], BIG })),
-        headers: { 'content-encoding': 'gzip' },
-      },
-      /responded with more than/,
-    ],
-  ])('%s', async (_name, response, problem) => {
-    server.responses = { [DISCOVERY]: discovery(), '/jwks': response, '/elsewhere': KEYS };
-    await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
-    expect(server.asked).toEqual([DISCOVERY, '/jwks']);
-  });
+it.each<[string, KeyResponse, RegExp]>([
+  ['is missing', { status: 500, body: {} }, /responded with 500$/],
+  ['is elsewhere', REDIRECT, /responded with 302$/],
+  ['is no JSON', { body: '' }, /end of JSON input$/],
+  ['is too large', { body: { keys: [], BIG } }, /responded with more than/],
+  [
+    'is too large once it is unpacked',
+    {
+      body: gzipSync(JSON.stringify({ keys: [], BIG })),
+      headers: { 'content-encoding': 'gzip' },
+    },
+    /responded with more than/,
+  ],
+])('fetchKeys() rejects if the key set %s', async (_name, response, problem) => {
+  server.responses = { [DISCOVERY]: discovery(), '/jwks': response, '/elsewhere': KEYS };
+  await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
+  expect(server.asked).toEqual([DISCOVERY, '/jwks']);
 });

@@ -95,35 +95,28 @@ describe('forged tokens beyond the limit', () => {
   });
 });
 
-describe('a new token that comes many times at once is checked once', () => {
-  it.each<[string, SigningKey, string | undefined]>([
-    ['a good one', key, 'burst'],
-    ['a forged one', stranger, undefined],
-  ])('%s', async (_name, by, name) => {
-    await learnKeys();
-    const token = await sign(by, 'burst');
-    const outcomes = await verifyAll(Array.from({ length: 2 * MAX_VERIFYING }, () => token));
-    expect(new Set(outcomes)).toEqual(new Set([name]));
-    expect(await verify(token)).toBe(name);
-  });
+it.each<[string, SigningKey, string | undefined]>([
+  ['a good one', key, 'burst'],
+  ['a forged one', stranger, undefined],
+])('a new token that comes many times at once is checked once: %s', async (_name, by, name) => {
+  await learnKeys();
+  const token = await sign(by, 'burst');
+  const outcomes = await verifyAll(Array.from({ length: 2 * MAX_VERIFYING }, () => token));
+  expect(new Set(outcomes)).toEqual(new Set([name]));
+  expect(await verify(token)).toBe(name);
 });
 
-describe('several keys of one id are each tried, up to a limit', () => {
-  const listed = (...keys: SigningKey[]) => keys.map(({ publicJwk }) => publicJwk);
-  it.each<[string, object[], string | undefined]>([
-    ['the same key twice', listed(key, key), 'one'],
-    ['two keys', listed(stranger, key), 'one'],
-    [
-      'one that cannot be used',
-      [{ ...stranger.publicJwk, x: 'AA' }, ...listed(stranger, key)],
-      'one',
-    ],
-    ['too many', listed(...Array<SigningKey>(4).fill(stranger), key), undefined],
-    ['none that has signed it', listed(stranger, stranger), undefined],
-  ])('%s', async (_name, keys, name) => {
-    server.responses = { '/jwks': { body: { keys } } };
-    expect(await verify(await sign(key, 'one'))).toBe(name);
-  });
+const UNUSABLE = { ...stranger.publicJwk, x: 'AA' };
+const listed = (...keys: SigningKey[]) => keys.map(({ publicJwk }) => publicJwk);
+it.each<[string, object[], string | undefined]>([
+  ['the same key twice', listed(key, key), 'one'],
+  ['two keys', listed(stranger, key), 'one'],
+  ['one that cannot be used', [UNUSABLE, ...listed(stranger, key)], 'one'],
+  ['too many', listed(...Array<SigningKey>(4).fill(stranger), key), undefined],
+  ['none that has signed it', listed(stranger, stranger), undefined],
+])('several keys of one id are each tried, up to a limit: %s', async (_name, keys, name) => {
+  server.responses = { '/jwks': { body: { keys } } };
+  expect(await verify(await sign(key, 'one'))).toBe(name);
 });
 
 it('a token whose key is withdrawn during its check is checked again', async () => {

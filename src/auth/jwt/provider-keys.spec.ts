@@ -6,7 +6,6 @@ import { IdentityProvider, SigningKey } from '../../../test/support/identity-pro
 import { ApiException } from '../../errors/error-codes.js';
 import { ProviderKeys } from './provider-keys.js';
 
-const NEVER = 3_600_000;
 const one = await SigningKey.create('one');
 const two = await SigningKey.create('two');
 
@@ -31,19 +30,13 @@ function show(...shown: SigningKey[]): void {
   server.responses = { '/jwks': { body: { keys: shown.map(({ publicJwk }) => publicJwk) } } };
 }
 
-const NEVER_ALL = { refresh: NEVER, cooldown: NEVER, timeout: NEVER };
+const NEVER = { refresh: 3_600_000, cooldown: 3_600_000, timeout: 3_600_000 };
 
-/**
- * Keys of a provider that shows the first one.
- *
- * @param times those left out never elapse
- */
-function start(times: Partial<typeof NEVER_ALL> = {}): ProviderKeys {
+/** Keys of a provider that shows the first one. @param times those left out never elapse */
+function start(times: Partial<typeof NEVER> = {}): ProviderKeys {
   show(one);
   const source = { authJwksUrl: `${server.url}/jwks` };
-  const all = { ...NEVER_ALL, ...times };
-  keys = new ProviderKeys(source, () => changes++, all);
-  return keys;
+  return (keys = new ProviderKeys(source, () => changes++, { ...NEVER, ...times }));
 }
 
 /** Looks for a key, and returns its id, or the code of the error. */
@@ -96,11 +89,12 @@ describe('the provider is asked', () => {
   });
 });
 
-describe('during an outage of the provider many tokens share a request, while', () => {
-  it.each([
-    ['no key is known', false, UNAVAILABLE],
-    ['keys are known', true, UNKNOWN],
-  ])('%s', async (_name, isKnown, outcome) => {
+it.each([
+  ['no key is known', false, UNAVAILABLE],
+  ['keys are known', true, UNKNOWN],
+])(
+  'during an outage of the provider many tokens share a request, while %s',
+  async (_name, isKnown, outcome) => {
     start({ cooldown: 100, timeout: 200 });
     if (isKnown) expect(await find('one')).toBe('one');
     // The provider hangs.
@@ -112,8 +106,8 @@ describe('during an outage of the provider many tokens share a request, while', 
     });
     expect(server.asked).toHaveLength(length + 1);
     expect(lines).toEqual(['the identity provider is unavailable: request timed out']);
-  });
-});
+  },
+);
 
 it.each<[string, unknown]>([
   ['no key set', {}],

@@ -66,9 +66,7 @@ it('a known token works without the database until it must be looked up again', 
   expect(await verifyAll([secret])).toEqual(['test']);
 });
 
-it('a JSON Web Token that nobody expects is told from a token that is cut', async () => {
-  expect(await verifyAll(['eyJhbGciOiJFUzI1NiJ9.e30.AA', 'plant_x'])).toEqual([
-    'malformed: a JSON Web Token, but AUTH_ISSUER is not set',
-    expect.stringMatching(/^malformed: not plant_ and 38 letters/),
-  ]);
+it('the log says of a JSON Web Token that nobody expects it', async () => {
+  const reason = 'malformed: a JSON Web Token, but AUTH_ISSUER is not set';
+  expect(await verifyAll(['eyJhbGciOiJFUzI1NiJ9.e30.AA'])).toEqual([reason]);
 });
