@@ -17,7 +17,6 @@ const LIBPQ = 'postgres://h/plants?uselibpqcompat=true&sslmode=require';
 
 describe('readConfig, by the parsers of its variables,', () => {
   it.each<[name: keyof Config, env: string, value: unknown]>([
-    ['port', 'PORT=0', 0],
     ['port', 'PORT=65535', 65_535],
     ['host', 'HOST=::1', '::1'],
     ['host', 'HOST=fe80::1%eth0', 'fe80::1%eth0'],
@@ -29,31 +28,19 @@ describe('readConfig, by the parsers of its variables,', () => {
     ['databaseUrl', 'DATABASE_URL=postgresql:///plants', 'postgresql:///plants'],
     ['databaseTimeout', 'DATABASE_TIMEOUT=1s', 1_000],
     ['databaseTimeout', 'DATABASE_TIMEOUT=1m', 60_000],
-    ['migrate', 'MIGRATE=off', false],
-    ['docs', 'DOCS=on', true],
     ['publicUrl', 'PUBLIC_URL=http://localhost:3000/', 'http://localhost:3000'],
-    ['publicUrl', 'PUBLIC_URL=https://plants.example/v1', 'https://plants.example/v1'],
     ['bodyLimit', 'BODY_LIMIT=1', 1],
-    ['bodyLimit', 'BODY_LIMIT=64kb', 65_536],
     ['bodyLimit', 'BODY_LIMIT=1MB', 2 ** 20],
-    ['managementPort', 'MANAGEMENT_PORT=off', 'off'],
     ['managementHost', 'MANAGEMENT_HOST=::', '::'],
-    ['rateLimit', 'RATE_LIMIT=200/s', { requests: 200, seconds: 1 }],
     ['rateLimit', 'RATE_LIMIT=1/m', { requests: 1, seconds: 60 }],
     ['rateLimit', 'RATE_LIMIT=1000000/h', { requests: 1_000_000, seconds: 3_600 }],
     ['corsOrigins', 'CORS_ORIGINS=https://a.b, http://c:8080', ['https://a.b', 'http://c:8080']],
-    ['trustProxy', 'TRUST_PROXY=1', 1],
     ['trustProxy', 'TRUST_PROXY=loopback,10.0.0.0/8', ['loopback', '10.0.0.0/8']],
     ['trustProxy', 'TRUST_PROXY=fd00::/8, 192.0.2.7', ['fd00::/8', '192.0.2.7']],
     ['authScope', 'AUTH_SCOPE=plants.create', 'plants.create'],
     ['shutdownDelay', 'SHUTDOWN_DELAY=5m', 300_000],
     ['shutdownTimeout', 'SHUTDOWN_TIMEOUT=1s', 1_000],
-    ['logLevel', 'LOG_LEVEL=trace', 'trace'],
-    ['logRequests', 'LOG_REQUESTS=all', 'all'],
-    ['otlpEndpoint', 'OTEL_EXPORTER_OTLP_ENDPOINT=http://otel:4318/', 'http://otel:4318'],
     ['otlpHeaders', 'OTEL_EXPORTER_OTLP_HEADERS=a=B%20a=b, x = y', { a: 'B a=b', x: 'y' }],
-    ['otelServiceName', 'OTEL_SERVICE_NAME=x', 'x'],
-    ['production', 'NODE_ENV=production', true],
     ['production', 'NODE_ENV=test', false],
   ])('sets %s by %s', (field, assignment, value) => {
     const [, name = '', text] = /^(\w+)=(.*)$/.exec(assignment) ?? [];
@@ -61,12 +48,8 @@ describe('readConfig, by the parsers of its variables,', () => {
   });
 
   it('takes plain http from an identity provider on this machine', () => {
-    const issuer = { AUTH_ISSUER: 'http://127.0.0.1:1', AUTH_AUDIENCE: 'plants' };
-    expect(readConfig({ ...issuer, AUTH_JWKS_URL: 'http://localhost/jwks' })).toMatchObject({
-      authIssuer: 'http://127.0.0.1:1',
-      authAudience: 'plants',
-      authJwksUrl: 'http://localhost/jwks',
-    });
+    const env = { AUTH_ISSUER: 'http://localhost:1', AUTH_AUDIENCE: 'plants' };
+    expect(readConfig(env).authIssuer).toBe('http://localhost:1');
   });
 
   it.each([
