@@ -74,9 +74,8 @@ describe('a response', () => {
     },
   );
 
-  it.each<[string, Response[], string | RegExp]>([
+  it.each<[string, Response[], RegExp]>([
     ['5xx', [{ status: 502, body: '<html>' }, UNAVAILABLE], /^error 5001: unavailable$/],
-    ['cut', [{ ...STORED, isCut: true }], 'other side closed (is it https?)'],
     ['too long', [{ status: 200, body: ' '.repeat(2 ** 21) }], /exceeded max size/],
   ])('that is %s each time stops the import after its tries', async (_what, each, reason) => {
     expect(await send(each, 2)).toMatch(reason);
@@ -84,7 +83,6 @@ describe('a response', () => {
   });
 
   it.each([
-    [401, '{"error":2001,"message":"invalid"}', 'error 2001: invalid'],
     [403, '{"error":2002,"message":"\\u001b[2Jno"}', 'error 2002:  [2Jno'],
     [302, '', 'status 302, not from a plant store'],
     [404, '<html>', 'status 404, not from a plant store'],
