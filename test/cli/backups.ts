@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
@@ -25,26 +26,18 @@ export const PLANTS: StoredPlant[] = [
   { id: END - 1n, name: 'highest', tag: 'x' },
 ];
 
-/** Creates an empty store in a SQLite file, with its schema. */
-export async function createSource(): Promise<SqliteStore> {
-  const store = new SqliteStore();
+/** Gives a new store its schema. */
+async function migrated<Store extends TemporaryStore>(store: Store): Promise<Store> {
   await migrateStore(readConfig({ DATABASE_URL: store.url }));
   return store;
 }
 
 /** Creates an empty store on the engine under test, with its schema. */
-export async function createTarget(): Promise<TemporaryStore> {
-  const store = await createStore();
-  await migrateStore(readConfig({ DATABASE_URL: store.url }));
-  return store;
-}
+export const createTarget = async () => migrated(await createStore());
 
 /** Runs a command quietly on a store, in the store's folder. */
 export function cli(store: TemporaryStore, line: string): Promise<Ran> {
-  return runQuietly(line.split(' '), {
-    cwd: store.folder,
-    env: { DATABASE_URL: store.url },
-  });
+  return runQuietly(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
 }
 
 /** Inserts plants into a store past the service. */
@@ -78,6 +71,14 @@ export function fillWith(count: number): string {
       'token:1', 1763700000000 + i FROM row`;
 }
 
+/** Flips a bit of a file: of the byte at an offset, or at the last occurrence of a text, as a schema has names too. */
+export function flipBit(path: string, at: number | string, bit = 0): void {
+  const bytes = readFileSync(path);
+  const offset = typeof at === 'number' ? at : bytes.lastIndexOf(at);
+  bytes.writeUInt8(bytes.readUInt8(offset) ^ (1 << bit), offset);
+  writeFileSync(path, bytes);
+}
+
 /** The store to back up; new for each test of a file that calls `makeStores`. */
 export let source: SqliteStore;
 /** The store to restore to, on the engine under test. */
@@ -88,7 +89,7 @@ export let file: string;
 /** Creates `source` and `target` before each test of the file, and removes them after it. */
 export function makeStores(): void {
   beforeEach(async () => {
-    [source, target] = [await createSource(), await createTarget()];
+    [source, target] = [await migrated(new SqliteStore()), await createTarget()];
     file = join(source.folder, 'backup.sqlite');
   });
   afterEach(async () => {

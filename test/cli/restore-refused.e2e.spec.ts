@@ -10,13 +10,13 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import {
   cli,
   contentOf,
   file,
   fillWith,
+  flipBit,
   makeStores,
   makeToken,
   PLANTS,
@@ -40,26 +40,19 @@ async function backUpOne(): Promise<void> {
   await cli(source, `backup ${file}`);
 }
 
-/** Backs up a plant and a token, and flips a bit of the backup at these bytes. */
-async function flipBit(of: string): Promise<void> {
+/** Backs up a plant and a token, and damages the backup at this text. */
+async function damage(text: string): Promise<void> {
   await backUpOne();
-  flipLast(of);
+  flipBit(file, text);
 }
 
-function flipLast(of: string): void {
-  const bytes = readFileSync(file);
-  // The last occurrence: the schema contains names too.
-  const at = bytes.lastIndexOf(of);
-  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
-  writeFileSync(file, bytes);
-}
-
-const backUp = async (): Promise<number> => {
+/** Backs up many plants and a token, and cuts the backup to a part of its size. */
+async function cut(resize: (size: number) => number): Promise<void> {
   await makeToken(source, 'nursery');
   await source.execute(fillWith(5_000));
   await cli(source, `backup ${file}`);
-  return statSync(file).size;
-};
+  truncateSync(file, resize(statSync(file).size));
+}
 
 it.each<[what: string, spoil: () => unknown, message: string]>([
   ['missing', () => undefined, 'backup.sqlite: the backup cannot be opened: there is no file '],
@@ -85,39 +78,27 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
     () => change("DELETE FROM plant_store_migrations WHERE name LIKE 'CreateBackups%'"),
     'its schema is of an older version: copy it, run `bin/plant-store migrate` and ',
   ],
-  ['cut by half', async () => truncateSync(file, (await backUp()) / 2), 'malformed'],
-  [
-    'cut by a byte',
-    async () => truncateSync(file, (await backUp()) - 1),
-    'plants differ: 5000, sha256 ',
-  ],
+  ['cut by half', () => cut((size) => size / 2), 'malformed'],
+  ['cut by a byte', () => cut((size) => size - 1), 'plants differ: 5000, sha256 '],
   [
     'a store',
     () => copyFileSync(source.path, file),
     'backup.sqlite is a store, not a backup: run `DATABASE_URL=',
   ],
-  ['damaged in a tag', () => flipBit('Quercus'), 'plants differ: 1, sha256 '],
-  ['damaged in a token', () => flipBit('nursery'), 'tokens differ: 1, sha256 '],
+  ['damaged in a tag', () => damage('Quercus'), 'plants differ: 1, sha256 '],
+  ['damaged in a token', () => damage('nursery'), 'tokens differ: 1, sha256 '],
   [
     'damaged in an index',
     async () => {
       await backUpOne();
       // The index of the hashes is behind its table.
       const [token] = await source.rows<{ hash: string }>('SELECT hash FROM tokens');
-      flipLast(token?.hash ?? '');
+      flipBit(file, token?.hash ?? '');
     },
     'missing from index',
   ],
-  ['damaged in a digest', () => flipBit('plants1, sha256'), 'the digest of plants is missing'],
-  ['damaged in a count', () => flipBit('1, sha256'), ' instead of 0, sha256 '],
-  [
-    'with an id that is a text',
-    async () => {
-      await backUpOne();
-      new Database(file).exec("UPDATE plants SET id = 'x'").close();
-    },
-    "plants: the row of id 'x' has a value of a wrong type",
-  ],
+  ['damaged in a digest', () => damage('plants1, sha256'), 'the digest of plants is missing'],
+  ['damaged in a count', () => damage('1, sha256'), ' instead of 0, sha256 '],
 ])('refuses a backup that is %s with one line', async (_what, spoil, message) => {
   await spoil();
   const before = await contentOf(target);
@@ -145,9 +126,8 @@ it('refuses a backup with any bit flipped, or restores the same content', async 
   const bits = fc.integer({ min: 0, max: intact.length * 8 - 1 });
   await fc.assert(
     fc.asyncProperty(bits, async (bit) => {
-      const bytes = Buffer.from(intact);
-      bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-      writeFileSync(file, bytes);
+      writeFileSync(file, intact);
+      flipBit(file, bit >> 3, bit & 7);
       const { code, stderr } = await cli(source, `backup --verify ${file}`);
       verdicts.add(code);
       if (code === 0) expect(await valuesOf(backup)).toEqual(content);

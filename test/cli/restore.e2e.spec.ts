@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import {
   cli,
   contentOf,
@@ -20,52 +20,47 @@ import { ENGINE } from '../support/engine.js';
 
 makeStores();
 
-describe('a restore that was killed', () => {
-  it('continues where it was', async () => {
-    const total = 30_000;
-    await makeToken(source, 'nursery');
-    await source.execute(fillWith(total));
-    const made = await cli(source, `backup ${file}`);
-    const env = { DATABASE_URL: target.url };
-    const child = spawnCli(['restore', file], { cwd: target.folder, env });
-    const ended = once(child, 'exit');
-    while ((await target.count()) === 0) await sleep(5);
-    child.kill('SIGKILL');
-    await ended;
-    const count = await target.count();
-    expect(count).toBeLessThan(total);
-    await target.execute(
-      `UPDATE plants SET created_at = 5 WHERE id = (SELECT MAX(id) FROM plants)`,
-    );
-    expect(await cli(target, `restore ${file}`)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('plants that are not in the backup'),
-    });
-    expect(await target.count()).toBe(count);
-    await target.execute(`DELETE FROM plants WHERE id = (SELECT MAX(id) FROM plants)`);
-    expect(await cli(target, `restore ${file}`)).toEqual(made);
-    expect(await contentOf(target)).toEqual(await contentOf(source));
+it('a restore that was killed continues where it was', async () => {
+  const total = 30_000;
+  await makeToken(source, 'nursery');
+  await source.execute(fillWith(total));
+  const made = await cli(source, `backup ${file}`);
+  const env = { DATABASE_URL: target.url };
+  const child = spawnCli(['restore', file], { cwd: target.folder, env });
+  const ended = once(child, 'exit');
+  while ((await target.count()) === 0) await sleep(5);
+  child.kill('SIGKILL');
+  await ended;
+  const count = await target.count();
+  expect(count).toBeLessThan(total);
+  const last = 'WHERE id = (SELECT MAX(id) FROM plants)';
+  await target.execute(`UPDATE plants SET created_at = 5 ${last}`);
+  expect(await cli(target, `restore ${file}`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('plants that are not in the backup'),
   });
+  expect(await target.count()).toBe(count);
+  await target.execute(`DELETE FROM plants ${last}`);
+  expect(await cli(target, `restore ${file}`)).toEqual(made);
+  expect(await contentOf(target)).toEqual(await contentOf(source));
 });
 
-describe('a store that is not empty', () => {
-  it.each([
-    ['plants', "INSERT INTO plants (id, name) VALUES (1, 'own')"],
-    ['plants', "INSERT INTO plants (id, name) VALUES (9223372036854775807, 'highest')"],
-    ['tokens', "INSERT INTO tokens (name, hash, created_at) VALUES ('own', 'h', 1)"],
-  ])('is left as it is: %s, %s', async (kind, sql) => {
-    put(source, PLANTS);
-    await makeToken(source, 'nursery');
-    await cli(source, `backup ${file}`);
-    await target.execute(sql);
-    const before = await contentOf(target);
-    expect(await cli(target, `restore ${file}`)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `error: the store contains ${kind} that are not in the backup: restore needs an empty store; nothing was written\n`,
-    });
-    expect(await contentOf(target)).toEqual(before);
+it.each([
+  ['plants', "INSERT INTO plants (id, name) VALUES (1, 'own')"],
+  ['plants', "INSERT INTO plants (id, name) VALUES (9223372036854775807, 'highest')"],
+  ['tokens', "INSERT INTO tokens (name, hash, created_at) VALUES ('own', 'h', 1)"],
+])('a store that is not empty is left as it is: %s, %s', async (kind, sql) => {
+  put(source, PLANTS);
+  await makeToken(source, 'nursery');
+  await cli(source, `backup ${file}`);
+  await target.execute(sql);
+  const before = await contentOf(target);
+  expect(await cli(target, `restore ${file}`)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `error: the store contains ${kind} that are not in the backup: restore needs an empty store; nothing was written\n`,
   });
+  expect(await contentOf(target)).toEqual(before);
 });
 
 it('restore reports a store that did not keep what it was given', async () => {
@@ -91,17 +86,13 @@ it('restore does not create a missing store', async () => {
   const missing = join(source.folder, 'missing', 'store.sqlite');
   if (ENGINE === 'sqlite') Object.assign(target, { url: `sqlite:${missing}` });
   else await target.execute('DROP TABLE plants, tokens, backups, plant_store_migrations');
-  for (const line of [`backup ${file}.2`, `restore ${file}`, 'export', 'export x.ndjson']) {
-    const { code, stdout, stderr } = await cli(target, line);
-    expect({ line, code, stdout }).toEqual({ line, code: 1, stdout: '' });
-    expect(stderr).toBe(
-      `error: DATABASE_URL: the store cannot be opened: ${
-        ENGINE === 'sqlite'
-          ? `there is no file ${missing}: run this in the service's folder, or set DATABASE_URL; only for a new store,`
-          : 'it is empty:'
-      } run \`bin/plant-store migrate\`\n`,
-    );
-  }
+  const reason =
+    ENGINE === 'sqlite'
+      ? `there is no file ${missing}: run this in the service's folder, or set DATABASE_URL; only for a new store,`
+      : 'it is empty:';
+  const stderr = `error: DATABASE_URL: the store cannot be opened: ${reason} run \`bin/plant-store migrate\`\n`;
+  for (const line of [`backup ${file}.2`, `restore ${file}`, 'export', 'export x.ndjson'])
+    expect([line, await cli(target, line)]).toEqual([line, { code: 1, stdout: '', stderr }]);
   expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
   if (ENGINE === 'postgres') {
     expect(await target.rows("SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
