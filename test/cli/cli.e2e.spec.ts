@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { cli } from './backups.js';
 import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
-import { runCli, runHere, runQuietly, spawnCli, type Ran } from '../support/cli.js';
+import { runCli, runHere, spawnCli, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
@@ -22,23 +23,25 @@ const surroundings = (input = '') => ({
 });
 const run = (line: string, input = ''): Promise<Ran> =>
   runHere(line.split(' '), surroundings(input));
-/** Runs a command, and leaves out the line that names the store. */
-const quietly = (line: string, input = ''): Promise<Ran> =>
-  runQuietly(line.split(' '), surroundings(input));
 /** The line on stderr that names the store, without a password. */
 const says = (): unknown =>
   `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeDatabase(store.url)}\n`;
-const ONE_LINE = /^error: [^\n]+\n$/;
 
 it('concurrent commands take turns to create the store and to write to it', async () => {
-  const codes = async (...lines: string[]) =>
-    (await Promise.all(lines.map((line) => runCli(line.split(' '), surroundings())))).map(
-      ({ code }) => code,
-    );
-  expect(await codes('migrate', 'migrate', 'migrate')).toEqual([0, 0, 0]);
-  const created = await codes(...['a', 'b', 'e', 'e'].map((name) => `token create ${name}`));
-  expect(created.slice(0, 2)).toEqual([0, 0]);
-  expect(created.slice(2).sort()).toEqual([0, 1]);
+  const runAll = (...lines: string[]) =>
+    Promise.all(lines.map((line) => runCli(line.split(' '), surroundings())));
+  const migrated = await runAll('migrate', 'migrate', 'migrate');
+  const ran = expect.stringMatching(/^(ran \w+\d{13}\n)+$/);
+  // Each migration is run once.
+  expect(migrated.toSorted((a, b) => (a.stdout < b.stdout ? -1 : 1))).toEqual([
+    { code: 0, stdout: ran, stderr: says() },
+    { code: 0, stdout: 'up to date\n', stderr: says() },
+    { code: 0, stdout: 'up to date\n', stderr: says() },
+  ]);
+  const created = await runAll(...['a', 'b', 'e', 'e'].map((name) => `token create ${name}`));
+  const codes = created.map(({ code }) => code);
+  expect(codes.slice(0, 2)).toEqual([0, 0]);
+  expect(codes.slice(2).sort()).toEqual([0, 1]);
   const tokens = JSON.parse((await run('token list --json')).stdout) as { name: string }[];
   expect(tokens.map(({ name }) => name).sort()).toEqual(['a', 'b', 'e']);
 });
@@ -49,59 +52,48 @@ describe('token', () => {
     const created = await run('token create nursery --expires 90d');
     const secret = created.stdout.slice(0, -1);
     expect(hasSecretForm(secret)).toBe(true);
-    expect(created).toEqual({
-      code: 0,
-      stdout: `${secret}\n`,
-      stderr: expect.stringMatching(
-        /^plant-store .*\nnursery \(1\) expires 20[-\d]+ [:\d]+ UTC\n$/,
-      ),
-    });
+    const expiry = /^plant-store .*\nnursery \(1\) expires 20[-\d]+ [:\d]+ UTC\n$/;
+    const stdout = `${secret}\n`;
+    expect(created).toEqual({ code: 0, stdout, stderr: expect.stringMatching(expiry) });
 
-    const again = await quietly('token create nursery');
-    expect(again).toMatchObject({ code: 1, stdout: '' });
-    expect(again.stderr).toMatch(ONE_LINE);
+    const exists = /^error: a token named nursery exists: [^\n]+\n$/;
+    const failure = { code: 1, stdout: '', stderr: expect.stringMatching(exists) };
+    expect(await cli(store, 'token create nursery')).toEqual(failure);
 
     expect((await run('token list')).stdout).toMatch(/^ID .*\n1 +nursery +active .*\n$/);
-    const { stdout } = await run('token list --json');
-    const [token] = JSON.parse(stdout) as { createdAt: string; expiresAt: string }[];
+    const [token] = JSON.parse((await run('token list --json')).stdout) as Record<string, string>[];
     expect(token).toMatchObject({ id: 1, name: 'nursery', revokedAt: null, lastUsedAt: null });
-    expect(Object.keys(token ?? {})).not.toContain('hash');
-    const times = [token?.expiresAt, token?.createdAt].map((time) => Date.parse(time ?? ''));
-    expect((times[0] ?? 0) - (times[1] ?? 0)).toBe(90 * 86_400_000);
+    expect(token).not.toHaveProperty('hash');
+    const { createdAt = '', expiresAt = '' } = token ?? {};
+    expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(90 * 86_400_000);
 
-    const revoked = await run('token revoke nursery');
+    const revoked = await run('token revoke 1');
     expect(revoked).toEqual({ code: 0, stdout: 'revoked 1: nursery (1)\n', stderr: says() });
-    expect(await quietly('token revoke 1')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'error: no active token has the id 1\n',
-    });
+    const stderr = expect.stringMatching(/^error: no active token (has the id 1|named nursery)\n$/);
+    for (const which of ['1', 'nursery'])
+      expect(await cli(store, `token revoke ${which}`)).toEqual({ ...failure, stderr });
   });
 
   it('is verified by its secret on stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();
-    for (const text of [secret, `bearer ${secret}`, `Authorization: Bearer ${secret} `]) {
-      expect(await run('token verify', `${text}\n`)).toEqual({
-        code: 0,
-        stdout: 'nursery (1): active\n',
-        stderr: says(),
-      });
-    }
+    const verified = { code: 0, stdout: 'nursery (1): active\n', stderr: says() };
+    for (const text of [secret, `bearer ${secret}`, `Authorization: Bearer ${secret} `])
+      expect(await run('token verify', `${text}\n`)).toEqual(verified);
     await run('token revoke nursery');
     const revoked = await run('token verify --json', secret);
     expect(revoked.code).toBe(1);
     expect(JSON.parse(revoked.stdout)).toMatchObject({ id: 1, name: 'nursery', state: 'revoked' });
-    for (const [text, state] of [
-      [createSecret(), 'unknown'],
-      [`${secret}x`, 'malformed'],
-      ['a.b.c', 'malformed'],
-    ]) {
+    const states = {
+      [createSecret()]: 'unknown',
+      [`${secret}x`]: 'malformed',
+      'a.b.c': 'malformed',
+    };
+    for (const [text, state] of Object.entries(states)) {
       const { code, stdout } = await run('token verify --json', text);
       expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 1, state });
     }
-    const none = await quietly('token verify', '\n');
-    expect(none).toMatchObject({
+    expect(await run('token verify', '\n')).toEqual({
       code: 2,
       stdout: '',
       stderr: 'error: the standard input has no token\n(add --help for additional information)\n',
@@ -138,32 +130,19 @@ describe('token', () => {
   });
 });
 
-describe('migrate', () => {
-  it('lists the migrations that it ran, or says that there were none', async () => {
-    const first = await run('migrate');
-    expect(first).toMatchObject({ code: 0, stderr: says() });
-    expect(first.stdout).toMatch(/^(ran \w+\d{13}\n)+$/);
-    expect(await run('migrate')).toEqual({ code: 0, stdout: 'up to date\n', stderr: says() });
-  });
-});
-
-describe('a missing store', () => {
-  it.each(['token list', 'token create x', 'token revoke x', 'token rotate x'])(
-    'is not created by %s, which fails with one line',
-    async (line) => {
-      const { code, stdout, stderr } = await quietly(line);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(ONE_LINE);
-      expect(stderr).toMatch(/(no file .*|is empty): run .*`bin\/plant-store migrate`/);
-      expect(readdirSync(store.folder)).toEqual([]);
-      // Nor are its tables created in a file or database that exists.
-      await run('migrate');
-      await store.execute('DROP TABLE plant_store_migrations');
-      const foreign = await quietly(line);
-      expect(foreign).toMatchObject({ code: 1, stdout: '' });
-      expect(foreign.stderr).toMatch(/it is not a plant store.*`bin\/plant-store migrate`/);
-      const look = async () => store.rows('SELECT * FROM plant_store_migrations');
-      await expect(look()).rejects.toThrow('plant_store_migrations');
-    },
-  );
-});
+it.each(['token list', 'token create x', 'token revoke x', 'token rotate x'])(
+  'a missing store is not created by %s, which fails with one line',
+  async (line) => {
+    const missing = /^error: .*(no file .*|is empty): run .*`bin\/plant-store migrate`\n$/;
+    const failure = { code: 1, stdout: '', stderr: expect.stringMatching(missing) };
+    expect(await cli(store, line)).toEqual(failure);
+    expect(readdirSync(store.folder)).toEqual([]);
+    // Nor are its tables created in a file or database that exists.
+    await run('migrate');
+    await store.execute('DROP TABLE plant_store_migrations');
+    const foreign = /it is not a plant store.*`bin\/plant-store migrate`/;
+    expect(await cli(store, line)).toEqual({ ...failure, stderr: expect.stringMatching(foreign) });
+    const look = async () => store.rows('SELECT * FROM plant_store_migrations');
+    await expect(look()).rejects.toThrow('plant_store_migrations');
+  },
+);

@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { cli, fillWith, makeStores, source, target } from './backups.js';
-import { withoutSource } from '../support/cli.js';
+import { untilEnd, withoutSource } from '../support/cli.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 makeStores();
@@ -21,9 +19,8 @@ async function redirect(store: TemporaryStore, line: string, to = '>>out') {
     cwd: store.folder,
     env: { PATH: process.env.PATH, DATABASE_URL: store.url },
   });
-  const stderr = text(child.stderr);
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, stderr: withoutSource(await stderr) };
+  const { code, stderr } = await untilEnd(child);
+  return { code, stderr: withoutSource(stderr) };
 }
 
 /** Tells of each token whether it never expires. */
@@ -33,11 +30,9 @@ async function tokensOf(store: TemporaryStore): Promise<object> {
   return tokens.map(({ name, expiresAt }) => [name, expiresAt === null]);
 }
 
-const FULL = {
-  code: 74,
-  stderr: 'error: standard output: ENOSPC: no space left on device, write\n',
-};
-const CUT = { code: 74, stderr: 'error: standard output: EFBIG: file too large, write\n' };
+const unwritten = (reason: string) => ({ code: 74, stderr: `error: standard output: ${reason}\n` });
+const FULL = unwritten('ENOSPC: no space left on device, write');
+const CUT = unwritten('EFBIG: file too large, write');
 
 describe('output that does not fit', () => {
   it.each(['migrate', 'check', 'config', 'status', 'token list', 'export', '--help', '--version'])(

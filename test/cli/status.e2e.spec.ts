@@ -14,10 +14,10 @@ beforeEach(async () => {
 });
 afterEach(() => store.remove());
 
-const run = (line: string, port = '1') =>
+const run = (line: string, port = '1', { url } = store) =>
   runHere(line.split(' '), {
     cwd: store.folder,
-    env: { DATABASE_URL: store.url, MANAGEMENT_PORT: port },
+    env: { DATABASE_URL: url, MANAGEMENT_PORT: port },
   });
 
 /** The printed rows, by their names. */
@@ -34,64 +34,42 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   const { code, stdout, stderr } = await run('status', port);
   const json = JSON.parse((await run('status --json', port)).stdout) as object;
   const other = await createStore();
-  const elsewhere = await runHere(['status'], {
-    cwd: store.folder,
-    env: { DATABASE_URL: other.url, MANAGEMENT_PORT: port },
-  });
+  const elsewhere = await run('status', port, other);
   await other.remove();
   await service.kill();
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const url = `http://127.0.0.1:${port}/readyz`;
+  const name = describeDatabase(store.url);
+  const tokens = /^2 active; nursery \(\d+\) expires next, [-\d]{10} [:\d]{5} UTC$/;
   expect(rowsOf(stdout)).toEqual({
     version: `${VERSION}, Node.js ${process.versions.node}`,
-    store: describeDatabase(store.url),
+    store: name,
     schema: 'up to date',
     plants: '1',
-    tokens: expect.stringMatching(
-      /^2 active; nursery \(\d+\) expires next, [-\d]{10} [:\d]{5} UTC$/,
-    ),
+    tokens: expect.stringMatching(tokens),
     service: `ready (${url})`,
   });
+  const at = expect.stringMatching(/^\d{4}-.*Z$/);
+  const nextExpiry = { id: expect.any(Number), name: 'nursery', at };
   expect(json).toEqual({
     version: VERSION,
     node: process.versions.node,
-    store: {
-      name: describeDatabase(store.url),
-      schema: 'up to date',
-      plants: 1,
-      activeTokens: 2,
-      nextExpiry: {
-        id: expect.any(Number),
-        name: 'nursery',
-        at: expect.stringMatching(/^\d{4}-.*Z$/),
-      },
-    },
-    service: {
-      url,
-      state: 'ready',
-      version: VERSION,
-      store: describeDatabase(store.url),
-      reasons: [],
-    },
+    store: { name, schema: 'up to date', plants: 1, activeTokens: 2, nextExpiry },
+    service: { url, state: 'ready', version: VERSION, store: name, reasons: [] },
     problems: [],
   });
   expect(elsewhere.code).toBe(1);
-  expect(rowsOf(elsewhere.stdout).service).toBe(
-    `ready, but on another store: ${describeDatabase(store.url)} (${url})`,
-  );
+  expect(rowsOf(elsewhere.stdout).service).toBe(`ready, but on another store: ${name} (${url})`);
 });
 
 it('status of a store that is there without a service: 1', async () => {
   await run('migrate');
   const { code, stdout } = await run('status --json');
+  const reasons = [expect.any(String)];
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
     store: { plants: 0, activeTokens: 0, nextExpiry: null },
-    service: {
-      state: 'no response',
-      url: 'http://127.0.0.1:1/readyz',
-      reasons: [expect.any(String)],
-    },
+    service: { state: 'no response', url: 'http://127.0.0.1:1/readyz', reasons },
     problems: ['service'],
   });
 });
