@@ -4,14 +4,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores([
-    'dist',
-    'coverage',
-    'node_modules',
-    '**/.work',
-    'test/clients/*/',
-    'test/clients/http.ts',
-  ]),
+  globalIgnores(['dist', 'coverage', 'node_modules', '**/.work', 'test/clients/*/']),
   js.configs.recommended,
   {
     files: ['**/*.ts', '{src,test}/**/*.js'],

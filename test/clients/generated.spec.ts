@@ -2,44 +2,35 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer, request } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { blockOf } from '../support/published.js';
 import { freePort } from '../support/postgres-programs.js';
+import type { Received } from '../support/received.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 // Not part of `npm test`, as it installs generators: `npm run test:clients`.
 jest.setTimeout(600_000);
 
-const SOURCES = resolve('test/clients');
 const { ID_TAKEN, INVALID_TOKEN } = ERRORS;
 const PRINTED = `Alder\n400 ${ID_TAKEN.error}: ${ID_TAKEN.message}\n`;
 
-/** The lines of a block of shell commands below a heading of a page. */
-function linesOf(heading: string, page = 'test/clients/README.md'): string[] {
-  return blockOf(page, heading)
+/** The lines of the block of shell commands below a heading of docs/clients.md. */
+const linesOf = (heading: string): string[] =>
+  blockOf('docs/clients.md', heading)
     .trimEnd()
     .split(/(?<!\\)\n/);
-}
-
-const TYPESCRIPT = linesOf('TypeScript', 'docs/clients.md');
-const [heyApi, orval] = linesOf('TypeScript by another generator').map((generate) =>
-  TYPESCRIPT.map((line) => line.replace('node generate.ts', generate)),
-);
 
 /** How each client is made, and by its last line run, in a folder with its sources and `openapi.json`. */
 const CLIENTS: Readonly<Record<string, readonly string[]>> = {
-  'openapi-fetch': TYPESCRIPT,
-  'hey-api': heyApi ?? [],
-  orval: orval ?? [],
+  'openapi-fetch': linesOf('TypeScript'),
   python: linesOf('Python'),
-  go: linesOf('Go'),
-  java: linesOf('Java'),
 };
 const NAMES = Object.keys(CLIENTS);
 const runLineOf = (name: string): string => CLIENTS[name]?.at(-1) ?? '';
@@ -71,31 +62,21 @@ async function run(name: string, variables: Variables = {}): Promise<string> {
   return (await shell(name, runLineOf(name), { ...own, ...variables })).stdout;
 }
 
-interface Response {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+type Response = Pick<Received, 'status' | 'headers' | 'text'>;
 
 /** Starts a proxy of the service that sends these responses to the first requests itself. */
 async function startProxy(responses: readonly Response[]) {
   /** When each request arrived, in milliseconds. */
   const times: number[] = [];
-  const server = createServer((received, response) => {
+  const client = service.client();
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const own = responses[times.push(performance.now()) - 1];
-    if (own) {
-      received.resume();
-      received.on('end', () => response.writeHead(own.status, own.headers).end(own.body));
-      return;
-    }
-    const { method, url: path, headers } = received;
-    const target = { port: service.port, host: '127.0.0.1', method, path, headers };
-    const sent = request(target, (from) => {
-      response.writeHead(from.statusCode ?? 502, from.headers);
-      from.pipe(response);
-    });
-    received.pipe(sent);
-  }).listen(0, '127.0.0.1');
+    const body = await text(request);
+    const { authorization = '', 'content-type': type = '' } = request.headers;
+    const sent = own ?? (await client.post(body, { authorization, 'content-type': type }));
+    response.writeHead(sent.status, sent.headers).end(sent.text);
+  };
+  const server = createServer((...args) => void respond(...args)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const BASE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const stop = () => {
@@ -107,8 +88,7 @@ async function startProxy(responses: readonly Response[]) {
 
 it.each(NAMES)('%s can be made, and made again in the same folder', async (name) => {
   const folder = join(root, name);
-  cpSync(join(SOURCES, name), folder, { recursive: true });
-  cpSync(join(SOURCES, 'http.ts'), join(folder, 'http.ts'));
+  cpSync(join('test/clients', name), folder, { recursive: true });
   cpSync('openapi.json', join(folder, 'openapi.json'));
   const setup = CLIENTS[name]?.slice(0, -1) ?? [];
   for (const line of [...setup, ...setup]) await shell(name, line);
@@ -127,11 +107,11 @@ it('each client stores its own plant exactly, whatever ran before it', async () 
 describe.each(NAMES)('%s', (name) => {
   it('sends again after a 503, a 429 and a 408, as Retry-After asks', async () => {
     const type = { 'content-type': 'application/json' };
-    const body = '{"error":1,"message":"again"}';
+    const text = '{"error":1,"message":"again"}';
     using overloaded = await startProxy([
-      { status: 503, headers: { ...type, 'retry-after': '2' }, body },
-      { status: 429, headers: { ...type, 'retry-after': '1' }, body },
-      { status: 408, headers: { ...type, connection: 'close' }, body },
+      { status: 503, headers: { ...type, 'retry-after': '2' }, text },
+      { status: 429, headers: { ...type, 'retry-after': '1' }, text },
+      { status: 408, headers: { ...type, connection: 'close' }, text },
     ]);
     const { BASE_URL, times } = overloaded;
     expect(await run(name, { BASE_URL })).toBe(PRINTED);
@@ -141,18 +121,18 @@ describe.each(NAMES)('%s', (name) => {
   });
 
   it('prints status and message of a first response that is not 200', async () => {
-    const text = await run(name, { TOKEN: 'plant_x' });
-    expect(text).toContain('401');
-    expect(text).toContain(INVALID_TOKEN.message);
+    const printed = await run(name, { TOKEN: 'plant_x' });
+    expect(printed).toContain('401');
+    expect(printed).toContain(INVALID_TOKEN.message);
   });
 
   it('prints status and body of a proxy, and does not wait for an hour', async () => {
     const headers = { 'content-type': 'text/html', 'retry-after': '3600' };
-    const response = { status: 502, headers, body: '<html>bad gateway</html>' };
+    const response = { status: 502, headers, text: '<html>bad gateway</html>' };
     using proxy = await startProxy([response, response]);
     const line = `{ ${runLineOf(name)}; } 2>&1 || true`;
     const { stdout } = await shell(name, line, { BASE_URL: proxy.BASE_URL, TOKEN: 'x' });
-    expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`502 ${response.body}`]));
+    expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`502 ${response.text}`]));
   });
 
   it('waits some 15 s for a service that is down, then says so without a stack', async () => {

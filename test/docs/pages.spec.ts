@@ -19,7 +19,7 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-it.each(globSync('{*.md,docs/*.md,drill/*.md,test/clients/*.md}'))(
+it.each(globSync('{*.md,docs/*.md,drill/*.md}'))(
   'the links of %s lead to existing files and headings',
   (page) => {
     const links = read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g);

@@ -57,7 +57,7 @@ def create(plant: NewPlant) -> None:
             print(int(response.status_code), response.content)
 
 
-id = 9223372036854775045
+id = 9223372036854775043
 try:
     create(NewPlant(id=id, name="Alder", tag="Alnus"))
     create(NewPlant(id=id, name="Oak"))
