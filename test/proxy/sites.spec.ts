@@ -18,9 +18,8 @@ const PLANT = '{"id":1,"name":"oak"}';
 /** A plant through nginx, whose files are those of a deployment but for paths and ports. */
 async function createThrough(files: (place: Place) => Record<string, string>, isTls: boolean) {
   const nginx = await Nginx.start({ upstream: '', isTls, files });
-  const client = new Client(isTls ? nginx.tlsPort : nginx.port, service.token, 1, isTls);
+  using client = new Client(isTls ? nginx.tlsPort : nginx.port, service.token, 1, isTls);
   const response = await client.post(PLANT);
-  client.close();
   await nginx.stop();
   return response;
 }

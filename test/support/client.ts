@@ -14,17 +14,19 @@ export class Client {
   /**
    * @param connections the maximum of open ones
    * @param isTls whether it uses TLS; accepts any certificate
+   * @param localAddress from which it connects
    */
   constructor(
     private readonly port: number,
     token: string,
     connections = 64,
     isTls = false,
+    localAddress?: string,
   ) {
     this.headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     this.transport = isTls ? https : http;
     const options = { keepAlive: true, maxSockets: connections, rejectUnauthorized: false };
-    this.agent = new this.transport.Agent(options);
+    this.agent = new this.transport.Agent({ ...options, ...(localAddress && { localAddress }) });
   }
 
   /** Sends a request. Rejects if the connection breaks before the end of the response. */
@@ -58,5 +60,9 @@ export class Client {
   /** Closes the connections. */
   close(): void {
     this.agent.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }
