@@ -19,7 +19,6 @@ import type { NextFunction, Request, Response } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { IsString } from 'class-validator';
-import helmet from 'helmet';
 import request from 'supertest';
 import { AppModule } from '../../src/app.module.js';
 import { Token } from '../../src/auth/tokens/token.entity.js';
@@ -122,18 +121,6 @@ it("AuthGuard('bearer') takes a token from the header only", async () => {
   const own = request(app.getHttpServer());
   await own.get('/leaves').set({ authorization }).expect(200);
   await own.get(`/leaves?access_token=${authorization.slice('Bearer '.length)}`).expect(401);
-});
-
-it("an application's own helmet decides about headers", async () => {
-  const { client } = await start((app) =>
-    app.use(helmet({ xFrameOptions: { action: 'sameorigin' } })),
-  );
-  const { status, headers } = await client.post(EXACT);
-  expect({ status, frames: headers['x-frame-options'] }).toEqual({
-    status: 200,
-    frames: 'SAMEORIGIN',
-  });
-  expect(headers['content-security-policy']).toContain("script-src 'self'");
 });
 
 describe('createTestingModule() and createNestApplication()', () => {

@@ -5,12 +5,10 @@ import {
   Get,
   Header,
   HttpCode,
-  NotFoundException,
   Param,
   ParseIntPipe,
   Post,
   Query,
-  Redirect,
   Req,
   Res,
   StreamableFile,
@@ -22,11 +20,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsString, MaxLength } from 'class-validator';
 import type { Request, Response } from 'express';
 import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
-import { ApiError } from '../../src/errors/error.dto.js';
 import { Authenticated } from '../../src/auth/authenticated.decorator.js';
 import { CurrentPrincipal, type Principal } from '../../src/auth/principal.js';
 import { JsonBody } from '../../src/http/json-body.js';
-import { EXCEPTIONS, FORMS, Teapot, TeapotFilter, WrapInterceptor } from './notes.parts.js';
+import { FORMS, TeapotFilter, WrapInterceptor } from './notes.parts.js';
 
 class NoteDto {
   @IsString()
@@ -69,17 +66,6 @@ export class NotesController {
     return new StreamableFile(Readable.from(['a stream']), { type: 'text/markdown' });
   }
 
-  @Get('text')
-  text(): string {
-    return 'a text';
-  }
-
-  @Get('moved')
-  @Redirect('/notes', 302)
-  moved(): void {
-    return undefined;
-  }
-
   @Get('headers')
   @Header('Cache-Control', 'max-age=60')
   @HttpCode(203)
@@ -93,19 +79,8 @@ export class NotesController {
     response.status(202).json({ own: true });
   }
 
-  @Get('gone')
-  @HttpCode(204)
-  gone() {
-    return {};
-  }
-
-  @Get('teapot')
-  @UseFilters(TeapotFilter)
-  teapot(): never {
-    throw new Teapot('short and stout');
-  }
-
   @Get('forms/:name')
+  @UseFilters(TeapotFilter)
   throwForm(@Param('name') name: string): never {
     throw FORMS[name]?.[0];
   }
@@ -137,11 +112,6 @@ export class NotesController {
     return { method };
   }
 
-  @Get('any/*path')
-  any(@Param('path') path: string[]) {
-    return { path };
-  }
-
   @Post('stored')
   async store(@JsonBody() { text }: NoteDto, @Query('big') big?: string) {
     const saved = await this.notes.save({ text, ...(big && { big }) });
@@ -150,12 +120,6 @@ export class NotesController {
       'SELECT MAX(stars) AS most FROM notes',
     );
     return { saved: saved.id, found, most, count: await this.notes.count() };
-  }
-
-  @Get('throws/:name')
-  throw(@Param('name') name: string): never {
-    const Exception = EXCEPTIONS.get(name) ?? NotFoundException;
-    throw new Exception(`why ${name}`);
   }
 
   @Post('valid')
@@ -176,7 +140,6 @@ export class NotesController {
   }
 
   @Get(':id')
-  @ApiError(400, 'invalid')
   @UseInterceptors(WrapInterceptor)
   find(@Param('id', ParseIntPipe) id: number, @Query('a') a?: string) {
     return { id, a };

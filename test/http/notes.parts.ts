@@ -1,19 +1,18 @@
-import * as nest from '@nestjs/common';
 import {
+  BadGatewayException,
   BadRequestException,
   Catch,
+  ConflictException,
   GoneException,
   HttpException,
   Injectable,
   NotFoundException,
-  UseInterceptors,
   type ArgumentsHost,
   type CallHandler,
   type ExceptionFilter,
   type ExecutionContext,
   type NestInterceptor,
   type NestMiddleware,
-  type Type,
 } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
@@ -43,13 +42,6 @@ export class GlobalInterceptor implements NestInterceptor {
     return next.handle().pipe(map((body) => (isPlant ? { ...body, global: true } : body)));
   }
 }
-
-export class ControllerInterceptor implements NestInterceptor {
-  intercept(_context: ExecutionContext, next: CallHandler<object>): Observable<unknown> {
-    return next.handle().pipe(map((body) => ({ ...body, controller: true })));
-  }
-}
-UseInterceptors(ControllerInterceptor)(PlantsController);
 
 export class Teapot extends Error {}
 
@@ -83,23 +75,28 @@ export class GoneFilter implements ExceptionFilter {
   }
 }
 
-/** Nest's own exceptions that take a message, by name. */
-export const EXCEPTIONS = new Map(
-  Object.values(nest as object)
-    .filter((each) => (each as Type).prototype instanceof HttpException)
-    .map((each) => [(each as Type).name, each as Type<HttpException>]),
-);
-
 const INTERNAL = { error: 5000, message: 'internal error' };
 
-/** What else a handler may throw, and the response. The log has the reason of an internal error. */
+/** What a handler may throw, and the response. The log has the reason of a 5xx. */
 export const FORMS: Readonly<
   Record<string, readonly [thrown: unknown, status: number, body: object]>
 > = {
+  "Nest's": [new ConflictException('taken'), 409, { error: 3005, message: 'taken' }],
+  'a 5xx': [new BadGatewayException('why'), 502, { error: 3005, message: 'internal error' }],
+  'for a filter of a module': [new GoneException(), 410, { gone: true }],
+  'for a filter of its own': [new Teapot('short and stout'), 418, { teapot: 'short and stout' }],
   object: [new HttpException({ a: 1 }, 409), 409, { error: 3005, message: 'Http Exception' }],
   list: [new BadRequestException(['a', 'b']), 400, { error: 3005, message: 'a; b' }],
-  error: [new BadRequestException(new Error('secret')), 400, { message: 'Bad Request' }],
-  nothing: [new HttpException(null as unknown as string, 400), 400, { error: 3005 }],
+  error: [
+    new BadRequestException(new Error('secret')),
+    400,
+    { error: 3005, message: 'Bad Request' },
+  ],
+  nothing: [
+    new HttpException(null as unknown as string, 400),
+    400,
+    { error: 3005, message: 'Http Exception' },
+  ],
   'http-errors': [
     Object.assign(new Error('large'), { status: 413, statusCode: 413, expose: true }),
     ...([413, { error: 3005, message: 'large' }] as const),
