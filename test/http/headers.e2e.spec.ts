@@ -19,30 +19,27 @@ const EVERY = {
   'x-frame-options': 'DENY',
 };
 
-describe('headers of a JSON response', () => {
-  const plant = '{"id":1,"name":"öak"}';
-  const responses: [status: number, request: Sent, more: Record<string, string>][] = [
-    [200, { body: plant }, { 'content-length': '15' }],
-    [400, { body: '' }, {}],
-    [400, { path: '/%ff' }, {}],
-    [401, { headers: {} }, { 'www-authenticate': 'Bearer realm="plant-store"' }],
-    [404, { path: '/x' }, {}],
-    [405, { method: 'PUT' }, { allow: 'POST' }],
-  ];
-  it.each(responses)('of status %i', async (status, request, more) => {
-    const response = await service.client.send(request);
-    expect(response.status).toBe(status);
-    expect(response.headers).toEqual({
-      ...EVERY,
-      'content-length': `${Buffer.byteLength(response.text)}`,
-      date: expect.stringMatching(/ GMT$/),
-      connection: 'keep-alive',
-      'keep-alive': 'timeout=75',
-      // nginx makes ids without dashes, and names itself.
-      'x-request-id': expect.stringMatching(PROXIED ? /^[\da-f]{32}$/ : /^[\da-f-]{36}$/),
-      ...(PROXIED && { server: 'nginx' }),
-      ...more,
-    });
+const responses: [status: number, request: Sent, more: Record<string, string>][] = [
+  [200, { body: '{"id":1,"name":"öak"}' }, { 'content-length': '15' }],
+  [400, { body: '' }, {}],
+  [400, { path: '/%ff' }, {}],
+  [401, { headers: {} }, { 'www-authenticate': 'Bearer realm="plant-store"' }],
+  [404, { path: '/x' }, {}],
+  [405, { method: 'PUT' }, { allow: 'POST' }],
+];
+it.each(responses)('the headers of a JSON response of status %i', async (status, request, more) => {
+  const response = await service.client.send(request);
+  expect(response.status).toBe(status);
+  expect(response.headers).toEqual({
+    ...EVERY,
+    'content-length': `${Buffer.byteLength(response.text)}`,
+    date: expect.stringMatching(/ GMT$/),
+    connection: 'keep-alive',
+    'keep-alive': 'timeout=75',
+    // nginx makes ids without dashes, and names itself.
+    'x-request-id': expect.stringMatching(PROXIED ? /^[\da-f]{32}$/ : /^[\da-f-]{36}$/),
+    ...(PROXIED && { server: 'nginx' }),
+    ...more,
   });
 });
 

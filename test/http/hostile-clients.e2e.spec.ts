@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -28,17 +28,15 @@ async function expectServing(): Promise<void> {
   expect((await client.create({ id: -1n, name: 'oak' })).status).toBe(200);
 }
 
-describe('a client that resets its connection', () => {
-  it.each([
-    ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'],
-    [
-      'an upgrade',
-      'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
-    ],
-    ['no HTTP', '\x16\x03\x01\r\n\r\n'],
-    ['half a request', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{'],
-    ['many requests', GET(BUNDLE).repeat(50)],
-  ])('%s: the service keeps serving', async (_name, bytes) => {
+it.each([
+  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'],
+  ['an upgrade', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+  ['no HTTP', '\x16\x03\x01\r\n\r\n'],
+  ['half a request', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{'],
+  ['many requests', GET(BUNDLE).repeat(50)],
+])(
+  'a client that resets its connection after %s: the service keeps serving',
+  async (_name, bytes) => {
     for (const delay of [...range(20), 50]) {
       const { socket } = (await service.connect()).write(bytes);
       await sleep(delay);
@@ -46,8 +44,8 @@ describe('a client that resets its connection', () => {
       socket.resetAndDestroy();
     }
     await expectServing();
-  });
-});
+  },
+);
 
 it('invalid HTTP is refused once, even in many pieces while a response is due', async () => {
   await expectServing();

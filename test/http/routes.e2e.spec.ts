@@ -85,30 +85,29 @@ describe('another path: 404', () => {
   });
 });
 
-describe('another method on /plants: 405', () => {
-  // CONNECT has no path (RFC 9110, section 9.3.6): see http-faults.
-  it.each(METHODS.filter((method) => !['POST', 'CONNECT'].includes(method)))(
-    '%s',
-    async (method) => {
-      const response = await service.client.send({ method, headers: {} });
-      const message = 'method not allowed: only POST /plants; see /docs';
-      expect(response).toMatchObject({
-        status: 405,
-        headers: { allow: 'POST', 'content-type': expect.stringMatching(/^application\/json/) },
-        body: method === 'HEAD' ? undefined : { error: 3001, message },
-      });
-    },
-  );
-});
+// CONNECT has no path (RFC 9110, section 9.3.6): see http-faults.
+it.each(METHODS.filter((method) => !['POST', 'CONNECT'].includes(method)))(
+  'another method on /plants: 405: %s',
+  async (method) => {
+    const response = await service.client.send({ method, headers: {} });
+    const message = 'method not allowed: only POST /plants; see /docs';
+    expect(response).toMatchObject({
+      status: 405,
+      headers: { allow: 'POST', 'content-type': expect.stringMatching(/^application\/json/) },
+      body: method === 'HEAD' ? undefined : { error: 3001, message },
+    });
+  },
+);
 
-describe('a query on /plants is ignored', () => {
-  it.each(['?', '?id=5&name=x', '?%ff', '?a[b]=c&a[__proto__]=d'])('%s', async (query) => {
+it.each(['?', '?id=5&name=x', '?%ff', '?a[b]=c&a[__proto__]=d'])(
+  'the query of /plants%s is ignored',
+  async (query) => {
     const path = `/plants${query}`;
     const response = await service.client.send({ path, body: '{"id":7,"name":"oak"}' });
     expect(response).toMatchObject({ status: 200, body: { name: 'oak' } });
     expect(await service.store.plants()).toEqual([{ id: 7n, name: 'oak', tag: null }]);
-  });
-});
+  },
+);
 
 it.each(['/plants%', '/%zz', '/plants/%ff', '/%c3'])('malformed path %s: 400', async (path) => {
   for (const method of ['POST', 'GET']) {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
@@ -39,10 +39,8 @@ const issue = (name: string) => issueCertificate(store.folder, name);
 
 /** The name in the service's certificate. */
 async function certified(port: number): Promise<string> {
-  const socket = await new Promise<TLSSocket>((resolve, reject) => {
-    const opened = connect({ port, rejectUnauthorized: false }, () => resolve(opened));
-    opened.on('error', reject);
-  });
+  const socket = connect({ port, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
   const { subject } = socket.getPeerCertificate();
   socket.destroy();
   return String(subject.CN);
@@ -50,9 +48,8 @@ async function certified(port: number): Promise<string> {
 
 /** Sends a request. Checks that the response has HSTS. */
 async function send({ port, token }: ServiceProcess, request: Sent) {
-  const client = new Client(port, token, 1, true);
+  using client = new Client(port, token, 1, true);
   const response = await client.send(request);
-  client.close();
   expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
   return response;
 }
