@@ -44,8 +44,7 @@ describe.each([
 });
 
 it('keeps the connection open after a 401 once the body is complete', async () => {
-  using connection = await service.connect();
-  connection.write(requestText(json, 'x'.repeat(70_000)));
+  using connection = (await service.connect()).write(requestText(json, 'x'.repeat(70_000)));
   expect(await connection.read()).toMatchObject(NO_TOKEN);
   connection.write(requestText({ ...service.client.headers }, '{"id":1,"name":"oak"}'));
   expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });

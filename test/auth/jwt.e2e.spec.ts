@@ -1,12 +1,10 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { createStore } from '../support/engine.js';
 import { bySecret, forge } from '../support/forger.js';
-import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
+import { AUDIENCE, IdentityProvider, SigningKey } from '../support/identity-provider.js';
 import type { Received } from '../support/received.js';
 import { Service } from '../support/service.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
 
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -57,20 +55,6 @@ it('accepts a token of the identity provider, repeatedly', async () => {
   expect(await service.store.count()).toBe(1);
 });
 
-it.each(['plants:water', ''])('refuses the scope "%s": 403', async (scope) => {
-  const token = await provider.token(scope);
-  for (let time = 0; time < 2; time++) {
-    expect(await post(token)).toMatchObject({
-      status: 403,
-      body: { error: 2002, message: 'the token lacks the scope plants:create' },
-      headers: {
-        'www-authenticate':
-          'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
-      },
-    });
-  }
-});
-
 it('refuses a token that has expired since its last use', async () => {
   const token = await provider.token();
   expect((await post(token)).status).toBe(200);
@@ -94,7 +78,7 @@ describe('the provider', () => {
   it('has a new key: the service finds it and refuses the old one', async () => {
     const old = await provider.token();
     expect((await post(old)).status).toBe(200);
-    await provider.rotate('second');
+    await provider.use([await SigningKey.create('second')]);
     await postUntil(200, await provider.token());
     expect(await post(old)).toMatchObject({ status: 401, body: { error: 2001 } });
   });
@@ -136,36 +120,4 @@ it('accepts every asymmetric algorithm, each with its own key only', async () =>
   }
   await ready.stop();
   await all.stop();
-});
-
-const REFUSE_JOSE = `import { registerHooks } from 'node:module';
-registerHooks({
-  resolve(name, context, next) {
-    if (name === 'jose') throw new Error('jose is loaded');
-    return next(name, context);
-  },
-});`;
-
-/** Makes a process fail when it loads jose. */
-const WITHOUT_JOSE = {
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(REFUSE_JOSE)}`,
-};
-const PROVIDER = { AUTH_ISSUER: 'http://127.0.0.1:9', AUTH_AUDIENCE: 'https://plants.example' };
-
-it('loads jose only with an identity provider', async () => {
-  const service = await ServiceProcess.start({ env: WITHOUT_JOSE });
-  expect((await service.client().post('{"id":1,"name":"oak"}')).status).toBe(200);
-  await service.remove();
-  const store = await createStore();
-  const { code, stderr } = await runMain(store, { ...WITHOUT_JOSE, ...PROVIDER });
-  expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: jose is loaded\n' });
-  await store.remove();
-});
-
-it('starts and stops while the identity provider is unavailable', async () => {
-  const service = await ServiceProcess.start({ env: PROVIDER });
-  expect((await service.client().post('{"id":1,"name":"oak"}')).status).toBe(200);
-  service.signal('SIGTERM');
-  expect(await service.exited).toEqual({ code: 0, signal: null });
-  await service.remove();
 });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
-import { RawConnection, requestText } from '../support/raw-connection.js';
+import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
 
@@ -14,7 +14,7 @@ const body = '{"id":1,"name":"n"}';
 
 it('RATE_LIMIT=5/h counts the requests of each token, valid or not, and reports how many remain', async () => {
   service = await Service.start({ RATE_LIMIT: '5/h' });
-  const other = new Client(service.port, await service.tokens.create('other'));
+  using other = new Client(service.port, await service.tokens.create('other'));
   const bodies = [body, '', body, '{', body, body, ''];
   const responses = [];
   for (const text of bodies) responses.push(await service.client.post(text));
@@ -32,13 +32,9 @@ it('RATE_LIMIT=5/h counts the requests of each token, valid or not, and reports 
   const stranger = await service.client.post(body, {});
   expect(stranger.headers).not.toHaveProperty('ratelimit');
   expect((await other.post(body)).headers.ratelimit).toMatch(/r=4/);
-  other.close();
   // Refused before the body is read.
-  const connection = await RawConnection.open(service.port);
   const headers = { ...service.client.headers, 'content-length': '20', expect: '100-continue' };
-  const response = await connection.write(requestText(headers)).read();
-  expect(tally([response])).toEqual({ [REFUSED]: 1 });
-  connection.close();
+  expect(tally([await service.sendBytes(requestText(headers))])).toEqual({ [REFUSED]: 1 });
 });
 
 it('RATE_LIMIT=3/s: a refused request succeeds after the seconds in Retry-After', async () => {

@@ -9,3 +9,11 @@ export const INVALID_TOKEN = {
   headers: { 'www-authenticate': 'Bearer realm="plant-store", error="invalid_token"' },
   body: { error: 2001, message: 'invalid or expired token' },
 };
+export const LACKS_SCOPE = {
+  status: 403,
+  headers: {
+    'www-authenticate':
+      'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+  },
+  body: { error: 2002, message: 'the token lacks the scope plants:create' },
+};

@@ -17,10 +17,8 @@ function cli(line: string, runner = runHere): Promise<Ran> {
 
 /** The status of a request with a token. */
 async function use(token: string): Promise<number> {
-  const client = new Client(service.port, token);
-  const { status } = await client.create({ id: 1n, name: 'oak' });
-  client.close();
-  return status;
+  using client = new Client(service.port, token);
+  return (await client.create({ id: 1n, name: 'oak' })).status;
 }
 
 async function until(token: string, status: number): Promise<void> {

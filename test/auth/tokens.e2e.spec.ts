@@ -98,16 +98,7 @@ describe('a token', () => {
   }
   afterEach(() => void jest.restoreAllMocks());
 
-  it('stops working once another process has revoked it, even in constant use', async () => {
-    const revoked = await clientOf('revoked');
-    expect((await ask(revoked)).status).toBe(200);
-    await revoke('revoked');
-    await use(revoked);
-    expect(await ask(revoked)).toMatchObject(INVALID_TOKEN);
-    revoked.close();
-  });
-
-  it('stays revoked or expired when the wall clock is set back', async () => {
+  it('stops within 5 s of its end, even in constant use while the wall clock is set back', async () => {
     const [revoked, brief] = [await clientOf('revoked'), await clientOf('brief', 4_000)];
     for (const client of [revoked, brief]) expect((await ask(client)).status).toBe(200);
     const clock = Date.now.bind(Date);
@@ -124,32 +115,29 @@ describe('a token', () => {
   it('lasts its time when it is created after the wall clock was set back', async () => {
     const clock = Date.now.bind(Date);
     jest.spyOn(Date, 'now').mockImplementation(() => clock() - 3_600_000);
-    const client = await clientOf('later', 60_000);
+    using client = await clientOf('later', 60_000);
     expect((await ask(client)).status).toBe(200);
-    client.close();
   });
 });
 
-describe('the last use of a token', () => {
-  it('is stored by the time the service has stopped; an unused token has none', async () => {
-    const ending = await Service.start();
-    await ending.tokens.create('unused');
-    await ending.client.post('{"id":1,"name":"oak"}');
-    await ending.client.send({ headers: {}, body: '{"id":1,"name":"oak"}' });
-    const before = Date.now();
-    await ending.client.post('{"id":2,"name":"oak"}');
-    const after = Date.now();
-    ending.client.close();
-    await ending.app.close();
-    const uses = await ending.store.rows<{ name: string; last_used_at: bigint | null }>(
-      'SELECT name, last_used_at FROM tokens ORDER BY name',
-    );
-    await ending.store.remove();
-    expect(uses).toEqual([
-      { name: 'test', last_used_at: expect.any(BigInt) },
-      { name: 'unused', last_used_at: null },
-    ]);
-    expect(Number(uses[0]?.last_used_at)).toBeGreaterThanOrEqual(before);
-    expect(Number(uses[0]?.last_used_at)).toBeLessThanOrEqual(after);
-  });
+it('the last use of a token is stored by the time the service has stopped; an unused token has none', async () => {
+  const ending = await Service.start();
+  await ending.tokens.create('unused');
+  await ending.client.post('{"id":1,"name":"oak"}');
+  await ending.client.send({ headers: {}, body: '{"id":1,"name":"oak"}' });
+  const before = Date.now();
+  await ending.client.post('{"id":2,"name":"oak"}');
+  const after = Date.now();
+  ending.client.close();
+  await ending.app.close();
+  const uses = await ending.store.rows<{ name: string; last_used_at: bigint | null }>(
+    'SELECT name, last_used_at FROM tokens ORDER BY name',
+  );
+  await ending.store.remove();
+  expect(uses).toEqual([
+    { name: 'test', last_used_at: expect.any(BigInt) },
+    { name: 'unused', last_used_at: null },
+  ]);
+  expect(Number(uses[0]?.last_used_at)).toBeGreaterThanOrEqual(before);
+  expect(Number(uses[0]?.last_used_at)).toBeLessThanOrEqual(after);
 });

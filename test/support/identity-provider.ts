@@ -15,6 +15,7 @@ import type { Adapter, AsymmetricSigningAlgorithm } from 'oidc-provider';
 /** The audience of the service. */
 export const AUDIENCE = 'https://plants.example';
 
+const SCOPE = 'plants:create';
 const CLIENT = { client_id: 'nursery', client_secret: 'of-the-nursery' };
 
 /** A response that a test sets. A body that is not text is sent as JSON. */
@@ -115,27 +116,25 @@ export class IdentityProvider {
     await once(server, 'close');
   }
 
-  /** Replaces the keys by a new one. */
-  async rotate(kid: string): Promise<void> {
-    await this.use([await SigningKey.create(kid)]);
-  }
-
   /** Requests an access token by client credentials, for a resource (RFC 8707). */
-  async token(scope = 'plants:create'): Promise<string> {
+  async token(): Promise<string> {
     const { client_id: id, client_secret: secret } = CLIENT;
     const response = await fetch(`${this.url}/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}`, connection: 'close' },
-      body: new URLSearchParams({ grant_type: 'client_credentials', resource: AUDIENCE, scope }),
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        resource: AUDIENCE,
+        scope: SCOPE,
+      }),
     });
     return ((await response.json()) as { access_token: string }).access_token;
   }
 
-  /** Signs with the first key from now on, and publishes all. */
-  private async use(keys: readonly SigningKey[]): Promise<void> {
+  /** Replaces the keys: signs with the first from now on, and publishes all. */
+  async use(keys: readonly SigningKey[]): Promise<void> {
     this.keys = keys;
     const alg = this.key().alg as AsymmetricSigningAlgorithm;
-    const scope = 'plants:create plants:water';
     const jwt = { accessTokenFormat: 'jwt', jwt: { sign: { alg } } } as const;
     const grants = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] };
     // Imported here, as few tests need it.
@@ -145,14 +144,14 @@ export class IdentityProvider {
       adapter: () => ({}) as Adapter,
       jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
       clients: [{ ...CLIENT, ...grants, id_token_signed_response_alg: alg }],
-      scopes: scope.split(' '),
+      scopes: [SCOPE],
       ttl: { ClientCredentials: 600 },
       features: {
         devInteractions: { enabled: false },
         clientCredentials: { enabled: true },
         resourceIndicators: {
           enabled: true,
-          getResourceServerInfo: () => ({ scope, audience: AUDIENCE, ...jwt }),
+          getResourceServerInfo: () => ({ scope: SCOPE, audience: AUDIENCE, ...jwt }),
         },
       },
     });
