@@ -36,9 +36,9 @@ const PLANT = '/components/schemas/Plant';
 const NEW_PLANT = '/components/schemas/NewPlant';
 
 /** A copy of the published document with another value at a JSON pointer; undefined removes it. */
-function changed(pointer: string, value: Json | undefined, document = published): JsonObject {
+function changed(pointer: string, value: Json | undefined): JsonObject {
   // structuredClone's objects are Node's, not of Jest's context: never deeply equal to others here.
-  const copy = JSON.parse(JSON.stringify(document)) as JsonObject;
+  const copy = JSON.parse(JSON.stringify(published)) as JsonObject;
   const parent = valueAt(copy, parentOf(pointer));
   const name = pointer.slice(pointer.lastIndexOf('/') + 1).replaceAll('~1', '/');
   if (!isObject(parent)) throw new Error(`there is nothing at ${parentOf(pointer)}`);
@@ -59,7 +59,6 @@ function leaves(value: Json = contract, at = ''): string[] {
 
 describe('withoutAdditions()', () => {
   it.each<[string, Json | undefined]>([
-    [`${POST}/responses/400`, undefined],
     [`${POST}/responses/201`, { description: 'x' }],
     [`${POST}/responses/200/headers`, {}],
     [`${POST}/responses/200/links`, {}],
@@ -73,7 +72,6 @@ describe('withoutAdditions()', () => {
     ['/components/schemas/Other', {}],
     ['/webhooks', {}],
     [`${NEW_PLANT}/properties/id/minimum`, 0],
-    [`${PLANT}/required`, ['name', 'tag']],
     [`${PLANT}/additionalProperties`, false],
     [`${PLANT}/properties/label`, { type: 'string' }],
     // Fields with the names of permitted additions, or of members of a schema.
@@ -94,36 +92,4 @@ describe('withoutAdditions()', () => {
       expect(withoutAdditions(changed(pointer, value)).rest).not.toEqual(EXPECTED.rest);
     }
   });
-
-  // The 401 of another operation with a token, once there is one, must be removed here too.
-  it('names an addition that the document does not have', () => {
-    const without401 = changed(`${POST}/responses/401`, undefined);
-    expect(withoutAdditions(without401)).toEqual({ ...EXPECTED, unused: ['response 401'] });
-  });
-
-  it.each<[string, JsonObject]>([
-    ['members in another order', reversed(published) as JsonObject],
-    ['a schema in place', inlined(`${POST}/requestBody/content/application~1json/schema`)],
-    ['an added schema in place', inlined(`${POST}/responses/401/content/application~1json/schema`)],
-    [
-      'the security of the operation on the whole document',
-      changed('/security', [{ bearerAuth: [] }], changed(`${POST}/security`, undefined)),
-    ],
-  ])('accepts %s as equal', (_what, document) => {
-    expect(JSON.stringify(document)).not.toBe(JSON.stringify(published));
-    expect(withoutAdditions(document)).toEqual(EXPECTED);
-  });
 });
-
-function inlined(pointer: string): JsonObject {
-  const { $ref } = valueAt(published, pointer) as { $ref: string };
-  return changed(pointer, valueAt(published, $ref.slice(1)));
-}
-
-/** The document with the members of every object, and every list, in reverse. */
-function reversed(value: Json): Json {
-  if (Array.isArray(value)) return value.map(reversed).reverse();
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).reverse();
-  return Object.fromEntries(entries.map(([name, item]) => [name, reversed(item)]));
-}

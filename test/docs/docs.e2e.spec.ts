@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { published, read, type JsonObject } from '../support/published.js';
-import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 
 let service: Service;
@@ -56,20 +55,6 @@ describe('the document and its UI', () => {
     expect(caching).toBe('no-cache');
     expect(await get(path, { 'if-none-match': etag })).toMatchObject({ status: 304, text: '' });
     expect(await get(path, { 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
-  });
-
-  it('pipelined pages are sent in order, behind plants too', async () => {
-    const connection = await service.connect();
-    const paths = ['/docs', '/docs/swagger-ui.css', '/openapi.json', '/docs/x', '/openapi.yaml'];
-    const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    connection.write(`${requestText(service.client.headers, '{}')}${requests.join('')}`);
-    expect(await connection.read()).toMatchObject({ status: 400 });
-    for (const path of paths) {
-      const { status, text } = await connection.read({ method: 'GET', path });
-      if (path === '/docs/x') expect(status).toBe(404);
-      else expect({ status, text }).toEqual({ status: 200, text: (await get(path)).text });
-    }
-    connection.close();
   });
 
   it('all files that the page names exist', async () => {
