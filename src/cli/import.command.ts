@@ -67,7 +67,9 @@ Examples:
       // A parser of the option would show the token in its message.
       if (!token) command.error('error: no token: give one by --token or PLANT_STORE_TOKEN');
       if (!TOKEN.test(token))
-        command.error('error: the token has a character that no token has, such as a blank or a line break');
+        command.error(
+          'error: the token has a character that no token has, such as a blank or a line break',
+        );
       const { rejects } = options;
       if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects))
         command.error('error: --rejects would overwrite the file to import');

@@ -45,10 +45,8 @@ describe('output that does not fit', () => {
 
   it('is noticed where it is closed', async () => {
     const args = ['-c', '"$0" --version >&-', resolve('bin/plant-store')];
-    const child = spawn('sh', args, { stdio: ['ignore', 'inherit', 'pipe'] });
-    const stderr = text(child.stderr);
-    expect(await once(child, 'close')).toEqual([74, null]);
-    expect(await stderr).toBe('error: standard output is closed\n');
+    const closed = { code: 74, stdout: '', stderr: 'error: standard output is closed\n' };
+    expect(await untilEnd(spawn('sh', args))).toEqual(closed);
   });
 
   it('is noticed in the midst of an export', async () => {
