@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -29,12 +29,10 @@ interface Attributed {
   readonly attributes: readonly { readonly key: string; readonly value: Attributes }[];
 }
 
-/** What an ExportTraceServiceRequest has in JSON. */
-interface ExportRequest {
-  readonly resourceSpans: readonly {
-    readonly resource: Attributed;
-    readonly scopeSpans: readonly { readonly spans: readonly (ReceivedSpan & Attributed)[] }[];
-  }[];
+/** A member of an ExportTraceServiceRequest in JSON. */
+interface ResourceSpans {
+  readonly resource: Attributed;
+  readonly scopeSpans: readonly { readonly spans: readonly (ReceivedSpan & Attributed)[] }[];
 }
 
 /** A collector of OTLP over HTTP that keeps everything it receives. */
@@ -43,7 +41,6 @@ export class Collector {
   /** The status of its responses, and whether it responds at all. */
   status = 200;
   responds = true;
-  private readonly changes = new EventEmitter();
 
   private constructor(private readonly server: Server) {
     server.on('request', (request, response) => {
@@ -51,7 +48,7 @@ export class Collector {
       void buffer(request).then((body) => {
         this.exports.push({ url, headers, body });
         if (this.responds) response.writeHead(this.status).end();
-        this.changes.emit('export');
+        server.emit('export');
       });
     });
   }
@@ -81,7 +78,7 @@ export class Collector {
     for (;;) {
       const spans = this.spans.filter(wanted);
       if (spans.length >= count) return spans;
-      await once(this.changes, 'export');
+      await once(this.server, 'export');
     }
   }
 
@@ -98,14 +95,11 @@ export class Collector {
 }
 
 function readSpans(body: Buffer): ReceivedSpan[] {
-  const { resourceSpans } = JSON.parse(body.toString()) as ExportRequest;
-  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+  const { resourceSpans } = JSON.parse(body.toString()) as { resourceSpans: ResourceSpans[] };
+  return resourceSpans.flatMap(({ resource: sender, scopeSpans }) => {
+    const resource = toAttributes(sender);
     const spans = scopeSpans.flatMap((scope) => scope.spans);
-    return spans.map((span) => ({
-      ...span,
-      attributes: toAttributes(span),
-      resource: toAttributes(resource),
-    }));
+    return spans.map((span) => ({ ...span, attributes: toAttributes(span), resource }));
   });
 }
 

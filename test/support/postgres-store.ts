@@ -77,16 +77,12 @@ export class PostgresStore extends TemporaryStore {
     await super.remove();
   }
 
-  private async open(): Promise<Client> {
-    try {
-      const client = await connect(this.url);
-      // A test that stops its server continues with a new connection.
-      client.on('error', () => undefined).on('end', () => (this.client = undefined));
-      return client;
-    } catch (error) {
-      this.client = undefined;
-      throw error;
-    }
+  private open(): Promise<Client> {
+    const opened = connect(this.url);
+    // A test that stops its server continues with a new connection.
+    const forget = () => (this.client = undefined);
+    opened.then((client) => client.on('error', () => undefined).on('end', forget), forget);
+    return opened;
   }
 }
 
@@ -99,9 +95,5 @@ async function connect(url: string): Promise<Client> {
 
 async function run(url: string, sql: string): Promise<void> {
   const client = await connect(url);
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  await client.query(sql).finally(() => client.end());
 }

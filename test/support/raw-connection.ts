@@ -6,7 +6,6 @@ import { recordSecrets } from './secrecy.js';
 /** A TCP connection, for bytes that no HTTP client would send. */
 export class RawConnection {
   private bytes = Buffer.alloc(0);
-  private ended = false;
   private wake = (): void => undefined;
 
   private constructor(readonly socket: Socket) {
@@ -16,10 +15,7 @@ export class RawConnection {
     });
     // A reset ends the connection too; read() then reports the missing bytes.
     socket.on('error', () => undefined);
-    socket.on('close', () => {
-      this.ended = true;
-      this.wake();
-    });
+    socket.on('close', () => this.wake());
   }
 
   /** @param allowHalfOpen whether it can still send after the service has closed its side */
@@ -54,7 +50,7 @@ export class RawConnection {
   /** Resolves once the service has closed the connection. */
   async closed(): Promise<void> {
     // once() would reject on a reset.
-    if (!this.ended) await new Promise((resolve) => this.socket.once('close', resolve));
+    if (!this.socket.closed) await new Promise((resolve) => this.socket.once('close', resolve));
   }
 
   close(): void {
@@ -69,7 +65,8 @@ export class RawConnection {
     for (;;) {
       const at = found();
       if (at >= 0) return at;
-      if (this.ended) throw new Error(`the connection ended after: ${this.bytes.toString()}`);
+      if (this.socket.closed)
+        throw new Error(`the connection ended after: ${this.bytes.toString()}`);
       await new Promise<void>((resolve) => (this.wake = resolve));
     }
   }

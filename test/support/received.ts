@@ -42,12 +42,8 @@ export function receive(
 
 /** Counts responses by status and text. */
 export function tally(responses: Received[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, text } of responses) {
-    const key = `${status} ${text}`;
-    counts[key] = (counts[key] ?? 0) + 1;
-  }
-  return counts;
+  const groups = Map.groupBy(responses, ({ status, text }) => `${status} ${text}`);
+  return Object.fromEntries([...groups].map(([key, same]) => [key, same.length]));
 }
 
 /** A response of the service, and the request's method and path. */

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { untilEnd } from './cli.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
+import { Monitor } from './monitor.js';
 import { RawConnection } from './raw-connection.js';
 import { assertSecrecy, Log, LOG_ALL, recordSecrets } from './secrecy.js';
 import type { TemporaryStore } from './temporary-store.js';
@@ -20,6 +21,9 @@ export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
+
+/** How a process ends that stops in order. */
+export const ENDED: Exit = { code: 0, signal: null };
 
 /** Options of a start. */
 export interface Start {
@@ -142,12 +146,32 @@ export class ServiceProcess {
     return this.child.pid ?? NaN;
   }
 
+  /** A client of its management port, which MANAGEMENT_PORT has switched on. */
+  get monitor(): Monitor {
+    return Monitor.of(this);
+  }
+
   connect(): Promise<RawConnection> {
     return RawConnection.open(this.port);
   }
 
+  /** Resolves once it accepts no new connections. */
+  async refuses(): Promise<void> {
+    for (;;) {
+      const connection = await this.connect().catch(() => undefined);
+      if (!connection) return;
+      connection.close();
+    }
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
+  }
+
+  /** Stops it by SIGTERM. The store stays. */
+  stop(): Promise<Exit> {
+    this.signal('SIGTERM');
+    return this.exited;
   }
 
   /** Kills it. The store stays. */
