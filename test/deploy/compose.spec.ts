@@ -41,12 +41,9 @@ describe('compose.yaml', () => {
     expect(contentOf('proxy-upstream')).toBe(`server plant-store:${config.port} max_fails=0;\n`);
   });
 
-  it('gives the service enough time to stop', () => {
-    expect(parseDuration(service.stop_grace_period ?? '')).toBeGreaterThan(longestStop(config));
-  });
-
-  it('runs the version of the package', () => {
+  it('runs the version of the package, and gives it enough time to stop', () => {
     expect(service.image).toBe(`plant-store:${VERSION}`);
+    expect(parseDuration(service.stop_grace_period ?? '')).toBeGreaterThan(longestStop(config));
   });
 
   it('has Prometheus read the management port, and Grafana read Prometheus', () => {
@@ -68,13 +65,8 @@ describe('compose.yaml', () => {
   describe.each(SERVICES)('%s', (_name, made) => {
     const { image, ports = [], secrets = [], volumes = [], configs = [], depends_on = {} } = made;
 
-    it('has an image of one version', () => expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/));
-
-    it('is reachable from this machine only', () => {
-      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
-    });
-
-    it('mounts files, volumes and configs that exist', () => {
+    it('has an image of one version, and names files, volumes and configs that exist', () => {
+      expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/);
       for (const [source = ''] of volumes.map((volume) => volume.split(':'))) {
         if (source.startsWith('./')) expect(existsSync(source)).toBe(true);
         else expect(COMPOSE.volumes).toHaveProperty(source);
@@ -82,18 +74,17 @@ describe('compose.yaml', () => {
       for (const { source } of configs) expect(COMPOSE.configs).toHaveProperty(source);
     });
 
-    it('has secrets in files that git ignores', () => {
-      for (const name of secrets) expect(COMPOSE.secrets[name]?.file).toBe(`./secrets/${name}`);
-      expect(read('.gitignore').split('\n')).toContain('secrets/');
-    });
-
-    it('writes only where it must, and gains no privileges', () => {
+    it('is reachable from this machine only, writes only where it must, and gains no privileges', () => {
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
       expect(made).toMatchObject({
         read_only: true,
         cap_drop: ['ALL'],
         security_opt: ['no-new-privileges:true'],
         restart: 'unless-stopped',
       });
+      // git ignores the files of secrets.
+      for (const name of secrets) expect(COMPOSE.secrets[name]?.file).toBe(`./secrets/${name}`);
+      expect(read('.gitignore').split('\n')).toContain('secrets/');
     });
 
     it('starts after its dependencies are healthy', () => {

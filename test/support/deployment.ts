@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { VARIABLES, type Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/environment.js';
 import { read } from './published.js';
@@ -27,23 +24,15 @@ export const IMAGE_ENV = pairsOf(textsOf(IMAGE, 'ENV'));
 export const { version: VERSION } = JSON.parse(read('package.json')) as { version: string };
 
 /**
- * The configuration that the service reads from a deployment's environment. DATABASE_URL_FILE is
- * replaced by a file that exists.
+ * The configuration that the service reads from a deployment's environment, without DATABASE_URL_FILE: there is no such
+ * file here.
  *
  * @throws Error for a variable that the service does not know, or a bad value
  */
 export function deployedConfig(env: Readonly<Record<string, string>>): Config {
   const unknown = Object.keys(env).filter((name) => !KNOWN.includes(name));
   if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}`);
-  if (!('DATABASE_URL_FILE' in env)) return readConfig(env);
-  const folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
-  try {
-    const file = join(folder, 'database-url');
-    writeFileSync(file, 'postgres://plants:secret@postgres:5432/plants\n');
-    return readConfig({ ...env, DATABASE_URL_FILE: file });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  return readConfig({ ...env, DATABASE_URL_FILE: '' });
 }
 
 /** The longest stop with this configuration, in milliseconds. */
