@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
 import { COMMIT_A_PAGE } from '../../src/database/sqlite/writer.js';
 import { runCli } from '../support/cli.js';
+import { makeStore, sqlite as store } from '../support/own-store.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
-import { SqliteStore } from '../support/sqlite-store.js';
 
 /** The exit code of an I/O error (sysexits.h). */
 const EX_IOERR = 74;
@@ -18,11 +18,7 @@ const OAK = { id: 1n, name: 'oak' };
 /** The next sync of a file, and only that one. */
 const syncOf = (file: File) => ({ operation: 'sync', file, error: 'EIO', lasting: false }) as const;
 
-let store: SqliteStore;
-beforeEach(() => {
-  store = new SqliteStore();
-});
-afterEach(() => store.remove());
+makeStore();
 
 /** Starts the service on a disk that can fail. */
 async function start(env: Record<string, string> = {}) {
@@ -90,8 +86,7 @@ describe('a failed sync ends the process without closing the store, and the next
     expect(await isStored(service, OAK)).toBe(true);
     await service.kill();
     disk.arm(syncOf('log'));
-    const { code, stderr } = await runMain(store, { ...disk.env, MIGRATE: 'off' });
-    expect({ code, stderr }).toEqual({
+    expect(await runMain(store, { ...disk.env, MIGRATE: 'off' })).toMatchObject({
       code: 1,
       stderr: 'error: DATABASE_URL: the store cannot be opened: disk I/O error\n',
     });

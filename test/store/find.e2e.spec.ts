@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import fc from 'fast-check';
 import { LessThan, type Repository } from 'typeorm';
-import { Token } from '../../src/auth/tokens/token.entity.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
 import { Service } from '../support/service.js';
@@ -55,11 +54,4 @@ describe.each(Object.entries(REPOSITORIES))('%s', (_name, repository) => {
     expect(ids.at(0)).toBe(-(2n ** 63n));
     expect(await plants().countBy({ id: LessThan('0') })).toBe(ids.length);
   });
-});
-
-it('the id of a token is a number', async () => {
-  const tokens = service.app.get<Repository<Token>>(getRepositoryToken(Token));
-  await service.tokens.create('second');
-  const ids = (await tokens.find({ order: { id: 'ASC' } })).map(({ id }) => id);
-  expect(ids).toEqual([1, 2]);
 });

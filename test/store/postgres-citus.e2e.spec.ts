@@ -1,16 +1,13 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { beforeEach, expect, it, jest } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/store.js';
 import { Snapshot } from '../../src/database/snapshot.js';
-import { runHere } from '../support/cli.js';
-import { createStore } from '../support/engine.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
+import { cli, makeStore, store } from '../support/own-store.js';
 
-let store: TemporaryStore;
+makeStore();
 beforeEach(async () => {
-  store = await createStore();
   await migrateStore(readConfig({ DATABASE_URL: store.url }));
   // A substitute for Citus, which npm does not have: a node whose prepared transactions are in the table.
   await store.execute(`
@@ -22,17 +19,13 @@ beforeEach(async () => {
       FROM prepared $$;
     INSERT INTO prepared VALUES ('citus_0_1')`);
 });
-afterEach(() => store.remove());
-
-const run = (command: string) =>
-  runHere(command.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
 
 async function awaitLook(): Promise<void> {
   while ((await store.rows('SELECT FROM looks WHERE is_called')).length === 0) await sleep(5);
 }
 
 it('an export waits for transactions prepared before it, not for later ones', async () => {
-  const exported = run('export');
+  const exported = cli('export');
   await awaitLook();
   await store.execute("INSERT INTO prepared VALUES ('citus_0_2')");
   await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
@@ -54,7 +47,7 @@ it.each(['export plants.ndjson', 'backup plants.sqlite'])(
   'an unavailable node makes %s fail',
   async (command) => {
     await store.execute("UPDATE prepared SET success = false, gid = 'w1'");
-    expect(await run(command)).toMatchObject({
+    expect(await cli(command)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/a node of Citus cannot be read: .*w1/),

@@ -1,30 +1,19 @@
 /** @engine sqlite */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { runHere } from '../support/cli.js';
+import { cli, makeStore, sqlite as store } from '../support/own-store.js';
 import { runMain } from '../support/service-process.js';
-import { SqliteStore } from '../support/sqlite-store.js';
 
-let store: SqliteStore;
-beforeEach(() => {
-  store = new SqliteStore();
-  mkdirSync(dirname(store.path));
-});
-afterEach(() => store.remove());
-
-const run = (...args: string[]) =>
-  runHere(args, { cwd: store.folder, env: { DATABASE_URL: store.url } });
+makeStore();
+beforeEach(() => mkdirSync(dirname(store.path)));
 
 /** The digest of each file in the store's folder, but the index of a log: that is memory, which readers change. */
 function digestFiles(): Record<string, string> {
   const folder = dirname(store.path);
-  const digest = (name: string) =>
-    createHash('sha256')
-      .update(readFileSync(join(folder, name)))
-      .digest('hex');
+  const digest = (name: string) => hash('sha256', readFileSync(join(folder, name)));
   const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
   return Object.fromEntries(names.map((name) => [name, digest(name)]));
 }
@@ -58,21 +47,21 @@ describe.each<[what: string, sql: string, hasCrashed?: boolean]>([
 ])("another program's database that %s", (_what, sql, hasCrashed = false) => {
   it('is refused and stays as it is', async () => {
     const backup = join(store.folder, 'backup.sqlite');
-    const own = { cwd: store.folder, env: { DATABASE_URL: `sqlite:${store.folder}/own.sqlite` } };
-    await runHere(['migrate'], own);
-    expect(await runHere(['backup', backup], own)).toMatchObject({ code: 0 });
+    const own = `sqlite:${store.folder}/own.sqlite`;
+    await cli('migrate', own);
+    expect(await cli(`backup ${backup}`, own)).toMatchObject({ code: 0 });
     if (hasCrashed) crash(store.path, (database) => database.exec(sql));
     else await store.execute(sql);
     const before = digestFiles();
 
     const refusal = `${store.path} has tables of another program: set DATABASE_URL to another file\n`;
     const failed = { code: 1, stderr: expect.stringContaining(refusal) };
-    expect(await run('migrate')).toMatchObject({ ...failed, stdout: '' });
+    expect(await cli('migrate')).toMatchObject({ ...failed, stdout: '' });
     expect(await runMain(store, {})).toMatchObject(failed);
     expect(digestFiles()).toEqual(before);
 
     for (const line of ['token create a', 'token list', 'check', `restore ${backup}`]) {
-      const { code, stderr } = await run(...line.split(' '));
+      const { code, stderr } = await cli(line);
       expect({ line, code }).toEqual({ line, code: 1 });
       expect(stderr).toContain('DATABASE_URL: the store cannot be opened: ');
     }
@@ -82,7 +71,7 @@ describe.each<[what: string, sql: string, hasCrashed?: boolean]>([
 
 describe('a store', () => {
   beforeEach(async () => {
-    expect(await run('migrate')).toMatchObject({ code: 0 });
+    expect(await cli('migrate')).toMatchObject({ code: 0 });
     await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
   });
 
@@ -95,13 +84,13 @@ describe('a store', () => {
       for (let id = 1; id < 1_000; id++) insert.run(id, 'a'.repeat(1_000));
     });
     expect(readdirSync(dirname(store.path))).toContain('store.sqlite-journal');
-    expect(await run('migrate')).toMatchObject({ code: 0, stdout: 'up to date\n' });
+    expect(await cli('migrate')).toMatchObject({ code: 0, stdout: 'up to date\n' });
     expect(await store.plants()).toMatchObject([{ id: 1n, name: 'oak' }]);
   });
 
   it('may have tables of others beside its own', async () => {
     await store.execute(`${TABLE}; ${ROW}`);
-    expect(await run('migrate')).toMatchObject({ code: 0, stdout: 'up to date\n' });
-    expect(await run('token', 'create', 'a')).toMatchObject({ code: 0 });
+    expect(await cli('migrate')).toMatchObject({ code: 0, stdout: 'up to date\n' });
+    expect(await cli('token create a')).toMatchObject({ code: 0 });
   });
 });

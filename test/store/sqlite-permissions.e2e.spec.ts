@@ -3,16 +3,12 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { runCli, untilEnd } from '../support/cli.js';
+import { cli, makeStore, sqlite as store } from '../support/own-store.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
-import { SqliteStore } from '../support/sqlite-store.js';
 
-let store: SqliteStore;
-beforeEach(() => {
-  store = new SqliteStore();
-});
-afterEach(() => store.remove());
+makeStore();
 
 /** The permissions of the files in the store's folder, in octal, by name. */
 function modes(): Record<string, string> {
@@ -39,11 +35,9 @@ describe('files of SQLite are accessible to their user only', () => {
   });
 
   it('after a command that creates the store', async () => {
-    const { code } = await runCli(['migrate'], {
-      cwd: store.folder,
-      env: { DATABASE_URL: store.url },
-    });
-    expect(code).toBe(0);
+    // Its own process, as the program sets its umask.
+    const env = { DATABASE_URL: store.url };
+    expect((await runCli(['migrate'], { cwd: store.folder, env })).code).toBe(0);
     expect(modeOf(dirname(store.path))).toBe('700');
     expect(new Set(Object.values(modes()))).toEqual(new Set(['600']));
   });
@@ -70,12 +64,11 @@ describe('without the right to write', () => {
     ['to the file', () => store.path, 0o400, true],
   ])('%s a start names it, and the user', async (_name, getPath, mode, exists) => {
     const url = exists ? store.url : `sqlite:${store.folder}/new.sqlite`;
-    const env = { DATABASE_URL: url };
-    if (exists) await runCli(['migrate'], { cwd: store.folder, env });
+    if (exists) await cli('migrate');
     chmodSync(getPath(), mode);
-    const { code, stderr } = await runMain(store, env, UNPRIVILEGED);
+    const ran = await runMain(store, { DATABASE_URL: url }, UNPRIVILEGED);
     chmodSync(getPath(), 0o700);
-    expect({ code, stderr }).toEqual({
+    expect(ran).toMatchObject({
       code: 1,
       stderr:
         'error: DATABASE_URL: the store cannot be opened: ' +
@@ -84,11 +77,11 @@ describe('without the right to write', () => {
   });
 
   it('to the folder a command that reads names it, and the user', async () => {
-    const env = { DATABASE_URL: store.url };
-    await runCli(['migrate'], { cwd: store.folder, env });
+    await cli('migrate');
     chmodSync(dirname(store.path), 0o500);
+    const env = { ...process.env, DATABASE_URL: store.url };
     const [program, ...args] = [...UNPRIVILEGED, process.execPath, 'dist/src/cli.js', 'export'];
-    const ran = await untilEnd(spawn(program, args, { env: { ...process.env, ...env } }));
+    const ran = await untilEnd(spawn(program, args, { env }));
     chmodSync(dirname(store.path), 0o700);
     expect(ran).toMatchObject({
       code: 1,

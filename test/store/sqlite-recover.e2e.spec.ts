@@ -1,21 +1,19 @@
 /** @engine sqlite */
 import { copyFileSync, statSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { makeStore, sqlite as store } from '../support/own-store.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { SqliteStore } from '../support/sqlite-store.js';
 
 /** Bytes of a page in the log: its frame's header and itself (sqlite.org/fileformat2.html#walformat). */
 const FRAME = 24 + 4_096;
 const OAK = { id: 1n, name: 'oak' };
 
-let store: SqliteStore;
 let service: ServiceProcess;
+makeStore(() => service.kill());
 beforeEach(async () => {
-  store = new SqliteStore();
   service = await ServiceProcess.start({ store });
 });
-afterEach(() => service.remove());
 
 const sizeOfLog = () => statSync(`${store.path}-wal`).size;
 

@@ -2,32 +2,25 @@
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Database } from 'better-sqlite3';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { GroupCommit } from '../../src/plants/group-commit.js';
-import { Monitor } from '../support/monitor.js';
+import { makeStore, sqlite as store } from '../support/own-store.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
-import { SqliteStore } from '../support/sqlite-store.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 
 describe('a store in trouble', () => {
   let service: Service;
-  let other: Database;
   beforeAll(async () => {
     service = await Service.start();
-    other = (service.store as SqliteStore).open();
   });
-  afterAll(async () => {
-    other.close();
-    await service.stop();
-  });
+  afterAll(() => service.stop());
 
   it('locked for long: 503 with 5001 and Retry-After, and nothing is stored', async () => {
-    other.exec('BEGIN IMMEDIATE');
+    const unlock = await service.store.lock();
     const { status, body, headers } = await service.client.create({ id: 1n, name: 'oak' });
-    other.exec('ROLLBACK');
+    await unlock();
     expect({ status, body }).toEqual(UNAVAILABLE);
     expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
     expect(await service.store.count()).toBe(0);
@@ -36,11 +29,11 @@ describe('a store in trouble', () => {
   });
 
   it('locked: requests that do not write get responses', async () => {
-    other.exec('BEGIN IMMEDIATE');
+    const unlock = await service.store.lock();
     const waiting = service.client.create({ id: 1n, name: 'oak' });
     const { status, body } = await service.client.post('{"id":"1","name":"oak"}');
     expect({ status, body }).toMatchObject({ status: 400, body: { error: 1003 } });
-    other.exec('ROLLBACK');
+    await unlock();
     expect((await waiting).status).toBe(200);
   });
 
@@ -48,9 +41,9 @@ describe('a store in trouble', () => {
     // A new token, so that the service must look it up.
     const secret = await service.tokens.create(`for-${table}`);
     const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
-    other.exec(`ALTER TABLE ${table} RENAME TO elsewhere`);
+    await service.store.execute(`ALTER TABLE ${table} RENAME TO elsewhere`);
     const { status, body } = await service.client.post('{"id":2,"name":"oak"}', headers);
-    other.exec(`ALTER TABLE elsewhere RENAME TO ${table}`);
+    await service.store.execute(`ALTER TABLE elsewhere RENAME TO ${table}`);
     expect({ status, body }).toEqual(UNAVAILABLE);
     expect((await service.client.post('{"id":2,"name":"oak"}', headers)).status).toBe(200);
   });
@@ -110,23 +103,19 @@ describe('a full disk', () => {
 
 describe('while the service runs', () => {
   const OAK = { id: 1n, name: 'oak' };
-  let store: SqliteStore;
   let service: ServiceProcess;
-  let monitor: Monitor;
+  makeStore(() => service.kill());
   beforeEach(async () => {
-    store = new SqliteStore();
     service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
-    monitor = Monitor.of(service);
     expect((await service.client().create(OAK)).status).toBe(200);
   });
-  afterEach(() => service.remove());
 
   /** Checks that neither a new plant nor a repeat gets 200, that the service is not ready, and that the log names the file. */
   async function expectAway(file: string): Promise<void> {
     for (const id of [1n, 2n])
       expect(await service.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
     const reason = `${file} was removed or replaced while the service runs: put it back, or restart the service`;
-    const { details } = await monitor.until(503, 'store');
+    const { details } = await service.monitor.until(503, 'store');
     expect(details.store?.message).toContain(reason);
     expect(service.output).toContain(`the store is unavailable: ${reason}`);
   }
@@ -135,7 +124,7 @@ describe('while the service runs', () => {
     renameSync(store.path, `${store.path}.elsewhere`);
     await expectAway(store.path);
     renameSync(`${store.path}.elsewhere`, store.path);
-    await monitor.until(200);
+    await service.monitor.until(200);
     expect((await service.client().create({ ...OAK, id: 3n })).status).toBe(200);
     expect(await store.plant(3n)).toEqual({ id: 3n, name: 'oak', tag: null });
   });
@@ -148,7 +137,7 @@ describe('while the service runs', () => {
     await expectAway(store.path);
     rmSync(folder);
     renameSync(`${folder}.elsewhere`, folder);
-    await monitor.until(200);
+    await service.monitor.until(200);
   });
 
   it('another file replaces it: 503 with 5001, not ready', async () => {
