@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { createStore } from '../support/engine.js';
-import { Monitor } from '../support/monitor.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { tally, type Received } from '../support/received.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
@@ -28,14 +27,10 @@ async function start(token?: string): Promise<ServiceProcess> {
   const env = { MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '1s' };
   const service = await ServiceProcess.start({ store, env, ...(token && { token }) });
   services.add(service);
-  const monitor = Monitor.of(service);
   const client = service.client(CLIENTS);
   const watch = async (): Promise<void> => {
-    const status = await monitor.ready().then(
-      (readiness) => readiness.status,
-      () => 0,
-    );
-    if (status === 200) ready.set(service, client);
+    const readiness = await service.monitor.ready().catch(() => undefined);
+    if (readiness?.status === 200) ready.set(service, client);
     else ready.delete(service);
     if (!service.exit) setTimeout(() => void watch(), INTERVAL_MS);
   };

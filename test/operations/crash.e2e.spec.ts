@@ -1,30 +1,25 @@
 /** @engine sqlite */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { createStore } from '../support/engine.js';
+import { expect, it } from '@jest/globals';
+import { makeStore, store } from '../support/own-store.js';
 import { requestText } from '../support/raw-connection.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
+import { ENDED, runMain, ServiceProcess } from '../support/service-process.js';
 
-let store: TemporaryStore;
-beforeEach(async () => {
-  store = await createStore();
-});
-afterEach(() => store.remove());
+makeStore();
 
 /** Node also prints an error's own properties. */
 const ERROR = `Object.assign(new Error('at fault'), { parameters: ['PLANT'] })`;
 
-/** Waits until the service handles uncaught errors. */
-const BEGUN = `
-  while (process.listenerCount('uncaughtException') === 0) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }`;
-
 it('an unhandled rejection: one line with its stack only, exit 1', async () => {
   const path = join(store.folder, 'fail.mjs');
-  writeFileSync(path, `void (async () => {${BEGUN}\nvoid Promise.reject(${ERROR});\n})();`);
+  // Waits until the service handles uncaught errors.
+  const script = `const timer = setInterval(() => {
+    if (process.listenerCount('uncaughtException') === 0) return;
+    clearInterval(timer);
+    void Promise.reject(${ERROR});
+  }, 10);`;
+  writeFileSync(path, script);
   const env = { NODE_ENV: 'production', NODE_OPTIONS: `--import file://${path}` };
   const { code, stdout, stderr } = await runMain(store, env);
   const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as object;
@@ -60,6 +55,5 @@ it('a response that cannot be written is an internal error, or else closes its c
   for (const status of [200, 500, 500, 200]) expect((await connection.read()).status).toBe(status);
   connection.close();
   await (await service.connect()).write(requests).closed();
-  service.signal('SIGTERM');
-  expect(await service.exited).toEqual({ code: 0, signal: null });
+  expect(await service.stop()).toEqual(ENDED);
 });

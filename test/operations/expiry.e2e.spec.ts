@@ -1,44 +1,25 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { issueCertificate } from '../support/certificate.js';
-import { runHere } from '../support/cli.js';
-import { createStore } from '../support/engine.js';
-import { Monitor } from '../support/monitor.js';
+import { cli, makeStore, store } from '../support/own-store.js';
 import { ServiceProcess } from '../support/service-process.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
 
 const TOKEN = 'plant_store_token_expires_seconds';
 const CERTIFICATE = 'plant_store_tls_certificate_expires_seconds';
 const DAY_MS = 86_400_000;
 
-let store: TemporaryStore;
 let service: ServiceProcess;
-beforeEach(async () => {
-  store = await createStore();
-});
-afterEach(async () => {
-  await service.kill();
-  await store.remove();
-});
+makeStore(() => service.kill());
 
-async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
-  service = await ServiceProcess.start({
-    store,
-    token: 'none',
-    env: { MANAGEMENT_PORT: '0', NODE_ENV: 'production', ...env },
-  });
-}
-
-async function cli(line: string): Promise<void> {
-  const env = { DATABASE_URL: store.url };
-  const { code } = await runHere(line.split(' '), { cwd: store.folder, env });
-  expect(code).toBe(0);
+async function start(more: Readonly<Record<string, string>> = {}): Promise<void> {
+  const env = { MANAGEMENT_PORT: '0', NODE_ENV: 'production', ...more };
+  service = await ServiceProcess.start({ store, token: 'none', env });
 }
 
 /** In how many days what a metric tells of expires, to a tenth; undefined if it tells of nothing. */
 async function daysLeft(name: string): Promise<number | undefined> {
-  const seconds = (await Monitor.of(service).metrics()).get(name);
+  const seconds = (await service.monitor.metrics()).get(name);
   return seconds && Number(((seconds * 1_000 - Date.now()) / DAY_MS).toFixed(1));
 }
 
@@ -46,9 +27,8 @@ it('the first token without a successor that expires is in the metrics, and the 
   await start();
   expect(await daysLeft(TOKEN)).toBeUndefined();
   expect(await daysLeft(CERTIFICATE)).toBeUndefined();
-  for (const line of ['nursery --expires 10d', 'orchard --expires 60d', 'garden']) {
+  for (const line of ['nursery --expires 10d', 'orchard --expires 60d', 'garden'])
     await cli(`token create ${line}`);
-  }
   expect(await daysLeft(TOKEN)).toBe(10);
   expect(service.output).not.toContain('expires');
   await service.kill();

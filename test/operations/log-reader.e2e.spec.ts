@@ -1,13 +1,12 @@
 /** @engine sqlite */
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { ServiceProcess } from '../support/service-process.js';
+import { ENDED, ServiceProcess } from '../support/service-process.js';
 
 /** Enough lines to fill every pipe and the buffer for the reader. */
 const REQUESTS = 4_000;
 const DOCS = { method: 'GET', path: '/docs' };
 const GET = `GET /docs HTTP/1.1\r\nhost: x\r\nx-request-id: ${'7a'.repeat(64)}\r\n\r\n`;
-const ENDED = { code: 0, signal: null };
 
 let service: ServiceProcess;
 let logged: string;
@@ -32,8 +31,7 @@ async function send(count: number): Promise<void> {
 it('every response has its line, up to the last before the stop', async () => {
   const closed = once(service.stdout, 'close');
   await send(500);
-  service.signal('SIGTERM');
-  expect(await service.exited).toEqual(ENDED);
+  expect(await service.stop()).toEqual(ENDED);
   await closed;
   expect(logged.match(/"msg":"GET \/docs 200"\}\n/g)).toHaveLength(500);
 });
@@ -55,6 +53,5 @@ it.each<[string, () => unknown]>([
 ])('a reader that %s does not delay the stop', async (_name, leave) => {
   leave();
   await send(REQUESTS);
-  service.signal('SIGTERM');
-  expect(await service.exited).toEqual(ENDED);
+  expect(await service.stop()).toEqual(ENDED);
 });

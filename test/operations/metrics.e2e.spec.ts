@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
-import { Monitor, parseMetrics, samplesOf, valueOf, type Metrics } from '../support/monitor.js';
+import { parseMetrics, samplesOf, valueOf, type Metrics } from '../support/monitor.js';
 import { createStore, ENGINE } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -14,21 +14,19 @@ import { ServiceProcess } from '../support/service-process.js';
 const SYSTEM = ENGINE === 'sqlite' ? 'sqlite' : 'postgresql';
 
 let service: ServiceProcess;
-let monitor: Monitor;
 beforeAll(async () => {
   // A plant that waits for the locked store must not time out, even on a slow machine.
   const store = await createStore();
   writeFileSync(join(store.folder, '.env'), 'GIT_COMMIT=a1b2c3\n');
   const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
   service = await ServiceProcess.start({ store, env });
-  monitor = Monitor.of(service);
 });
 afterAll(() => service.remove());
 
 /** The metrics after `count` requests. The last may be counted after its client has the response. */
 async function metricsAfter(requests: number): Promise<Metrics> {
   for (;;) {
-    const metrics = await monitor.metrics();
+    const metrics = await service.monitor.metrics();
     const ended = samplesOf(metrics, 'plant_store_requests_total');
     if (ended.reduce((sum, [, count]) => sum + count, 0) >= requests) return metrics;
     await sleep(10);
@@ -37,13 +35,13 @@ async function metricsAfter(requests: number): Promise<Metrics> {
 
 /** How many tokens were found in the cache. */
 const hits = async () =>
-  valueOf(await monitor.metrics(), 'plant_store_token_cache_lookups_total{result="hit"}');
+  valueOf(await service.monitor.metrics(), 'plant_store_token_cache_lookups_total{result="hit"}');
 
 const outcome = (status: number | string, error: number | string) =>
   `plant_store_requests_total{status="${status}",error="${error}"}`;
 
 it('all metrics are zero before the first request', async () => {
-  const metrics = await monitor.metrics();
+  const metrics = await service.monitor.metrics();
   const rows = Object.values(ERRORS).map(({ status, error }) => outcome(status, error));
   const outcomes = [outcome(200, 'none'), ...rows, outcome('none', 'none')];
   expect(samplesOf(metrics, 'plant_store_requests_total')).toEqual(
@@ -111,8 +109,9 @@ it('counts every request once, by status and error number', async () => {
 });
 
 it('counts plants, groups, commits and token lookups', async () => {
-  while (valueOf(await monitor.metrics(), 'plant_store_plants_stored_total') < 4) await sleep(10);
-  const metrics = await monitor.metrics();
+  while (valueOf(await service.monitor.metrics(), 'plant_store_plants_stored_total') < 4)
+    await sleep(10);
+  const metrics = await service.monitor.metrics();
   const values = Object.fromEntries(
     [
       'plants_stored_total',
@@ -132,7 +131,7 @@ it('counts plants, groups, commits and token lookups', async () => {
 });
 
 it("the text is in Prometheus's format", async () => {
-  const { headers, text } = await monitor.send('GET', '/metrics');
+  const { headers, text } = await service.monitor.send('GET', '/metrics');
   expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect(parseMetrics(text).has('nodejs_eventloop_lag_seconds')).toBe(true);
 });

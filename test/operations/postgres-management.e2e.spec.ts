@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client as Postgres } from 'pg';
 import { Monitor, valueOf } from '../support/monitor.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
@@ -55,38 +54,24 @@ describe('a service whose PostgreSQL', () => {
   });
   afterAll(() => service.kill());
 
-  async function operate(...statements: string[]): Promise<void> {
-    const client = new Postgres({ connectionString: server.url() });
-    await client.connect();
-    for (const sql of statements) await client.query(sql);
-    await client.end();
-  }
-
-  it('is killed: not ready as soon as a request notices', async () => {
-    await monitor.until(200);
-    await server.kill();
-    expect((await service.client().create(plant())).status).toBe(503);
-    expect(await monitor.ready()).toMatchObject({ status: 503, failed: ['store'] });
-    await server.start();
-    await monitor.until(200);
-  });
-
-  const set = (setting: string) => () =>
-    operate(`ALTER SYSTEM SET ${setting}`, 'SELECT pg_reload_conf()');
-  const reset = (name: string) => () =>
-    operate(
-      'SET default_transaction_read_only = off',
-      `ALTER SYSTEM RESET ${name}`,
-      'SELECT pg_reload_conf()',
-    );
+  const alter = (change: string) => async () => {
+    await store.execute('SET default_transaction_read_only = off');
+    await store.execute(`ALTER SYSTEM ${change}`);
+    await store.reload();
+  };
   const STANDBY = 'synchronous_standby_names';
   const READ_ONLY = 'default_transaction_read_only';
 
   it.each<[string, () => unknown, RegExp, () => unknown]>([
     ['is killed', () => server.kill(), /./, () => server.start()],
     ['freezes', () => server.pause(), /^the store took too long$/, () => server.resume()],
-    ['is read-only', set(`${READ_ONLY} = 'on'`), /read-only/, reset(READ_ONLY)],
-    ['waits for no standby', set(`${STANDBY} = 'nobody'`), /too long|timeout/, reset(STANDBY)],
+    ['is read-only', alter(`SET ${READ_ONLY} = on`), /read-only/, alter(`RESET ${READ_ONLY}`)],
+    [
+      'waits for no standby',
+      alter(`SET ${STANDBY} = 'nobody'`),
+      /too long|timeout/,
+      alter(`RESET ${STANDBY}`),
+    ],
   ])(
     '%s: alive, but not ready, even without requests, until it is back',
     async (_name, begin, reason, end) => {

@@ -3,22 +3,18 @@ import type { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it } from '@jest/globals';
-import { Monitor } from '../support/monitor.js';
 import { requestText } from '../support/raw-connection.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { ENDED, ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;
 afterEach(() => service.remove());
 
-let monitor: Monitor;
-
 /** Starts the service with its management listener. */
 async function start(env: Record<string, string> = {}): Promise<void> {
   service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0', ...env } });
-  monitor = Monitor.of(service);
 }
 
-const readiness = async () => (await monitor.ready()).status;
+const readiness = async () => (await service.monitor.ready()).status;
 const plant = (content: object = { id: 1, name: 'oak' }) =>
   requestText(service.client().headers, JSON.stringify(content));
 
@@ -33,17 +29,14 @@ it.each(['SIGTERM', 'SIGHUP'] as const)(
     // The service has accepted these connections before the signal.
     await other.write(plant({ id: 0, name: 'oak' })).read();
     service.signal(signal);
-    await refused();
+    await service.refuses();
     service.signal('SIGINT');
     other.write('GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n');
     connection.write(text.slice(-5));
     const page = await other.read({ method: 'GET', path: '/openapi.json' });
-    for (const { status, headers } of [await connection.read(), page])
-      expect({ status, connection: headers.connection }).toEqual({
-        status: 200,
-        connection: 'close',
-      });
-    expect(await service.exited).toEqual({ code: 0, signal: null });
+    for (const response of [await connection.read(), page])
+      expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    expect(await service.exited).toEqual(ENDED);
     expect(await service.store.count()).toBe(2);
     const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
     expect(lines).toEqual([
@@ -61,7 +54,7 @@ it('a client that negotiates TLS does not hold up a stop beyond SHUTDOWN_TIMEOUT
   await service.client().create({ id: 0n, name: 'oak' });
   service.signal('SIGTERM');
   await negotiating.closed();
-  expect(await service.exited).toEqual({ code: 0, signal: null });
+  expect(await service.exited).toEqual(ENDED);
 });
 
 it('a stop that cannot close the store exits 1', async () => {
@@ -86,13 +79,9 @@ it('SHUTDOWN_DELAY passes with requests served and /readyz at 503', async () => 
   expect(await readiness()).toBe(200);
   service.signal('SIGTERM');
   while ((await readiness()) !== 503);
-  for (let id = 0n; id < 5n; id++) {
-    const { status, headers } = await client.create({ id, name: 'n' });
-    expect({ status, connection: headers.connection }).toEqual({
-      status: 200,
-      connection: 'keep-alive',
-    });
-  }
+  const served = { status: 200, headers: { connection: 'keep-alive' } };
+  for (let id = 0n; id < 5n; id++)
+    expect(await client.create({ id, name: 'n' })).toMatchObject(served);
   // A new connection is served too, and a second signal changes nothing.
   service.signal('SIGTERM');
   expect((await service.client(1).create({ id: 5n, name: 'n' })).status).toBe(200);
@@ -120,8 +109,7 @@ it('SHUTDOWN_TIMEOUT cuts off clients that do not read or do not finish, and the
   const name = 'n'.repeat(60_000);
   // The service can write until the kernel's buffers, some megabytes, are full.
   for (let id = 2; await isTaken(socket, plant({ id, name })); id++);
-  service.signal('SIGTERM');
-  expect(await service.exited).toEqual({ code: 0, signal: null });
+  expect(await service.stop()).toEqual(ENDED);
   expect(await service.store.rows('SELECT id FROM plants WHERE id = 1')).toEqual([]);
   for (const one of [socket, ...stuck.map((connection) => connection.socket)]) one.destroy();
 });
@@ -132,15 +120,4 @@ function isTaken(socket: Socket, bytes: string): Promise<boolean> {
     socket.write(bytes, (error) => resolve(!error));
     setTimeout(resolve, 1_000, false);
   });
-}
-
-/** Resolves once the service accepts no new connections. */
-async function refused(): Promise<void> {
-  for (;;) {
-    try {
-      (await service.connect()).close();
-    } catch {
-      return;
-    }
-  }
 }

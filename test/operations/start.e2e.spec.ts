@@ -3,19 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
-import { createStore } from '../support/engine.js';
-import { ServiceProcess } from '../support/service-process.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
+import { makeStore, store } from '../support/own-store.js';
+import { ENDED, ServiceProcess } from '../support/service-process.js';
 
 const TOKEN = /plant_[0-9A-Za-z]{38}/;
 
-let store: TemporaryStore;
-beforeEach(async () => {
-  store = await createStore();
-});
-afterEach(() => store.remove());
+makeStore();
 
 describe('the first start', () => {
   it('creates the store and prints the addresses, a token and a working curl line', async () => {
@@ -47,8 +42,7 @@ describe('the first start', () => {
     writeFileSync(join(store.folder, '.env'), 'DOCS=off\n');
     const second = await ServiceProcess.start({ store, token });
     await second.client().create({ id: 4n, name: 'oak' });
-    second.signal('SIGTERM');
-    expect(await second.exited).toEqual({ code: 0, signal: null });
+    expect(await second.stop()).toEqual(ENDED);
     expect(second.printed).not.toMatch(TOKEN);
     expect(second.printed).not.toMatch(/\/docs|new store/);
     expect(await store.rows('SELECT id FROM tokens')).toHaveLength(1);

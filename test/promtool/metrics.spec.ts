@@ -1,7 +1,6 @@
 /** @engine sqlite */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from '@jest/globals';
-import { Monitor } from '../support/monitor.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 // Not part of `npm test`, which runs on a machine without promtool: `npm run lint:prometheus`.
@@ -9,7 +8,7 @@ import { ServiceProcess } from '../support/service-process.js';
 it('promtool has no complaint about the metrics', async () => {
   const service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0' } });
   await service.client().create({ id: 1n, name: 'oak' });
-  const { text } = await Monitor.of(service).send('GET', '/metrics');
+  const { text } = await service.monitor.send('GET', '/metrics');
   await service.remove();
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
     input: text,
