@@ -4,9 +4,8 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
-import { residentMb, SERVER_CORE, start } from './machine.js';
-import { number } from './markdown.js';
-import { options } from './options.js';
+import { SERVER_CORE, start } from './machine.js';
+import type { Sample } from './measure.js';
 
 export type Engine = 'SQLite' | 'PostgreSQL';
 
@@ -32,18 +31,7 @@ const OTHERS: Readonly<Record<Engine, Record<string, readonly [string, boolean, 
   },
 };
 
-/** Fills a store in random order, so that its pages are as full as creates leave them. */
-const FILL = (prefix: string, randomId: string) => `${prefix}
-  INSERT INTO plants (id, name, tag, created_by, created_at)
-  WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${options.plants})
-  SELECT ${randomId}, 'Black alder', 'Alnus glutinosa', 'token:1', 1763700000000 FROM numbers
-  WHERE true ON CONFLICT DO NOTHING`;
-const FILLS: Readonly<Record<Engine, string>> = {
-  SQLite: FILL('PRAGMA cache_size = -1000000;', 'random()'),
-  PostgreSQL: FILL('', 'random(-9223372036854775808, 9223372036854775807)'),
-};
-
-/** The service, the others, and what options add; each has its own store. */
+/** The service and the others; each has its own store. */
 export async function contestantsOn(
   engine: Engine,
   newStore: () => Promise<TemporaryStore>,
@@ -56,22 +44,12 @@ export async function contestantsOn(
     const env = { DATABASE_URL: store.url, TOKEN: token, ...(isGuarded && { GUARDED: 'yes' }) };
     contestants.push({ name, args, env, token, store, isStoring });
   }
-  const { beside, plants } = options;
-  if (plants > 0) {
-    const large = service(`with ${number(plants)} plants`, await newStore());
-    await large.store.execute(FILLS[engine]);
-    contestants.push(large);
-  }
-  if (beside !== undefined) {
-    const commit = execFileSync('git', ['-C', beside, 'rev-parse', '--short', 'HEAD']);
-    contestants.push(service(`commit ${commit.toString().trim()}`, await newStore(), beside));
-  }
   return contestants;
 }
 
-/** The service of a built tree. Creates the store and a token by its commands. */
-function service(name: string, store: TemporaryStore, tree = '.') {
-  const program = resolve(tree, 'dist/src/cli.js');
+/** The built service. Creates the store and a token by its commands. */
+function service(name: string, store: TemporaryStore) {
+  const program = resolve('dist/src/cli.js');
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
   const run = (...command: string[]) =>
     execFileSync(process.execPath, [program, ...command], { cwd: store.folder, env });
@@ -87,27 +65,23 @@ function service(name: string, store: TemporaryStore, tree = '.') {
  */
 export async function startServer(contestant: Contestant) {
   const { name, args, env, store } = contestant;
-  const began = performance.now();
   // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
   const child = start(SERVER_CORE, [process.execPath, ...args], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
-  const lines = createInterface(child.stdout as Readable);
-  const url = await new Promise<string>((resolve, reject) => {
-    lines.on('line', (line) => {
-      // The service prints the address of its management too.
-      const [found] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-      if (found !== undefined && !line.includes('Management')) resolve(found);
-    });
-    lines.once('close', () => reject(new Error(`${name} did not start`)));
-  });
-  const { pid = NaN } = child;
-  const [startMs, idleMb] = [performance.now() - began, residentMb(pid)];
+  const { pid = NaN, stdout } = child as typeof child & { stdout: Readable };
   const stop = async (): Promise<void> => {
     const ended = once(child, 'close');
     child.kill('SIGTERM');
     await ended;
   };
-  return { ...contestant, startMs, idleMb, url, pid, stop, accepted: 0 };
+  for await (const line of createInterface(stdout)) {
+    // The service prints the address of its management too.
+    const [url] = /(?<!Management.*)http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (url === undefined) continue;
+    stdout.resume();
+    return { ...contestant, url, pid, stop, accepted: 0, samples: [] as Sample[] };
+  }
+  throw new Error(`${name} did not start`);
 }

@@ -1,13 +1,5 @@
 import { execFileSync, spawn, type SpawnOptions } from 'node:child_process';
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -64,17 +56,12 @@ export function start(core: number, command: readonly string[], options: SpawnOp
   });
 }
 
-/** CPU time of a Node process's threads in microseconds: all, and the main one. */
-export function cpuTimes(pid: number) {
-  const times = { all: 0, main: 0 };
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, 'utf8');
-    // Nanoseconds on a core come first; proc(5)'s stat has hundredths of a second.
-    const time = Number.parseInt(read('schedstat')) / 1_000;
-    if (Number(thread) === pid) times.main = time;
-    times.all += time;
-  }
-  return times;
+/** Microseconds of CPU time of a process, or of a thread by the path `pid/task/tid` (proc(5), stat: in hundredths of a second). */
+export function cpuTime(path: string): number {
+  const [, text = ''] = readFileSync(`/proc/${path}/stat`, 'utf8').split(') ');
+  const fields = text.split(' ').map(Number);
+  const [user = NaN, system = NaN] = fields.slice(11);
+  return (user + system) * 10_000;
 }
 
 /** Resident memory of a process in MB: now, or the peak since {@link restartPeak}. */
