@@ -1,10 +1,11 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { PostgresServer } from '../test/support/postgres-server.js';
 import { PostgresStore } from '../test/support/postgres-store.js';
 import { SqliteStore } from '../test/support/sqlite-store.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { contestantsOn, startServer, type Engine, type Server } from './contestants.js';
 import { LOAD_CORE, SERVER_CORE, stepAside, useDisk } from './machine.js';
-import { describeRun, medianOf, number, publish, rangeOf, table, type Cells } from './markdown.js';
+import { describeRun, medianOf, number, rangeOf, report, table, type Cells } from './markdown.js';
 import { CROWD, figuresOf, inRounds, measure } from './measure.js';
 import { options } from './options.js';
 
@@ -19,11 +20,17 @@ const onSqlite = await compare('SQLite', () => Promise.resolve(new SqliteStore()
 const onPostgres = await compare('PostgreSQL', () => PostgresStore.create(postgres.url()));
 await postgres.remove();
 const description = describeRun(
-  `- wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
-  `- ${rounds} rounds, every row in each, ${seconds} s each: medians (least–most)`,
+  `wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
+  `${rounds} rounds, every row in each, ${seconds} s each: medians (least–most)`,
 );
-const report = [description, '### SQLite', onSqlite, '### PostgreSQL', onPostgres];
-publish(report, [], options.publish ? ['docs/performance.md', 'create'] : undefined);
+const parts = [description, '### SQLite', onSqlite, '### PostgreSQL', onPostgres];
+if (options.publish) {
+  const page = 'docs/performance.md';
+  const old = /(?<=<!-- begin create -->\n)[^]*(?=<!-- end create -->)/;
+  const text = readFileSync(page, 'utf8').replace(old, () => `\n${parts.join('\n\n')}\n\n`);
+  writeFileSync(page, text);
+}
+report(parts, []);
 
 /** The table of an engine. */
 async function compare(engine: Engine, newStore: () => Promise<TemporaryStore>): Promise<string> {

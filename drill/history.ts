@@ -2,34 +2,34 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { StoredPlant } from '../test/support/temporary-store.js';
+import { contentOf, type Outcome } from './plants.js';
 
-/** How drill/history/main.go calls the results of a request. Another one may be stored, or not. */
-const OUTCOMES: Readonly<Record<string, string>> = { acknowledged: 'stored', taken: 'taken' };
+/** How drill/history/main.go calls the results of a request. After another one the plant may be stored, or not. */
+const OUTCOMES: Partial<Record<Outcome, string>> = { acknowledged: 'stored', taken: 'taken' };
 
 /** What clients that race for ids sent and were told, and when: nanoseconds of CLOCK_MONOTONIC. */
 export class History {
+  /** All ids that were sent. */
+  readonly ids = new Set<bigint>();
   private readonly lines: string[] = [];
-  private readonly ids = new Set<bigint>();
 
-  get length(): number {
-    return this.lines.length;
+  /** A client, which sent a content at a time, has the result. */
+  end(id: bigint, content: number, kind: Outcome, call: bigint): void {
+    // A request without a connection did not happen.
+    if (kind !== 'unreachable') this.add(id, `${content}`, OUTCOMES[kind] ?? 'unknown', call);
   }
 
-  /** A client sends a content. Returns what is to be called with the result. */
-  begin(id: bigint, content: string): (kind: string) => void {
-    this.ids.add(id);
-    const call = process.hrtime.bigint();
-    return (kind) => this.add(id, content, OUTCOMES[kind] ?? 'unknown', call);
-  }
-
-  /** Has Porcupine check that the history with these plants at its end is linearizable. Returns what is wrong. */
-  async check(plants: readonly StoredPlant[]): Promise<string | undefined> {
-    const call = process.hrtime.bigint();
-    const found = new Map(plants.map(({ id, name }) => [id, name]));
+  /** A read of the whole store, begun at a time, found these plants, and of all other ids none. */
+  read(plants: readonly StoredPlant[], call: bigint): void {
+    const found = new Map(plants.map((plant) => [plant.id, `${contentOf(plant) ?? 'unknown'}`]));
     for (const id of new Set([...this.ids, ...found.keys()])) {
-      const name = found.get(id);
-      this.add(id, name ?? '', name === undefined ? 'absent' : 'found', call);
+      const content = found.get(id);
+      this.add(id, content ?? '', content === undefined ? 'absent' : 'found', call);
     }
+  }
+
+  /** Has Porcupine check that the history is linearizable. Returns what is wrong. */
+  async check(): Promise<string | undefined> {
     // Not at once: services of other lanes are under load.
     const checker = spawn('go', ['run', '.'], { cwd: 'drill/history' });
     checker.stderr.pipe(process.stderr);
@@ -42,7 +42,6 @@ export class History {
 
   private add(id: bigint, content: string, outcome: string, call: bigint): void {
     const times = `"call":${call},"return":${process.hrtime.bigint()}`;
-    const text = `"id":"${id}","content":${JSON.stringify(content)},"outcome":"${outcome}"`;
-    this.lines.push(`{${text},${times}}`);
+    this.lines.push(`{"id":"${id}","content":"${content}","outcome":"${outcome}",${times}}`);
   }
 }

@@ -2,76 +2,56 @@ import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../test/support/client.js';
 import type { Ledger } from './ledger.js';
-import { LONG, STEP } from './plants.js';
+import { LONG } from './plants.js';
 
 export const CLIENTS = 24;
 /** Milliseconds of pause after other responses than 200: less than Retry-After, to notice the recovery. */
 const RETRY_PAUSE_MS = 50;
+/** An odd factor: no two multiples of it are the same modulo 2^64. */
+const STEP = 2_862_933_555_777_941_757n;
+/** The newest ids, of which repeats have one. */
+const RACED = 500;
 
 /** Options of a load. */
 export interface LoadOptions {
   readonly clients?: number;
   /** Maximum pause of a client after a 200 in milliseconds, so that the machine is not the limit. */
   readonly pause?: number;
-  /** The share of plants that are sent again after any response, which must do no harm. */
+  /** The share of requests with an id that was sent before. */
   readonly repeats?: number;
   /** All plants have long names. */
   readonly areLong?: boolean;
-  /** The clients race for so many ids at a time, with different contents. */
-  readonly raced?: number;
+  /** How many different contents race for an id. */
+  readonly contents?: number;
 }
 
-/** Contents that race for an id, and requests until the next id joins the race. */
-const [CONTENTS, NEXT_ID] = [['alder', 'birch', 'oak'], 16];
-
-/** Clients that send one plant after another, each on its own connection. */
+/** Clients that send one plant after another, each on its own connection, and race for ids. */
 export class Load {
   private isRunning = true;
   private readonly clients: Promise<unknown>;
 
   constructor(
     private readonly client: Client,
-    private readonly ledger: Ledger,
-    {
-      clients = CLIENTS,
-      pause = 20,
-      repeats = 1 / 8,
-      areLong = false,
-      raced = 0,
-    }: LoadOptions = {},
+    ledger: Ledger,
+    options: LoadOptions = {},
   ) {
+    const { clients = CLIENTS, pause = 20, repeats = 3 / 4, areLong, contents = 3 } = options;
     const factor = areLong ? LONG : 1n;
-    // Ids are all over int64, each once.
-    let last = factor * (randomFillSync(new BigInt64Array(1))[0] ?? 0n);
-    const next = () => (last = BigInt.asIntN(64, last + factor * STEP));
+    // Ids are all over int64.
+    const [start = 0n] = randomFillSync(new BigInt64Array(1));
+    let newest = 0;
     const run = async (): Promise<void> => {
-      let id = next();
       while (this.isRunning) {
-        const isAcknowledged = await ledger.send(client, id);
-        if (Math.random() > repeats) id = next();
-        await sleep(isAcknowledged ? Math.random() * pause : RETRY_PAUSE_MS);
-      }
-    };
-    const race = async (): Promise<void> => {
-      while (this.isRunning) {
-        // Mostly one of the newest: no plant has it yet.
-        const age = Math.floor(raced * Math.random() ** 4);
-        const id = BigInt(Math.floor(ledger.history.length / NEXT_ID) - age);
-        const name = CONTENTS[Math.floor(Math.random() * CONTENTS.length)] ?? '';
-        const isFinal = await ledger.race(client, id, name);
+        // Mostly of the last ones: no plant has such an id yet.
+        const age = Math.random() < repeats ? Math.floor(RACED * Math.random() ** 4) : -1;
+        const number = newest - age;
+        newest = Math.max(newest, number);
+        const id = BigInt.asIntN(64, factor * (start + BigInt(number) * STEP));
+        const isFinal = await ledger.send(client, id, Math.floor(Math.random() * contents));
         await sleep(isFinal ? Math.random() * pause : RETRY_PAUSE_MS);
       }
     };
-    this.clients = Promise.all(Array.from({ length: clients }, raced > 0 ? race : run));
-  }
-
-  /** Sends the plants without a 200 again. Another response than 200 is wrong now. */
-  async repeat(): Promise<void> {
-    const again = async (id: bigint): Promise<void> => {
-      const isAcknowledged = await this.ledger.send(this.client, id);
-      if (!isAcknowledged) this.ledger.scenario.learn(`plant ${id}, sent again: no 200`);
-    };
-    await Promise.all([...this.ledger.open].map(again));
+    this.clients = Promise.all(Array.from({ length: clients }, run));
   }
 
   /** Stops the clients, each after its last response. */

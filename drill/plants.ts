@@ -10,46 +10,40 @@ export const LONGEST_MS = 5_000 + 500;
 const HANGING_MS = 20_000;
 /** One of 64 plants has a name of some 9 kB, which takes its own pages in SQLite. */
 export const LONG = 64n;
-/** An odd factor: no two multiples of it are the same modulo 2^64. */
-export const STEP = 2_862_933_555_777_941_757n;
 
-/** The plant of an id, computed from it, so that only the id need be kept. */
-export function plantOf(id: bigint): StoredPlant {
+/** A plant, computed from its id and the number of its content (0–9), so that only these need be kept. */
+export function plantOf(id: bigint, content = 0): StoredPlant {
   const digits = BigInt.asUintN(64, id).toString(36);
   const name = id % LONG === 0n ? digits.repeat(700) : `n ${digits} 🌵`;
-  return { id, name, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
+  return { id, name: `${content} ${name}`, tag: id % 5n === 0n ? null : `t'${digits}"\\` };
 }
 
-interface Content {
-  readonly name: string;
-  readonly tag?: string;
-}
-
-/** The plant as a client sends it, without its id. */
-export function contentOf(id: bigint): Content {
-  const { name, tag } = plantOf(id);
-  return { name, ...(tag !== null && { tag }) };
+/** The number of a plant's content; undefined if it is none of {@link plantOf}. */
+export function contentOf(plant: StoredPlant): number | undefined {
+  const content = Number(plant.name[0]);
+  return isDeepStrictEqual({ ...plant }, plantOf(plant.id, content)) ? content : undefined;
 }
 
 /**
- * The result of a request: 200, the id taken by another client, 503 as the store is unavailable, a broken connection,
+ * The result of a request: 200, the id taken by another content, 503 as the store is unavailable, a broken connection,
  * none, or what must never come.
  */
-export type Outcome = 'acknowledged' | 'taken' | 'refused' | 'unknown' | 'unreachable' | 'wrong';
+export type Outcome = keyof typeof NONE;
+export const NONE = { acknowledged: 0, taken: 0, refused: 0, unknown: 0, unreachable: 0, wrong: 0 };
 
-/** Sends the plant of an id. `took` is in milliseconds. */
-export async function send(client: Client, id: bigint, content = contentOf(id)) {
+/** Sends a plant. `took` is in milliseconds. */
+export async function send(client: Client, plant: StoredPlant) {
   const sent = performance.now();
   const hangs = sleep(HANGING_MS, ['wrong', 'no response'] as const, { ref: false });
-  const [kind, text] = await Promise.race([exchange(client, id, content), hangs]);
+  const [kind, text] = await Promise.race([exchange(client, plant), hangs]);
   return { kind, text, took: performance.now() - sent };
 }
 
 async function exchange(
   client: Client,
-  id: bigint,
-  content: Content,
+  { id, name, tag }: StoredPlant,
 ): Promise<readonly [Outcome, string]> {
+  const content = { name, ...(tag !== null && { tag }) };
   try {
     const { status, body, text, headers } = await client.create({ id, ...content });
     if (status === 200 && isDeepStrictEqual(body, content)) return ['acknowledged', text];

@@ -5,13 +5,12 @@ import { ServiceProcess, type Exit } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { Ledger, type Scenario } from './ledger.js';
 import { CLIENTS, Load, type LoadOptions } from './load.js';
-import { race, RACE } from './report.js';
 
 const RECOVERY_MS = 60_000;
 
 /** The built service. It keeps its port through restarts. */
 export class Service {
-  port = 0;
+  private port = 0;
   private process: ServiceProcess | undefined;
 
   /** @param token an active one of the store */
@@ -44,17 +43,14 @@ export class Service {
     return this.process?.exit;
   }
 
-  /** Ends it. Resolves once the process has exited. */
-  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  signal(signal: NodeJS.Signals): void {
     this.process?.signal(signal);
-    await this.process?.exited;
   }
 
-  /** Stops it for some milliseconds, and continues it. */
-  async freeze(ms: number): Promise<void> {
-    this.process?.signal('SIGSTOP');
-    await sleep(ms);
-    this.process?.signal('SIGCONT');
+  /** Ends it. Resolves once the process has exited. */
+  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.signal(signal);
+    await this.process?.exited;
   }
 
   async restart(): Promise<void> {
@@ -79,25 +75,22 @@ export class Stage {
   static async start(service: Service, scenario: Scenario, options: LoadOptions = {}) {
     await service.start();
     const ledger = new Ledger(scenario);
-    const own = race ? RACE : options;
-    return new Stage(service, ledger, new Load(service.client(own.clients), ledger, own));
+    return new Stage(service, ledger, new Load(service.client(options.clients), ledger, options));
   }
 
   /**
-   * Strikes at a random moment, waits for the recovery, and sends all plants without a 200 again.
+   * Strikes at a random moment, and waits for the recovery.
    *
    * @param strike resolves when the disturbed part is back
    */
-  async round(scenario: Scenario, strike: () => Promise<void>): Promise<void> {
+  async round(scenario: Scenario, strike: (stage: Stage) => Promise<void>): Promise<void> {
     await sleep(300 + Math.random() * 700);
-    const began = performance.now();
     this.ledger.begin(scenario);
-    await strike();
+    await strike(this);
     const struck = performance.now();
     await this.until('the service recovers', () => this.ledger.isQuiet(struck));
-    this.ledger.end(struck - began);
-    await this.load.repeat();
-    console.log(`${scenario.name}: ${scenario.rounds.length}`);
+    scenario.times += 1;
+    console.log(`${scenario.name}: ${scenario.times}`);
   }
 
   /** @throws Error if it takes too long or the service ends */
@@ -110,33 +103,25 @@ export class Stage {
     }
   }
 
-  /** Ends the load and checks every plant. */
+  /** Ends the load, and checks every plant and response. */
   async finish(store = this.service.store): Promise<void> {
     await this.load.stop();
     const { exit } = this.service;
     await this.service.end();
-    await this.ledger.check(store);
+    await this.ledger.checkHistory(store);
     if (exit) this.ledger.scenario.learn('the service had ended');
   }
 }
 
-/**
- * Kills the service by `kill -9` and restarts it at once, many times. The scenario learns what is wrong.
- *
- * @param inspect checks the store after each kill and at the end; returns what is wrong
- */
-export async function killService(
-  times: number,
+/** Strikes a new service on a new store several times. The scenario learns what is wrong. */
+export async function disturb(
   scenario: Scenario,
+  times: number,
   store: TemporaryStore,
+  strike: (stage: Stage) => Promise<void>,
   options: LoadOptions = {},
-  inspect: () => string | undefined = () => undefined,
 ): Promise<void> {
   const stage = await Stage.start(await Service.over(store), scenario, options);
-  for (let i = 0; i < times; i++) {
-    await stage.round(scenario, () => stage.service.restart());
-    scenario.learn(inspect());
-  }
+  for (let i = 0; i < times; i++) await stage.round(scenario, strike);
   await stage.finish();
-  scenario.learn(inspect());
 }

@@ -5,7 +5,7 @@ import { residentMb } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
-import { LONGEST_MS, send } from '../plants.js';
+import { LONGEST_MS, plantOf, send } from '../plants.js';
 import { judge, play } from './play.js';
 import { scripts, type Script } from './raw-requests.js';
 import { REFUSED } from './valid-requests.js';
@@ -113,7 +113,7 @@ export class Fuzzer {
   private async create(): Promise<void> {
     const client = this.service.client(1);
     const id = FIRST_ID + BigInt(this.counts.creates++);
-    const { kind, text, took } = await send(client, id);
+    const { kind, text, took } = await send(client, plantOf(id));
     client.close();
     this.counts.longestMs = Math.max(this.counts.longestMs, took);
     if (kind !== 'acknowledged') throw new Error(`a create got ${text}`);

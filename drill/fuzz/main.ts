@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { program } from 'commander';
-import { describeRun, publish, table, type Cells } from '../../bench/markdown.js';
+import { describeRun, report, table, type Cells } from '../../bench/markdown.js';
 import { Fuzzer } from './fuzzer.js';
 import { withstandCrowds } from './withstand.js';
 
@@ -12,9 +12,9 @@ const ROUND_LIMIT_MS = 900_000;
 /** `npm run fuzz`: sends the service invalid requests, and crowds of clients without a token. */
 const { quick, seed, only } = program
   .name('npm run fuzz --')
-  .option('--quick', 'send little, and leave drill/RESULTS.md as it is', false)
+  .option('--quick', 'send little', false)
   .option('--seed <n>', 'repeat the requests of a run', Number, randomInt(2 ** 30))
-  .option('--only <part>', '`raw` or `crowd`; writes nothing')
+  .option('--only <part>', '`raw` or `crowd`')
   .parse()
   .opts<{ quick: boolean; seed: number; only?: 'raw' | 'crowd' }>();
 console.log(`seed ${seed}`);
@@ -26,8 +26,7 @@ const tables = [raw, crowds]
   .filter((results) => results.length > 0)
   .map((results) => table(results.map(({ row }) => row)));
 const wrong = [...raw, ...crowds].flatMap((result) => result.wrong);
-const place = quick || only ? undefined : (['drill/RESULTS.md', 'fuzz'] as const);
-publish([describeRun(`- seed ${seed}`), ...tables], wrong, place);
+report([describeRun(`seed ${seed}`), ...tables], wrong);
 
 /** Sends raw requests in rounds, until one fails. @param total connections */
 async function fuzzRaw(isTls: boolean, total: number): Promise<{ row: Cells; wrong: string[] }> {

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { residentMb } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import { send } from '../plants.js';
+import { plantOf, send } from '../plants.js';
 import { crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS, type Attack, type Kind } from './crowd.js';
 
 /** Connections of a crowd at once. */
@@ -34,7 +34,7 @@ async function withstand(isTls: boolean, kinds: readonly Kind[], name: string) {
   const wrong: string[] = [];
   let id = 0n;
   const create = async (client = service.client(1)): Promise<void> => {
-    const { kind, text } = await send(client, id++);
+    const { kind, text } = await send(client, plantOf(id++));
     counts[kind] += 1;
     if (kind === 'wrong' || kind === 'refused') wrong.push(`${title}: a create got ${text}`);
   };

@@ -16,9 +16,8 @@ import (
 // A line of a history. Times are nanoseconds of one clock.
 type operation struct {
 	Id      string
-	Client  int
 	Content string
-	// "stored" (200), "taken" (400, error 1004), "unknown" (503, or no response), or of the export at the end: "found", "absent".
+	// "stored" (200), "taken" (400, error 1004), "unknown" (503, or no response), or of a read of the whole store: "found", "absent".
 	Outcome string
 	Call    int64
 	Return  int64
@@ -63,7 +62,6 @@ func main() {
 	history := []porcupine.Operation{}
 	counts := map[string]int{}
 	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var op operation
 		if err := json.Unmarshal(lines.Bytes(), &op); err != nil {
@@ -75,7 +73,7 @@ func main() {
 		if op.Outcome == "unknown" {
 			op.Return = math.MaxInt64
 		}
-		history = append(history, porcupine.Operation{ClientId: op.Client, Input: op, Call: op.Call, Return: op.Return})
+		history = append(history, porcupine.Operation{Input: op, Call: op.Call, Return: op.Return})
 	}
 	result, info := porcupine.CheckOperationsVerbose(plants, history, 10*time.Minute)
 	fmt.Println(len(history), "operations", counts, "linearizable:", result)

@@ -41,13 +41,6 @@ export class Pair {
     [this.primary, this.other] = [this.other, this.primary];
   }
 
-  /** Restarts the old primary read-only. */
-  async raiseReadOnly(): Promise<void> {
-    await this.other.stop();
-    writeFileSync(join(this.other.data, 'standby.signal'), '');
-    await this.other.start();
-  }
-
   /** Makes the old primary a new copy of the primary, and its synchronous standby. */
   async renew(): Promise<void> {
     await this.other.stop();

@@ -91,7 +91,7 @@ export function random(bound: number): number {
 /** Chooses the unsynced changes, the oldest first, that had reached the disk at the cut. */
 type Choice = (unsynced: readonly Change[]) => readonly Change[];
 
-const KINDS = {
+const KINDS: Readonly<Record<string, Choice>> = {
   'nothing unsynced kept': () => [],
   'all of it kept': (unsynced) => unsynced,
   'the database first': (unsynced) => unsynced.filter(({ file }) => file === 'database'),
@@ -103,14 +103,12 @@ const KINDS = {
     return unsynced.filter((_, i) => i >= later || (i !== missing && random(2) > 0));
   },
   'torn at 512 bytes': (unsynced) => unsynced.flatMap(sectorsOf).filter(() => random(2) > 0),
-} satisfies Record<string, Choice>;
-
-export type Kind = keyof typeof KINDS;
+};
 
 /** The changes on the disk after each kind of cut that differs from those before. */
-export function cutsOf(unsynced: readonly Change[]): Map<Kind, Change[]> {
-  const cuts = new Map<Kind, Change[]>();
-  for (const [kind, choose] of Object.entries(KINDS) as [Kind, Choice][]) {
+export function cutsOf(unsynced: readonly Change[]): Map<string, Change[]> {
+  const cuts = new Map<string, Change[]>();
+  for (const [kind, choose] of Object.entries(KINDS)) {
     const kept = choose(unsynced);
     // Until an unlink is on the disk, the name belongs to the old file.
     const unlink = unsynced.find((change) => change.isUnlink && !kept.includes(change));
@@ -140,31 +138,23 @@ function sectorsOf(change: Change): Change[] {
  *
  * @param from the first operation that may be one of them
  */
-export function pointsIn(
-  operations: readonly Operation[],
-  count: number,
-  from: number,
-): Set<number> {
+export function pointsIn(operations: readonly Operation[], count: number, from: number) {
   const dirty = new Set<File>();
-  const neither = new Set<Operation>();
-  for (const operation of operations) {
-    if (dirty.size === FILES.length) neither.add(operation);
-    if (operation.kind === 'sync') dirty.delete(operation.file);
-    else dirty.add(operation.file);
+  const places: number[][] = [];
+  let [afterSync, afterRestart] = [-1, -1];
+  for (const [i, operation] of operations.entries()) {
+    const { kind, file, isFirst } = operation;
+    if (kind === 'sync') afterSync = i + 1;
+    if (isFirst || kind === 'unlink' || restartsLog(operation)) afterRestart = i + AFTER_RESTART;
+    const isDirty = dirty.size === FILES.length;
+    const isIn = [i <= afterSync, isDirty, file === 'database', i <= afterRestart, true];
+    for (const [n, is] of isIn.entries()) if (is && i >= from) (places[n] ??= []).push(i);
+    if (kind === 'sync') dirty.delete(file);
+    else dirty.add(file);
   }
-  const places: readonly [wanted: (operation: Operation) => boolean, after: number][] = [
-    [({ kind }) => kind === 'sync', 1],
-    [(each) => neither.has(each), 0],
-    [({ file }) => file === 'database', 0],
-    [(each) => each.isFirst || each.kind === 'unlink' || restartsLog(each), AFTER_RESTART],
-    [() => true, 0],
-  ];
-  const points = places.flatMap(([wanted, after]) => {
-    const near = operations.flatMap((_, i) => {
-      const isNear = operations.slice(Math.max(0, i - after), i + 1).some(wanted);
-      return isNear && i >= from ? [{ i, lot: Math.random() }] : [];
-    });
-    return near.sort((a, b) => a.lot - b.lot).slice(0, Math.ceil(count / places.length));
+  const points = places.flatMap((all) => {
+    const lots = all.map((i) => ({ i, lot: Math.random() })).sort((a, b) => a.lot - b.lot);
+    return lots.slice(0, Math.ceil(count / places.length));
   });
   return new Set(points.map(({ i }) => i));
 }

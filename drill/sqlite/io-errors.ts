@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { table } from '../../bench/markdown.js';
 import { Scenario, type Ledger } from '../ledger.js';
-import { send } from '../plants.js';
+import { plantOf, send } from '../plants.js';
 import { Service, Stage } from '../stage.js';
 import { random } from './disk.js';
 import { createRecorded, FILES, OPERATIONS, type Fault, type FaultyDisk } from './recording.js';
-import { faultIn, Replay, sentOf } from './replay.js';
+import { faultIn, Replay } from './replay.js';
 
 /** Milliseconds of a lasting fault, for a service to end after a fault, and until a fault strikes at the latest. */
 const [LASTING_MS, ENDING_MS, MAX_WAIT_MS] = [1_000, 500, 60_000];
 /** Long names, many sent again, cause a checkpoint every 650 new plants. */
-const LOAD = { pause: 0, areLong: true, repeats: 3 / 4 };
+const LOAD = { pause: 0, areLong: true, repeats: 3 / 4, contents: 1 };
 /** New plants after the fault: more than a checkpoint's worth, so that the log restarts. */
 const PLANTS = 1_000;
 /** The exit code of a service that no longer trusts its files (EX_IOERR of sysexits.h). */
@@ -29,16 +28,13 @@ export const FAULTS: readonly Fault[] = (['EIO', 'ENOSPC'] as const).flatMap((er
   ),
 );
 
-/** The results of a fault. The exit code is undefined if the service continued. */
-export type IoError = Awaited<ReturnType<typeof failDisk>>;
-
 /**
  * Makes the disk of a service under load fail, restarts the service if it ends, kills it later, and cuts
  * the power after the fault.
  *
  * @param points operations before which the power is cut, in each way that makes a difference
  */
-export async function failDisk(fault: Fault, points: number) {
+export async function failDisk(fault: Fault, points: number): Promise<Scenario[]> {
   const { service, store, disk } = await createRecorded();
   const { operation, file, error, lasting } = fault;
   const scenario = new Scenario(`${error}: ${operation}, ${file}, ${lasting ? 'for 1 s' : 'once'}`);
@@ -47,28 +43,24 @@ export async function failDisk(fault: Fault, points: number) {
     work().catch((problem: unknown) => scenario.learn(String(problem)));
   const after = process.hrtime.bigint();
   const stage = await Stage.start(service, scenario, LOAD);
-  let exit: number | null | undefined;
   await attempt(async () => {
-    await stage.round(scenario, async () => {
-      exit = await strike(disk, service, fault);
-    });
+    await stage.round(scenario, () => strike(disk, service, fault));
     const enough = stage.ledger.acknowledged.size + PLANTS;
     await stage.until('enough plants were stored', () => stage.ledger.acknowledged.size >= enough);
     await stage.round(later, () => service.restart());
   });
-  if (exit !== undefined && exit !== IO_ERROR) scenario.learn(`the service ended with ${exit}`);
   await attempt(() => stage.finish());
-  const sent = sentOf(stage.ledger);
-  const cuts = new Replay({ folder: store.folder, sent, points, after });
+  const cuts = new Replay({ folder: store.folder, ledger: stage.ledger, points, after });
   scenario.learn(faultIn(store.path), ...cuts.wrong.slice(0, 1));
+  if (cuts.images === 0) scenario.learn('the power was never cut');
   await attempt(() => resend(new Service(cuts.image, service.token), stage.ledger));
   await store.remove();
   await cuts.image.remove();
-  return { scenario, exit, cuts, wrong: [...scenario.wrong, ...later.wrong] };
+  return [scenario, later];
 }
 
-/** @returns the exit code of the service, if it ended and was restarted */
-async function strike(disk: FaultyDisk, service: Service, fault: Fault) {
+/** Ends after the fault. The service goes on, or has ended for an I/O error and is restarted; a failed sync ends it. */
+async function strike(disk: FaultyDisk, service: Service, fault: Fault): Promise<void> {
   // A checkpoint syncs and truncates the database once; other operations are frequent.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
   disk.arm(fault, isRare ? 1 : 1 + random(50));
@@ -81,8 +73,9 @@ async function strike(disk: FaultyDisk, service: Service, fault: Fault) {
   disk.repair();
   await sleep(ENDING_MS);
   const { exit } = service;
+  if (exit ? exit.code !== IO_ERROR : fault.operation === 'sync')
+    throw new Error(`the service ${exit ? `ended with ${exit.code}` : 'went on'}`);
   if (exit) await service.start();
-  return exit?.code;
 }
 
 /** Starts a service after a power cut, and sends the last plants again. */
@@ -90,24 +83,9 @@ async function resend(service: Service, { acknowledged }: Ledger): Promise<void>
   await service.start();
   const client = service.client();
   const ids = [...acknowledged.keys()].slice(-RESENT);
-  const outcomes = await Promise.all(ids.map((id) => send(client, id)));
+  const outcomes = await Promise.all(ids.map((id) => send(client, plantOf(id))));
   client.close();
   await service.end();
   const failed = outcomes.find(({ kind }) => kind !== 'acknowledged');
   if (failed) throw new Error(`a plant sent again after a power cut: ${failed.text}`);
-}
-
-/** Reports the effect of each fault on clients, the service, and the plants after a power cut. */
-export function reportOnErrors(errors: readonly IoError[]): string {
-  return table(
-    errors.map(({ scenario: { name, counts, lost }, exit, cuts }) => ({
-      'I/O errors': name,
-      acknowledged: counts.acknowledged,
-      refused: counts.refused,
-      unknown: counts.unknown,
-      'the service': exit === undefined ? 'continued' : `exit ${exit}`,
-      images: cuts.total,
-      lost: lost + cuts.lost,
-    })),
-  );
 }

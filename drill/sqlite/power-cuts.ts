@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { number, table } from '../../bench/markdown.js';
+import { table } from '../../bench/markdown.js';
 import { Ledger, Scenario } from '../ledger.js';
 import { Load } from '../load.js';
 import type { Service } from '../stage.js';
 import { createRecorded, FILES, restartsLog } from './recording.js';
-import { Replay, sentOf } from './replay.js';
+import { Replay } from './replay.js';
 
 /** Cuts with syncs of a file that do nothing, for each file: the drill must notice. */
 const LIES = 10;
@@ -25,30 +25,29 @@ export async function cutPower(cycles: number, plants: number, points: number, i
   const { folder } = store;
   const ledger = new Ledger(new Scenario('power cuts'));
   await record(service, ledger, cycles, plants);
-  const sent = sentOf(ledger);
-  const cuts = new Replay({ folder, sent, points, left: store.path });
-  const lies = FILES.map((lying) => new Replay({ folder, sent, points: LIES, lying }));
+  const cuts = new Replay({ folder, ledger, points, left: store.path });
+  const lies = FILES.map((lying) => new Replay({ folder, ledger, points: LIES, lying }));
   const checkpoints = cuts.operations.filter(
     ({ kind, file, outcome }) => kind === 'sync' && file === 'database' && outcome === 'done',
   ).length;
+  await ledger.checkHistory(store);
   const wrong = [...ledger.scenario.wrong, ...cuts.wrong];
   // The recording or the drill may show too little.
-  if (cuts.total < images) wrong.push(`${cuts.total} images, not ${images}`);
+  if (cuts.images < images) wrong.push(`${cuts.images} images, not ${images}`);
   if (checkpoints < cycles) wrong.push('too few checkpoints');
   // A missing log restarts too.
-  const restarts = cuts.operations.filter(restartsLog).length;
-  if (restarts < 2 * cycles) wrong.push('too few logs that began again');
+  if (cuts.operations.filter(restartsLog).length < 2 * cycles)
+    wrong.push('too few logs that began again');
   if (lies.some(({ lost }) => lost === 0)) wrong.push('syncs that do nothing are not noticed');
   await store.remove();
-  const seen = lies.map(({ lost, checked }) => `${number(lost)} of ${number(checked)}`);
-  const rows = Object.entries(cuts.images).map(([kind, n]) => ({ 'power cuts': kind, images: n }));
-  const report = [
-    table([...rows, { 'power cuts': '**all**', images: cuts.total }]),
-    `Of ${number(cuts.operations.length)} operations with ${number(checkpoints)} checkpoints. ` +
-      `Acknowledged plants looked for in the images: ${number(cuts.checked)}; lost: ` +
-      `${number(cuts.lost)}; damaged images: ${number(cuts.damaged)}. Lost where syncs of the ` +
-      `${FILES.join(' and of the ')} do nothing: ${seen.join(' and ')}.`,
-  ];
+  const row = ({ images, checked, lost }: Replay) => ({ images, checked, lost });
+  const report = table([
+    { 'power cuts': 'all', ...row(cuts) },
+    ...lies.map((each, i) => ({
+      'power cuts': `syncs of the ${FILES[i]} do nothing`,
+      ...row(each),
+    })),
+  ]);
   return { report, wrong };
 }
 
@@ -72,9 +71,10 @@ async function live(service: Service, ledger: Ledger, plants: number): Promise<L
   await service.start();
   const client = service.client();
   // First only the plants without a 200, so that no other plant causes a sync.
-  for (const id of ledger.open) await ledger.send(client, id);
+  for (const id of ledger.history.ids)
+    if (!ledger.acknowledged.has(id)) await ledger.send(client, id);
   const enough = ledger.acknowledged.size + plants;
-  const load = new Load(client, ledger, { pause: 0 });
+  const load = new Load(client, ledger, { pause: 0, repeats: 1 / 8, contents: 1 });
   while (ledger.acknowledged.size < enough && !service.exit) await sleep(20);
   return load;
 }

@@ -5,16 +5,14 @@ import { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { StoredPlant } from '../../test/support/temporary-store.js';
 import type { Ledger } from '../ledger.js';
 import { plantOf } from '../plants.js';
-import { cutsOf, Disk, pointsIn, SUFFIX, type Kind } from './disk.js';
+import { cutsOf, Disk, pointsIn, SUFFIX } from './disk.js';
 import { BEFORE, MEMORY, readOperations, type File } from './recording.js';
-
-/** The time of the first 200 of each sent plant, if any: nanoseconds of CLOCK_MONOTONIC. */
-export type Sent = ReadonlyMap<bigint, bigint | undefined>;
 
 export interface Cuts {
   /** Of the recording. */
   readonly folder: string;
-  readonly sent: Sent;
+  /** Of its clients. All plants have their first content. */
+  readonly ledger: Ledger;
   /** Operations before which the power is cut, in each way that makes a difference. */
   readonly points: number;
   /** The time of the first cut: nanoseconds of CLOCK_MONOTONIC. */
@@ -25,28 +23,23 @@ export interface Cuts {
   readonly left?: string;
 }
 
-/** The plants that the clients of a ledger have sent. */
-export function sentOf({ acknowledged, open }: Ledger): Sent {
-  const sent = new Map<bigint, bigint | undefined>([...open].map((id) => [id, undefined]));
-  for (const [id, { at }] of acknowledged) sent.set(id, at);
-  return sent;
-}
-
 /** Replays a recording, and cuts the power at many points. */
 export class Replay {
   readonly operations;
-  readonly images: Partial<Record<Kind, number>> = {};
+  /** Disks after a cut. */
+  images = 0;
   /** The store of the images; at the end, the synced content after the whole recording. */
   readonly image = new SqliteStore(MEMORY);
   /** Acknowledged plants that were looked up, over all images. */
   checked = 0;
   lost = 0;
-  damaged = 0;
   readonly wrong: string[] = [];
-  private readonly plants: ReadonlyMap<bigint, StoredPlant>;
+  /** All sent plants, and the time of the first 200 of each, if any. */
+  private readonly sent: ReadonlyMap<bigint, { plant: StoredPlant; at: bigint | undefined }>;
 
-  constructor({ folder, sent, points, after = 0n, lying, left }: Cuts) {
-    this.plants = new Map([...sent.keys()].map((id) => [id, plantOf(id)]));
+  constructor({ folder, ledger, points, after = 0n, lying, left }: Cuts) {
+    const of = (id: bigint) => ({ plant: plantOf(id), at: ledger.acknowledged.get(id)?.at });
+    this.sent = new Map(Array.from(ledger.history.ids, (id) => [id, of(id)]));
     this.operations = readOperations(folder);
     mkdirSync(dirname(this.image.path));
     const path = join(this.image.folder, 'disk');
@@ -59,8 +52,8 @@ export class Replay {
       for (const [kind, changes] of at.has(i) ? cutsOf(disk.unsynced) : []) {
         if (lying && kind !== 'nothing unsynced kept') continue;
         disk.copyTo(this.image.path, changes);
-        this.inspect(`cut before operation ${i}, ${kind}`, sent, operation.end);
-        this.images[kind] = (this.images[kind] ?? 0) + 1;
+        this.inspect(`cut before operation ${i}, ${kind}`, operation.end);
+        this.images += 1;
       }
       const isLie = operation.kind === 'sync' && operation.file === lying;
       if (!isLie) disk.apply(operation);
@@ -72,27 +65,23 @@ export class Replay {
     disk.copyTo(this.image.path, []);
   }
 
-  get total(): number {
-    return Object.values(this.images).reduce((sum, n) => sum + n, 0);
-  }
-
   /** Opens the image, and looks up the plants acknowledged before a time. */
-  private inspect(cut: string, sent: Sent, at: bigint): void {
-    const isDue = (time: bigint | undefined) => time !== undefined && time < at;
-    let lost = [...sent.values()].filter(isDue).length;
+  private inspect(cut: string, time: bigint): void {
+    const isDue = ({ at }: { at: bigint | undefined }) => at !== undefined && at < time;
+    let lost = [...this.sent.values()].filter(isDue).length;
     this.checked += lost;
     const damage = faultIn(this.image.path, (database) => {
       const stored = database.prepare<[], StoredPlant>('SELECT id, name, tag FROM plants');
       let unknown: string | undefined;
       for (const { id, name, tag } of stored.iterate()) {
-        const plant = this.plants.get(id);
-        if (plant?.name !== name || plant.tag !== tag) unknown = `nobody sent plant ${id}`;
-        else if (isDue(sent.get(id))) lost -= 1;
+        const sent = this.sent.get(id);
+        if (sent?.plant.name !== name || sent.plant.tag !== tag)
+          unknown = `nobody sent plant ${id}`;
+        else if (isDue(sent)) lost -= 1;
       }
       return unknown;
     });
     this.lost += lost;
-    if (damage !== undefined) this.damaged += 1;
     if (lost > 0 || damage !== undefined) this.wrong.push(`${cut}: ${lost} plants lost; ${damage}`);
   }
 
