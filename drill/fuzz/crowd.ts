@@ -9,61 +9,58 @@ export const NODE_OPTIONS = '--max-old-space-size=256';
 /** The limit of the attacked service's memory in MiB. */
 export const MAX_RESIDENT_MB = 400;
 
-/** The acts of a client without a token. */
+/** The acts of a client without a token. Texts are Latin-1: a character is a byte. */
 export interface Kind {
   readonly name: string;
   /** Sent at once. */
-  readonly sent: Uint8Array;
+  readonly sent: string;
   /** Sent twice a second after that. It also shows a client that does not read that its connection is closed. */
-  readonly drip: Uint8Array;
-  readonly isUnread?: boolean;
-  /** Sends the same again as soon as it has a response. */
-  readonly isEager?: boolean;
-  /** Resets the connection as soon as the request is sent. */
-  readonly isReset?: boolean;
-  /** Without TLS, even if the service uses it. */
-  readonly isBare?: boolean;
+  readonly drip: string;
+  /**
+   * It does not read; sends the same again as soon as it has a response; resets the connection as soon as the request
+   * is sent; or speaks no TLS, even if the service does.
+   */
+  readonly act?: 'unread' | 'eager' | 'reset' | 'bare';
 }
 
 const POST = 'POST /plants HTTP/1.1\r\nhost: a\r\n';
 const WITH_BODY = 'content-type: application/json\r\ncontent-length: 65536\r\n';
+const FORGED = `authorization: Bearer ${createSecret()}\r\n${WITH_BODY}`;
 /** Three bytes by Node's count, which limits a request's head to 16 KiB of them. */
 const SHORT = 'ab:c\r\n';
 const page = (headers = ''): string =>
   `GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n${headers}\r\n`;
 
-/** Sends something at once, and then more of it slowly. Texts are Latin-1: a character is a byte. */
-function slow(name: string, sent: string, drip: string, acts: Partial<Kind> = {}): Kind {
-  return { name, sent: Buffer.from(sent, 'latin1'), drip: Buffer.from(drip, 'latin1'), ...acts };
-}
-
+const kind = (name: string, sent: string, drip = '', act?: Kind['act']): Kind => ({
+  name,
+  sent,
+  drip,
+  ...(act && { act }),
+});
 /** Sends a request as often as one connection may, and does not read the responses. */
 const unread = (name: string, request: string) =>
-  slow(`${name}, unread`, request.repeat(16), '\r\n', { isUnread: true });
+  kind(`${name}, unread`, request.repeat(16), '\r\n', 'unread');
 
-const FORGED = `authorization: Bearer ${createSecret()}\r\n`;
 const REQUESTS: readonly Kind[] = [
-  slow('garbage', '\x80'.repeat(1_000), '\x80'),
-  slow('half a request line', `GET /${'a'.repeat(16_000)}`, 'a'),
-  slow('2,600 headers without an end', `${POST}${SHORT.repeat(2_600)}`, SHORT),
-  slow('5,400 headers, then no body', `${POST}${WITH_BODY}${SHORT.repeat(5_380)}\r\n`, 'x'),
-  slow('half a body, forged token', `${POST}${FORGED}${WITH_BODY}\r\n${'x'.repeat(32_000)}`, 'x'),
+  kind('garbage', '\x80'.repeat(1_000), '\x80'),
+  kind('half a request line', `GET /${'a'.repeat(16_000)}`, 'a'),
+  kind('2,600 headers without an end', `${POST}${SHORT.repeat(2_600)}`, SHORT),
+  kind('5,400 headers, then no body', `${POST}${WITH_BODY}${SHORT.repeat(5_380)}\r\n`, 'x'),
+  kind('half a body, forged token', `${POST}${FORGED}\r\n${'x'.repeat(32_000)}`, 'x'),
   unread('16 docs pages', page()),
   unread('16 docs pages, 2,600 headers each', page(SHORT.repeat(2_600))),
   unread('16 404s of long paths', page().replace('/docs', `/${'a'.repeat(16_000)}`)),
-  slow('resets', page(), '', { isReset: true }),
-  slow('CONNECT', 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'x'),
-  slow('401s, each as soon as the one before', `${POST}content-length: 2\r\n\r\n{}`, '', {
-    isEager: true,
-  }),
+  kind('resets', page(), '', 'reset'),
+  kind('CONNECT', 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'x'),
+  kind('401s, each as soon as the last', `${POST}content-length: 2\r\n\r\n{}`, '', 'eager'),
 ];
 
 /** The start of a ClientHello of the length of a TLS record. */
 export const CLIENT_HELLO = `\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb\x03\x03${'\0'.repeat(16_000)}`;
 const HANDSHAKES: readonly Kind[] = [
-  slow('nothing, not even TLS', '', '', { isBare: true }),
-  slow('half a handshake', CLIENT_HELLO, '\0', { isBare: true }),
-  slow('a handshake alone', '', ''),
+  kind('nothing, not even TLS', '', '', 'bare'),
+  kind('half a handshake', CLIENT_HELLO, '\0', 'bare'),
+  kind('a handshake alone', ''),
 ];
 
 /** @param isTls whether the service uses TLS */
@@ -90,27 +87,23 @@ const ignore = (): void => undefined;
 export class Crowd {
   /** Connections so far. */
   opened = 0;
-  private readonly sockets = new Map<Socket, Uint8Array>();
+  private readonly sockets = new Map<Socket, string>();
   private readonly timers: readonly NodeJS.Timeout[];
 
   constructor({ port, isTls, kinds, connections }: Attack) {
-    const target = { port, host: '127.0.0.1', highWaterMark: 1 };
-    const open = ({ sent, drip, isUnread, isEager, isReset, isBare }: Kind): void => {
-      const tcp = connect(target).on('error', ignore);
-      const speaksTls = isTls && !isBare;
-      const tls = {
-        socket: isReset ? wrap(tcp) : tcp,
-        rejectUnauthorized: false,
-        highWaterMark: 1,
-      };
-      const socket = speaksTls ? connectTls(tls).on('error', ignore) : tcp;
+    const slow = { host: '127.0.0.1', port, rejectUnauthorized: false, highWaterMark: 1 };
+    const open = ({ sent, drip, act }: Kind): void => {
+      const tcp = connect(slow).on('error', ignore);
+      const speaksTls = isTls && act !== 'bare';
+      const under = act === 'reset' ? wrap(tcp) : tcp;
+      const socket = speaksTls ? connectTls({ ...slow, socket: under }).on('error', ignore) : tcp;
       this.opened += 1;
       this.sockets.set(socket, drip);
       tcp.on('close', () => this.sockets.delete(socket));
-      if (isEager) socket.on('data', () => socket.write(sent));
-      else if (!isUnread) socket.resume();
+      if (act === 'eager') socket.on('data', () => socket.write(sent, 'latin1'));
+      else if (act !== 'unread') socket.resume();
       else if (!speaksTls) socket.once('connect', () => socket.pause());
-      socket.write(sent, () => isReset && tcp.resetAndDestroy());
+      socket.write(sent, 'latin1', () => act === 'reset' && tcp.resetAndDestroy());
     };
     const fill = (): void => {
       const perTick = this.opened < connections ? PER_TICK : REPLACED_PER_TICK;
@@ -121,8 +114,8 @@ export class Crowd {
       }
     };
     const drip = (): void => {
-      for (const [socket, bytes] of this.sockets) {
-        if (socket.writableLength === 0) socket.write(bytes);
+      for (const [socket, text] of this.sockets) {
+        if (socket.writableLength === 0) socket.write(text, 'latin1');
       }
     };
     this.timers = [setInterval(fill, TICK_MS), setInterval(drip, DRIP_INTERVAL_MS)];

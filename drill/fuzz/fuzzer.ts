@@ -4,11 +4,9 @@ import fc from 'fast-check';
 import { residentMb } from '../../bench/machine.js';
 import { ServiceProcess } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
-import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { LONGEST_MS, plantOf, send } from '../plants.js';
 import { judge, play } from './play.js';
-import { scripts, type Script } from './raw-requests.js';
-import { REFUSED } from './valid-requests.js';
+import { REFUSED, scripts, type Script } from './raw-requests.js';
 
 /** Connections at the same time, at most: fast-check draws every number up to it. */
 const MAX_CONCURRENT = 64;
@@ -31,18 +29,22 @@ const FAULT = /^(?:\S+ (?:ERROR|FATAL): (?!.*"error":5002\b)|\(node:\d+\) ).*$/m
 export class Fuzzer {
   /** Connections, their complete responses, and honest creates, so far. */
   readonly counts = { connections: 0, responses: 0, creates: 0, longestMs: 0 };
-  private service!: ServiceProcess;
   /** Open files without clients, at most. */
-  private idleFiles = Infinity;
+  private readonly idleFiles: number;
   /** Characters of the log that were read. */
   private read = 0;
 
-  private constructor(private readonly isTls: boolean) {}
+  private constructor(
+    private readonly isTls: boolean,
+    private readonly service: ServiceProcess,
+  ) {
+    this.idleFiles = this.countFiles() + CHECKPOINT_FILES;
+  }
 
   static async start(isTls: boolean): Promise<Fuzzer> {
-    const fuzzer = new Fuzzer(isTls);
-    await fuzzer.startService(new SqliteStore());
-    return fuzzer;
+    const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
+    const service = await ServiceProcess.start({ store: new SqliteStore(), isTls, env });
+    return new Fuzzer(isTls, service);
   }
 
   /**
@@ -53,7 +55,8 @@ export class Fuzzer {
    * @throws Error with the seed and the scripts of the smallest failure, or if files stay open
    */
   async check(seed: number, connections: number, limitMs: number): Promise<void> {
-    const one = scripts(this.service.token, this.isTls);
+    const { store, token } = this.service;
+    const one = scripts(token, this.isTls);
     const list = fc.array(one, { minLength: 1, maxLength: MAX_CONCURRENT, size: 'max' });
     await fc.assert(
       fc.asyncProperty(list, (all) => this.run(all)),
@@ -65,8 +68,12 @@ export class Fuzzer {
       },
     );
     // Not after each run: a client that leaves without reading is noticed late.
-    await this.settle();
-    const stored = await this.service.store.rows(`SELECT id FROM plants WHERE name = '${REFUSED}'`);
+    const until = performance.now() + SETTLE_TIMEOUT_MS;
+    while (this.countFiles() > this.idleFiles) {
+      if (performance.now() > until) throw new Error(`${this.countFiles()} files stay open`);
+      await sleep(20);
+    }
+    const stored = await store.rows(`SELECT id FROM plants WHERE name = '${REFUSED}'`);
     if (stored.length > 0) throw new Error('plants of refused requests are stored');
   }
 
@@ -89,21 +96,22 @@ export class Fuzzer {
 
   /** @throws Error if a response, a create afterwards, or the service's log is not as it must be */
   private async run(all: readonly Script[]): Promise<void> {
-    // With the same tokens, so that a failure that ended it can be made smaller.
-    const { exit, store, token } = this.service;
-    if (exit) await this.startService(store, token);
+    const { service } = this;
+    // No fewer scripts would show why it ended.
+    const hasEnded = () => service.exit !== undefined;
+    fc.pre(!hasEnded());
     const playAndJudge = async (script: Script): Promise<void> => {
       this.counts.connections += 1;
-      const received = await play(script, this.service.port);
+      const received = await play(script, service.port);
       this.counts.responses += judge(script, received);
     };
     const results = await Promise.allSettled([this.create(), ...all.map(playAndJudge)]);
     results.push(...(await Promise.allSettled([this.create()])));
     const failed = results.find(({ status }) => status === 'rejected');
     if (failed) await sleep(EXIT_NOTICE_MS);
-    const log = this.service.output.slice(this.read);
+    const log = service.output.slice(this.read);
     this.read += log.lastIndexOf('\n') + 1;
-    if (this.service.exit) throw new Error(`the service ended: ${log}`);
+    if (hasEnded()) throw new Error(`the service ended: ${log}`);
     const [fault] = FAULT.exec(log) ?? [];
     if (fault !== undefined) throw new Error(fault);
     if (failed?.status === 'rejected') throw failed.reason;
@@ -118,24 +126,6 @@ export class Fuzzer {
     this.counts.longestMs = Math.max(this.counts.longestMs, took);
     if (kind !== 'acknowledged') throw new Error(`a create got ${text}`);
     if (took > LONGEST_MS) throw new Error(`a create took ${took} ms`);
-  }
-
-  /** Resolves once no more files are open than without clients. */
-  private async settle(): Promise<void> {
-    const until = performance.now() + SETTLE_TIMEOUT_MS;
-    while (this.countFiles() > this.idleFiles) {
-      if (performance.now() > until) throw new Error(`${this.countFiles()} files stay open`);
-      await sleep(20);
-    }
-  }
-
-  private async startService(store: TemporaryStore, token?: string): Promise<void> {
-    const env = { LOG_LEVEL: 'info', LOG_REQUESTS: 'errors', NODE_OPTIONS };
-    const { isTls } = this;
-    this.service = await ServiceProcess.start({ store, ...(token && { token }), isTls, env });
-    this.read = 0;
-    this.idleFiles = this.countFiles() + CHECKPOINT_FILES;
-    await this.create();
   }
 
   /** Files that the service has open, sockets among them. */

@@ -1,70 +1,44 @@
+import { METHODS as NODE_METHODS } from 'node:http';
+
 // The parts of raw requests. Texts are Latin-1. An item listed twice is picked twice as often.
 
 const PLANT = '{"id":987654321987654321,"name":"n","tag":"t"}';
 
-export const METHODS = [
-  ...['POST', 'POST', 'POST', 'POST', 'GET', 'GET', 'GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'],
-  ...['TRACE', 'PATCH', 'CONNECT', 'PRI', 'PROPFIND', 'M-SEARCH', 'SOURCE', 'QUERY'],
-  ...['post', 'P OST', 'X'],
-];
+const USUAL = ['POST', 'GET'].flatMap((method) =>
+  new Array<string>(NODE_METHODS.length).fill(method),
+);
+export const METHODS = [...USUAL, ...NODE_METHODS, 'PRI', 'post', 'P OST', 'X'];
 
 export const TARGETS = [
-  ...['/plants', '/plants', '/plants', '/plants?a=b', '/plants/', '//plants', '/%70lants'],
-  ...['/Plants', '/', '/docs', '/docs/', '/docs/index.html', '/docs/swagger-ui.css'],
-  ...['/docs/swagger-ui-init.js', '/docs/package.json', '/docs/../openapi.json'],
-  ...['/docs/%2e%2e/%2e%2e/package.json', '/docs/%00', '/docs//', '/docs/a%5c..%5cb'],
-  ...['/openapi.json', '/openapi.yaml', '/openapi.json?a', '/plants%00', '/%', '/%ff', '/é'],
-  ...['/plants;a', '/plants#a', 'http://localhost/plants', 'https://a/docs/', 'http://', '//'],
-  ...['localhost:80', '*', 'a', `/${'a'.repeat(5_000)}`],
+  ...['/plants', '/plants', '/plants', '/plants', '/plants?a=b', '/plants/', '//plants', '/é'],
+  ...['/%70lants', '/plants;a', '/plants#a', '/plants%00', '/%ff', '/', '/docs', '/docs/'],
+  ...['/docs/swagger-ui.css', '/docs/../openapi.json', '/docs/%2e%2e/%2e%2e/package.json'],
+  ...['/docs/%00', '/docs/a%5c..%5cb', '/openapi.json', '/openapi.yaml', 'https://a/docs/'],
+  ...['http://localhost/plants', 'http://', '//', 'localhost:80', '*', `/${'a'.repeat(5_000)}`],
 ];
 
 export const VERSIONS = [
-  ...['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/0.9'],
-  ...['HTTP/2.0', 'HTTP/1.2', 'HTTP/1.10', 'http/1.1', 'HTTP/ 1.1', 'ICE/1.0', 'RTSP/1.0', 'FTP'],
+  ...['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0'],
+  ...['HTTP/1.10', 'http/1.1', 'HTTP/ 1.1', 'RTSP/1.0'],
 ];
 
-const VALUES = {
-  Host: ['a', '', 'a b'],
-  Authorization: ['Bearer x', 'Basic Og==', '', `Bearer plant_${'a'.repeat(38)}`, 'Bearer a.b.c'],
-  Connection: ['close', 'keep-alive, upgrade', 'upgrade'],
-  Upgrade: ['h2c', 'websocket'],
-  'Sec-WebSocket-Version': ['13'],
-  'HTTP2-Settings': ['AAMAAABkAAQAAP__'],
-  Expect: ['100-continue', '200-ok'],
-  'Transfer-Encoding': ['chunked', 'gzip, chunked', '\tchunked', 'chunked, a'],
-  Trailer: ['a'],
-  TE: ['trailers'],
-  'Content-Length': ['0', '5', '-1', '+1', '18446744073709551616', '99999', '60000'],
-  'Content-Type': ['text/plain', '', 'application/json; charset=utf-16'],
-  'Content-Encoding': ['gzip'],
-  'Accept-Encoding': ['gzip'],
-  Range: ['bytes=0-1', 'bytes=9999999-', 'bytes=0-1,5-6'],
-  'If-Range': ['"a"'],
-  'If-Match': ['"a"'],
-  'If-None-Match': ['*'],
-  'If-Modified-Since': ['a', 'Fri, 31 Dec 2100 00:00:00 GMT'],
-  'If-Unmodified-Since': ['Thu, 01 Jan 1970 00:00:00 GMT'],
-  'X-Request-Id': ['\x7f', 'a'],
-  'X-Forwarded-For': ['a'],
-  Forwarded: ['for=a'],
-  Origin: ['http://a'],
-  Cookie: ['a=b'],
-  'Access-Control-Request-Method': ['POST'],
-  traceparent: ['00-0-0-0'],
-  A: ['\0', 'a'.repeat(17_000)],
-};
-
 export const HEADERS = [
-  ...Object.entries(VALUES).flatMap(([name, values]) => values.map((each) => `${name}: ${each}`)),
+  ...['Host: a', 'Host: ', 'Host: a b', 'Authorization: Bearer a.b.c', 'Authorization: '],
+  ...[`Authorization: Bearer plant_${'a'.repeat(38)}`, 'Connection: close', 'Upgrade: h2c'],
+  ...['Connection: keep-alive, upgrade', 'Connection: upgrade', 'Upgrade: websocket'],
+  ...['Expect: 100-continue', 'Expect: 200-ok', 'Transfer-Encoding: chunked', 'Trailer: a'],
+  ...['Transfer-Encoding: gzip, chunked', 'Transfer-Encoding: \tchunked', 'Content-Length: 5'],
+  ...['Content-Length: 0', 'Content-Length: -1', 'Content-Length: 18446744073709551616'],
+  ...['Content-Length: 99999', 'Content-Type: text/plain', 'Content-Encoding: gzip'],
+  ...['Range: bytes=0-1', 'Range: bytes=9999999-', 'If-None-Match: *', 'If-Match: "a"'],
+  ...['X-Request-Id: \x7f', 'Origin: http://a', 'A: \0', `A: ${'a'.repeat(17_000)}`],
   ...['__proto__: a', ' folded', 'No colon', ': no name', 'A\0: a', 'A : a'],
 ];
 
+/** Few, as test/http/plants.property and Schemathesis send many. */
 export const BODIES = [
-  ...[PLANT, PLANT, PLANT, '{', '[]', 'null', '"', '{"id":1.5,"name":1,"tag":null}', '\xff\xfe'],
-  ...['{"id":7e2,"name":"\\u0000"}', '{"id":1,"name":"\\ud800"}', '{"__proto__":{},"id":1}'],
-  ...['{"id":1e999999999,"name":"n"}', `{"id":${'9'.repeat(30_000)},"name":"n"}`],
-  ...['['.repeat(30_000), `{"id":1,"name":"${'n'.repeat(70_000)}"}`],
-  '{"id":-9223372036854775809,"name":"n"}',
+  ...[PLANT, PLANT, PLANT, '{', '\xff\xfe', '{"id":1,"name":"\\ud800"}', '['.repeat(30_000)],
+  ...[`{"id":${'9'.repeat(30_000)},"name":"n"}`, `{"id":1,"name":"${'n'.repeat(70_000)}"}`],
 ];
 
 /** Bodies in chunks. */

@@ -1,8 +1,8 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
+import { requestText } from '../../test/support/raw-connection.js';
 import { CLIENT_HELLO } from './crowd.js';
 import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './parts.js';
-import { ENDS, get, pick, REFUSED, validRequest } from './valid-requests.js';
 
 /** What a client does on one connection. Texts are Latin-1: a character is a byte. */
 export interface Script {
@@ -17,32 +17,69 @@ export interface Script {
   readonly end: 'fin' | 'reset' | 'close';
   /** Milliseconds without a byte after which the client ends the connection. */
   readonly idle: number;
-  /** The statuses of the first responses, if known. */
+  /** The statuses of the first responses, if known, and whether all of these must come. */
   readonly expected: readonly number[];
-  /** How many of the expected responses must come. */
-  readonly due: number;
+  readonly areAllDue: boolean;
 }
 
-type Way = Pick<Script, 'tls' | 'isHasty' | 'isRead' | 'end' | 'idle'>;
+/** The name of plants that must not be stored. */
+export const REFUSED = 'refused';
+/** Ids that mutated requests do not have: a plant of such an id always has the same content. */
+const OWN_IDS = fc.bigInt({ min: -(2n ** 50n), max: -(2n ** 49n) });
 
-/** Milliseconds for a flood to reach the service before the end, which discards unsent bytes. */
-const FLOOD_MS = 100;
-const FLOOD = ['/docs/swagger-ui-bundle.js', '/docs/', '/openapi.json', '/plants', '/nowhere'];
-
-/** True once in `times`; shrinks to false. */
-const once = (times: number) => fc.nat(times - 1).map((n) => n === times - 1);
+const pick = <Item>(items: readonly Item[]): Arbitrary<Item> => fc.constantFrom(...items);
+const once = (times: number) => fc.nat(times - 1).map((n) => n === 0);
 const bytes = (maxLength: number) =>
   fc.uint8Array({ maxLength }).map((some) => Buffer.from(some).toString('latin1'));
+const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
+
+/** A body in chunks that is larger than the limit. */
+const LARGE = `${`ffff\r\n${'x'.repeat(0xffff)}\r\n`.repeat(5)}0\r\n\r\n`;
+
+/** Requests that any client might send, with the statuses of their responses. @param name of refused plants */
+function validRequests(token: string, id: bigint, name: string) {
+  const type = { 'content-type': 'application/json' };
+  const valid = { ...type, authorization: `Bearer ${token}` };
+  const plant = `{"id":9,"name":"${name}"}`;
+  return [
+    [requestText(valid, `{"id":${id},"name":"n"}`), 200],
+    [requestText({ ...valid, expect: '100-continue' }, `{"id":${id},"name":"n"}`), 200],
+    [requestText({ ...valid, 'transfer-encoding': 'chunked' }) + LARGE, 400],
+    [requestText(valid, '{'), 400],
+    [requestText({ ...valid, 'content-type': 'a' }, plant), 400],
+    [requestText(type, plant), 401],
+    [requestText({ ...valid, authorization: `Bearer ${token}a` }, plant), 401],
+    [get('/plants'), 405],
+    [get('/nowhere'), 404],
+    [get('/openapi.json'), 200],
+    [get('/docs/'), 200],
+  ] as const;
+}
+
+/** Ends a connection with a 404. */
+const LAST = get('/nowhere', 'connection: close\r\n');
+
+/** A request of parts that need not fit together. Half lack one of the usual four headers. */
+function wildRequest(token: string): Arbitrary<string> {
+  const line = fc.tuple(pick(METHODS), pick(TARGETS), pick(VERSIONS));
+  const body = fc.oneof({ weight: 3, arbitrary: pick(BODIES) }, pick(CHUNKS));
+  const parts = fc.tuple(line, fc.nat(7), fc.array(pick(HEADERS), { maxLength: 2 }), body);
+  return parts.map(([start, missing, more, content]) => {
+    const usual = [
+      'Host: localhost',
+      `Authorization: Bearer ${token}`,
+      'Content-Type: application/json',
+      CHUNKS.includes(content) ? 'Transfer-Encoding: chunked' : `Content-Length: ${content.length}`,
+    ].filter((_, i) => i !== missing);
+    return `${[start.join(' '), ...usual, ...more].join('\r\n')}\r\n\r\n${content}`;
+  });
+}
 
 /** Replaces some of a text, or nothing, by another text, or repeats it. The place is taken modulo the length. */
-const mutation = fc.tuple(
-  fc.nat(),
-  fc.oneof(fc.nat(1), fc.nat(15), fc.nat(199)),
-  fc.oneof(pick(['', undefined]), pick(DICTIONARY), bytes(1), bytes(200)),
-);
-
 function mutate(text: Arbitrary<string>): Arbitrary<string> {
-  const mutations = fc.array(mutation, { maxLength: 4 });
+  const length = fc.oneof(fc.nat(1), fc.nat(15), fc.nat(199));
+  const insertion = fc.oneof(pick(['', undefined]), pick(DICTIONARY), bytes(1), bytes(200));
+  const mutations = fc.array(fc.tuple(fc.nat(), length, insertion), { maxLength: 4 });
   return fc.tuple(text, mutations).map(([whole, changes]) =>
     changes.reduce((result, [place, length, insertion]) => {
       const at = place % (result.length + 1);
@@ -52,13 +89,8 @@ function mutate(text: Arbitrary<string>): Arbitrary<string> {
   );
 }
 
-/** Places and milliseconds of pauses within a text, if any. Places are taken modulo the length. */
-const pausesInside = fc.oneof(
-  fc.constant([]),
-  fc.array(fc.tuple(fc.nat(), fc.nat(9)), { minLength: 1, maxLength: 3 }),
-);
-/** Where a text is cut off, if it is. */
-const cutOff = fc.option(fc.nat(), { freq: 2 });
+/** Places and milliseconds of pauses within a text. Places are taken modulo the length. */
+const pausesInside = fc.array(fc.tuple(fc.nat(), fc.nat(9)), { maxLength: 3 });
 
 function inPieces(text: string, [first, ...more]: readonly [number, number][]): Script['steps'] {
   if (!first) return [text];
@@ -66,62 +98,8 @@ function inPieces(text: string, [first, ...more]: readonly [number, number][]): 
   return [text.slice(0, at), first[1], ...inPieces(text.slice(at), more)];
 }
 
-/** Ids that mutated requests do not have: a plant of such an id always has the same content. */
-const OWN_IDS = fc.bigInt({ min: -(2n ** 50n), max: -(2n ** 49n) });
-
 /**
- * Pipelined valid requests, and what ends the connection.
- *
- * Over TLS not all responses must come: Node takes bytes after a pause of its own for a fault
- * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed or stalls.
- */
-function validScript(way: Arbitrary<Way>, token: string): Arbitrary<Script> {
-  const request = validRequest(token, OWN_IDS, REFUSED);
-  const few = fc.array(request, { minLength: 1, maxLength: 6 });
-  const many = fc.array(request, { minLength: 1, maxLength: 300, size: 'max' });
-  const requests = fc.oneof({ weight: 39, arbitrary: few }, { weight: 1, arbitrary: many });
-  const all = fc.tuple(way, requests, pick(ENDS), pausesInside);
-  return all.map(([own, list, [last, status, due], pauses]) => {
-    const text = list.map(([each]) => each).join('');
-    const areAllDue = own.tls === undefined || list.length === 1;
-    return {
-      ...own,
-      steps: inPieces(text + last, pauses),
-      isRead: true,
-      end: 'close',
-      idle: areAllDue ? 10_000 : 500,
-      expected: [...list.map(([, wanted]) => wanted), status],
-      // One more in progress ends the connection, and with it responses that are on their way.
-      due: areAllDue && list.length < MAX_PIPELINED ? list.length + due : 0,
-    };
-  });
-}
-
-/** A request of parts that need not fit together. */
-function wildRequest(token: string): Arbitrary<string> {
-  const body = fc.oneof(
-    { weight: 3, arbitrary: pick(BODIES) },
-    { weight: 1, arbitrary: pick(CHUNKS) },
-  );
-  const start = fc.tuple(pick(METHODS), pick(TARGETS), pick(VERSIONS));
-  // Half of them lack one of the usual four headers.
-  const headers = fc.record({
-    missing: fc.nat(7),
-    more: fc.array(pick(HEADERS), { maxLength: 2 }),
-  });
-  return fc.tuple(start, headers, body).map(([line, { missing, more }, content]) => {
-    const usual = [
-      'Host: localhost',
-      `Authorization: Bearer ${token}`,
-      'Content-Type: application/json',
-      CHUNKS.includes(content) ? 'Transfer-Encoding: chunked' : `Content-Length: ${content.length}`,
-    ].filter((_, i) => i !== missing);
-    return `${[line.join(' '), ...usual, ...more].join('\r\n')}\r\n\r\n${content}`;
-  });
-}
-
-/**
- * Connections of a client: valid, mutated, cut and pipelined requests in pieces, floods, and other bytes in place of TLS.
+ * Connections of a client: valid, mutated, cut and pipelined requests in pieces, and other bytes in place of TLS.
  *
  * @param isTls whether the service uses TLS
  */
@@ -133,24 +111,39 @@ export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
     end: pick(['fin', 'reset', 'close'] as const),
     idle: pick([0, 1, 5, 20, 100]),
   });
+
+  /**
+   * Pipelined valid requests, as many as a connection may have in progress.
+   *
+   * Over TLS not all responses must come: Node takes bytes after a pause of its own for a fault
+   * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed or stalls.
+   */
+  const request = OWN_IDS.chain((id) => pick(validRequests(token, id, REFUSED)));
+  const several = fc.array(request, { maxLength: MAX_PIPELINED - 1 });
+  const valid = fc.tuple(way, several, pausesInside).map(([own, list, pauses]): Script => {
+    const areAllDue = own.tls === undefined || list.length < 2;
+    const text = list.map(([each]) => each).join('') + LAST;
+    const expected = [...list.map(([, status]) => status), 404];
+    const idle = areAllDue ? 10_000 : 500;
+    const steps = inPieces(text, pauses);
+    return { ...own, steps, isRead: true, end: 'close', idle, expected, areAllDue };
+  });
+
+  /** A text, perhaps cut off, in pieces. */
   const of = (text: Arbitrary<string>, changes: Partial<Script> = {}): Arbitrary<Script> =>
-    fc.tuple(way, text, cutOff, pausesInside).map(([own, whole, cut, pauses]) => {
-      const sent = whole.slice(0, (cut ?? whole.length) % (whole.length + 1));
-      return { ...own, steps: inPieces(sent, pauses), expected: [], due: 0, ...changes };
-    });
-  const request = fc.oneof(
-    wildRequest(token),
-    validRequest(token, fc.constant(9n), 'n').map(([text]) => text),
-  );
-  const pipelined = fc.array(request, { minLength: 1, maxLength: 8 }).map((all) => all.join(''));
-  const flood = fc
-    .tuple(pick(FLOOD), fc.oneof(fc.nat(19), fc.nat(299), fc.nat(999)))
-    .map(([path, more]) => get(path).repeat(1 + more));
+    fc
+      .tuple(way, text, fc.option(fc.nat(), { freq: 2 }), pausesInside)
+      .map(([own, whole, cut, pauses]) => {
+        const sent = whole.slice(0, (cut ?? whole.length) % (whole.length + 1));
+        const steps = inPieces(sent, pauses);
+        return { ...own, steps, expected: [], areAllDue: false, ...changes };
+      });
+  const texts = validRequests(token, 9n, 'n').map(([each]) => each);
+  const any = fc.array(fc.oneof(wildRequest(token), pick(texts)), { minLength: 1, maxLength: 8 });
   const garbage = mutate(fc.oneof(fc.constant(CLIENT_HELLO), bytes(300)));
   return fc.oneof(
-    { weight: 50, arbitrary: validScript(way, token) },
-    { weight: 100, arbitrary: of(mutate(pipelined)) },
-    { weight: 1, arbitrary: of(flood, { isRead: false, idle: FLOOD_MS }) },
+    { weight: 50, arbitrary: valid },
+    { weight: 100, arbitrary: of(mutate(any.map((all) => all.join('')))) },
     { weight: isTls ? 30 : 0, arbitrary: of(garbage, { tls: undefined, isRead: false }) },
   );
 }
