@@ -63,7 +63,10 @@ async function inspectStore(config: Config, name: string): Promise<Part> {
        ORDER BY expires_at`,
     );
     const [plants, activeTokens] = [Number(row?.count), tokens.length];
-    const next = tokens.find(({ expires }) => expires !== null);
+    const next = tokens.find(
+      ({ name, expires }, i) =>
+        expires !== null && !tokens.some((other, j) => other.name === name && j > i),
+    );
     const nextExpiry = next
       ? { id: Number(next.id), name: next.name, at: new Date(Number(next.expires)) }
       : null;

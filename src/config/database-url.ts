@@ -60,7 +60,9 @@ export function findAddressProblem(url: string): string | undefined {
     return port && !(Number(port) >= 1 && Number(port) <= 65_535) ? invalidHost : undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_INVALID_URL') return invalidHost;
+    // In a file, an unencoded # begins a comment, and the password is cut there.
+    const hint = url.includes('@') ? '' : '; in a password, write %23 for #';
+    if (code === 'ERR_INVALID_URL') return invalidHost + hint;
     const files = ['sslrootcert', 'sslcert', 'sslkey'].filter((name) => parameters.has(name));
     return code
       ? `DATABASE_URL must name a file that can be read: ${files.join(', ')} (${code})`

@@ -44,6 +44,10 @@ describe('readConfig', () => {
   });
 
   it.each<[RegExp, NodeJS.ProcessEnv]>([
+    [
+      /^PORT must .*\nDATABASE_URL must have one host.*, write %23 for # \(from environment\)$/,
+      { PORT: 'x', DATABASE_URL: 'postgres://u:se' },
+    ],
     [/^MANAGEMENT_PORT must not be PORT: /, { PORT: '80', MANAGEMENT_PORT: '80' }],
     [/^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/, { TLS_CERT_FILE: 'x' }],
     [/^AUTH_AUDIENCE must be set with AUTH_ISSUER: /, { AUTH_ISSUER: 'https://id.example/' }],
@@ -107,7 +111,7 @@ const meaningOf = (value: string) =>
 it('reads each variable, whatever blanks are around its name and its value', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.tuple(assignment, others)),
+      fc.uniqueArray(fc.tuple(assignment, others), { selector: ([{ name }]) => name }),
       fc.constantFrom('\n', '\r\n', '\r'),
       (entries, end) => {
         const lines = entries.map(([{ name, value, around, prefix }, other]) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';
 import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
-import { describeDatabase, findAddressProblem, findPathProblem } from './database-url.js';
+import { describeDatabase, findPathProblem } from './database-url.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -25,7 +25,9 @@ export function loadEnvironment(file?: string): readonly string[] {
   const path = file ?? (existsSync('.env') ? '.env' : undefined);
   loaded = undefined;
   if (path === undefined) return [];
-  const { variables, warnings } = parseEnvFile(readText(path, `${path} cannot be read`));
+  const text = readText(path, `${path} cannot be read`);
+  if (text.includes('\0')) throw new ConfigError(`${path} must be a text in UTF-8`);
+  const { variables, warnings } = parseEnvFile(text);
   const names = new Set([...variables.keys()].filter((name) => !(name in process.env)));
   for (const name of names) process.env[name] = variables.get(name);
   loaded = { path, names, warnings: warnings.map((warning) => `${path}:${warning}`) };
@@ -50,6 +52,7 @@ export function parseEnvFile(content: string) {
     const name = left?.trim().replace(/^export\s+/, '');
     const problem = name === undefined ? 'ignored, as it has no =' : explainNoEffect(name);
     if (problem) warn(problem);
+    else if (name && variables.has(name)) warn(`${name} is set again: this line counts`);
     // No variable needs a line break: the lines up to the next quote are lost.
     const end = line + entry.split('\n').length - 1;
     if (end > line) warn(`the quote is closed on line ${end}`);
@@ -98,6 +101,8 @@ export function inspectConfig(env = process.env) {
       if (!text) return { name, value: defaultText, from };
       const value = parser.parse(text);
       if (value === undefined) throw new ConfigError(explainInvalid(variable, text, from));
+      const problem = parser.findProblem?.(text);
+      if (problem) throw new ConfigError(`${problem} (from ${from})`);
       Object.assign(config, { [field]: value });
       return { name, value: parser.mask?.(text) ?? text, from };
     } catch (error) {
@@ -164,11 +169,11 @@ function explainInvalid({ name, parser }: ConfigVariable, text: string, from: st
   return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
 }
 
-/** Finds errors that involve several variables, and those of a valid DATABASE_URL's parts. */
+/** Finds errors that involve several variables. */
 function crossFieldErrors(config: Config): string[] {
   const { port, managementPort, tlsCertFile, tlsKeyFile } = config;
   const { authIssuer, authAudience, authJwksUrl } = config;
-  const found = [findAddressProblem(config.databaseUrl)];
+  const found: string[] = [];
   if (managementPort === port && port !== 0)
     found.push('MANAGEMENT_PORT must not be PORT: health and metrics are not for the public');
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined))
@@ -179,7 +184,7 @@ function crossFieldErrors(config: Config): string[] {
     );
   if (!authIssuer && (authAudience ?? authJwksUrl))
     found.push('AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL');
-  return found.filter((problem) => problem !== undefined);
+  return found;
 }
 
 /** Describes this process and the database that it uses in one line for the operator, without a password. */

@@ -1,7 +1,7 @@
 // Parsers of the texts of variables.
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
-import { MASK, maskPassword, parseDatabaseUrl } from './database-url.js';
+import { findAddressProblem, MASK, maskPassword, parseDatabaseUrl } from './database-url.js';
 
 /** Reads the text of a variable, and says what the text must be. */
 export class EnvParser<Value> {
@@ -9,11 +9,13 @@ export class EnvParser<Value> {
    * @param rule follows `must be`: `from 0 to 65535`
    * @param parse the value, or undefined if the text is invalid
    * @param mask what is shown of a secret, which may also be in the file that `NAME_FILE` names
+   * @param findProblem what is wrong with a part of a valid text
    */
   constructor(
     readonly rule: string,
     readonly parse: (text: string) => Value | undefined,
     readonly mask?: (text: string) => string,
+    readonly findProblem?: (text: string) => string | undefined,
   ) {}
 }
 
@@ -46,6 +48,7 @@ export const databaseUrl = new EnvParser(
   'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %25 for %, %2F for /, %3F for ?, %23 for #)',
   parseDatabaseUrl,
   maskPassword,
+  (text) => findAddressProblem(parseDatabaseUrl(text) ?? ''),
 );
 
 /** In bytes: `kb` is KiB, `mb` MiB, and a number alone bytes. */

@@ -93,13 +93,14 @@ describe('config', () => {
   });
 
   it.each(['config', 'migrate'])('%s warns of lines without effect', async (command) => {
-    writeFileSync(join(cwd, '.env'), 'foo\nPORT=1\nSECRET=x\nNODE_OPTIONS=--inspect\n');
+    writeFileSync(join(cwd, '.env'), 'foo\nPORT=1\nSECRET=x\nNODE_OPTIONS=--inspect\nPORT=2\n');
     const { code, stderr } = await run(command);
     expect(code).toBe(0);
     expect(stderr.trimEnd().split('\n')).toEqual([
       'warning: .env:1: ignored, as it has no =',
       'warning: .env:3: SECRET is unknown',
       expect.stringMatching(/^warning: .env:4: NODE_OPTIONS works only in the environment/),
+      'warning: .env:5: PORT is set again: this line counts',
       expect.stringMatching(/^plant-store /),
     ]);
   });
@@ -114,10 +115,12 @@ describe('config', () => {
     },
   );
 
-  it('exits with 78 if the given file is missing', async () => {
-    expect(await run('config --env-file none')).toMatchObject({
-      code: 78,
-      stderr: 'error: Invalid configuration: none cannot be read (ENOENT)\n',
-    });
+  it.each([
+    ['none', 'none cannot be read (ENOENT)'],
+    ['utf16', 'utf16 must be a text in UTF-8'],
+  ])('exits with 78 if the file is %s', async (file, problem) => {
+    writeFileSync(join(cwd, 'utf16'), 'PORT=1\n', 'utf16le');
+    const stderr = `error: Invalid configuration: ${problem}\n`;
+    expect(await run(`config --env-file ${file}`)).toMatchObject({ code: 78, stderr });
   });
 });
