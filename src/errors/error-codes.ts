@@ -50,6 +50,7 @@ export const ERRORS = {
     3003,
     501,
     'unsupported transfer coding: send `chunked`, or a Content-Length',
+    { connection: 'close' },
   ),
   // RFC 9110, section 15.5.9: not 400, which clients take as final.
   REQUEST_TIMEOUT: row(3004, 408, 'the request did not arrive in time'),
@@ -59,7 +60,10 @@ export const ERRORS = {
   STORE_UNAVAILABLE: row(5001, 503, 'the store is unavailable', RETRY),
   OVERLOADED: row(5002, 503, 'overloaded', RETRY),
   SHUTTING_DOWN: row(5003, 503, 'shutting down', RETRY),
-  IDENTITY_PROVIDER_UNAVAILABLE: row(5004, 503, 'the identity provider is unavailable', RETRY),
+  IDENTITY_PROVIDER_UNAVAILABLE: row(5004, 503, 'the identity provider is unavailable', {
+    // Its keys are asked for every 5 s: src/auth/jwt/provider-keys.ts.
+    'retry-after': '5',
+  }),
 };
 
 /** The number of an HttpException, Nest's or of code added later: its status and its message are its own. */

@@ -82,6 +82,9 @@ function sendRawError(socket: Duplex, code: string): void {
  */
 const SINGLE_HEADERS = ['Host', 'Authorization', 'Content-Type'];
 
+/** A host, empty too, and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
+const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/i;
+
 /** Finds an error in a request that Node's parser accepts; undefined if there is none. */
 function findRequestError(request: Request): string | undefined {
   const { headers, headersDistinct, httpVersion, rawHeaders, url } = request;
@@ -89,6 +92,7 @@ function findRequestError(request: Request): string | undefined {
   if (rawHeaders.length > 2 * MAX_FIELDS) return `there are more than ${MAX_FIELDS} header fields`;
   // RFC 9112, section 3.2.
   if (headers.host === undefined && httpVersion === '1.1') return 'the Host header is missing';
+  if (!HOST.test(headers.host ?? '')) return 'the Host header is malformed';
   for (const name of SINGLE_HEADERS) {
     const values = headersDistinct[name.toLowerCase()] ?? [];
     if (values.length > 1) return `there is more than one ${name} header`;

@@ -99,6 +99,8 @@ const TOKEN = 'authorization: Bearer x\r\n';
 describe('what Node lets pass: 400', () => {
   it.each([
     ['no Host', HOST, '', 'the Host header is missing'],
+    ['a blank in Host', HOST, 'host: a b\r\n', 'the Host header is malformed'],
+    ['a path in Host', HOST, 'host: a/b\r\n', 'the Host header is malformed'],
     ['two Hosts', HOST, HOST + HOST, TWO_HOSTS],
     ['another Host', HOST, `${HOST}HOST: elsewhere\r\n`, TWO_HOSTS],
     ['a Host behind 90 fields', HOST, `${HOST}${'a:\r\n'.repeat(90)}Host: x\r\n`, TWO_HOSTS],
@@ -123,6 +125,7 @@ describe('what Node lets pass: 400', () => {
 
 it.each([
   ['HTTP/1.0 without Host', `1.1\r\n${HOST}`, '1.0\r\n'],
+  ['an IPv6 address in Host', HOST, 'host: [::1]:80\r\n'],
   ['100 header fields', HOST, HOST + 'a:\r\n'.repeat(96)],
   ['the whole URL as the target', '/plants', 'http://localhost/plants'],
 ])('%s is valid', async (_name, part, by) => {
@@ -136,7 +139,11 @@ it.each(['gzip, chunked', 'x'])(
   'the transfer coding "%s": 501, nothing is stored',
   async (coding) => {
     const bytes = `${chunked(coding)}15\r\n{"id":4,"name":"oak"}\r\n0\r\n\r\n`;
-    expect(await service.sendBytes(bytes)).toMatchObject({ status: 501, body: { error: 3003 } });
+    expect(await service.sendBytes(bytes)).toMatchObject({
+      status: 501,
+      headers: { connection: 'close' },
+      body: { error: 3003 },
+    });
     expect(await service.store.plant(4n)).toBeUndefined();
   },
 );
