@@ -39,7 +39,9 @@ export async function warnOfTokens(
   const logger = new Logger('Tokens');
   const tokens = await getTokens(app).list();
   if (authIssuer === undefined && tokens.length === 0)
-    logger.warn(`the store has no token yet: run ${COMMAND} token create NAME`);
+    logger.warn(
+      `the store has no token yet: run ${COMMAND} token create NAME; after a restore that broke off, first restore again`,
+    );
   const warnings = listExpiryWarnings(tokens);
   for (const warning of warnings.slice(0, MAX_EXPIRY_WARNINGS)) logger.warn(`token ${warning}`);
   const more = warnings.length - MAX_EXPIRY_WARNINGS;

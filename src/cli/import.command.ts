@@ -156,7 +156,7 @@ function printReport(command: Command, plants: PlantsImport, complete: boolean):
     ...(complete ? [] : [`stopped after line ${answeredLines}; importing again is safe`]),
   ];
   const ignoredFields = Object.fromEntries(ignored);
-  const report = { complete, answeredLines, stored, refused, ignoredFields };
+  const report = { complete, answeredLines, sent, stored, refused, ignoredFields };
   return printResult(command, lines.join('\n'), report);
 }
 

@@ -18,7 +18,7 @@ const STORE_ADVICE: Readonly<Record<SchemaErrorKind, string>> = {
   foreign: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
   older: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
   newer: ': use that version of plant-store',
-  forbidden: ': grant it (docs/operating.md#roles)',
+  forbidden: ': use the role that owns the tables, or grant it (docs/operating.md#roles)',
 };
 const NO_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
 /** A backup must not be migrated itself: its digests are those of its columns. */

@@ -88,7 +88,7 @@ describe('fields that the service ignores', () => {
     });
     const { stdout } = await importing(input, ['--json']);
     const { ignoredFields, ...report } = JSON.parse(stdout) as { ignoredFields: object };
-    expect(report).toEqual({ complete: true, answeredLines: 4, stored: 3, refused: 1 });
+    expect(report).toEqual({ complete: true, answeredLines: 4, sent: 4, stored: 3, refused: 1 });
     expect(Object.entries(ignoredFields)).toEqual([
       ['tga', 2],
       ['\u001B[2J', 1],

@@ -33,7 +33,7 @@ describe('the image', () => {
   it('starts the service as npm start does, under an init', () => {
     expect(commandOf('CMD')).toEqual(['plant-store', 'serve']);
     expect(MANIFEST.scripts.start).toBe('exec bin/start');
-    expect(read('bin/start')).toMatch(/\nexec bin\/plant-store serve\n$/);
+    expect(read('bin/start')).toMatch(/\nexec bin\/plant-store serve "\$@"\n$/);
     expect(commandOf('ENTRYPOINT')).toEqual(['tini', '--']);
   });
 
