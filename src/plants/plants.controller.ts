@@ -17,11 +17,10 @@ A 400 means that the request must be corrected before it is sent again: \`error\
 \`message\` says where. Every number of \`error\` is in the schema Error.
 
 Every int64 is an id, kept to its last digit. JavaScript is less exact: there a number beyond 2^53 loses digits \
-before it is sent, and a generated TypeScript client has \`id: number\` (docs/clients.md of the service has one \
-with \`bigint\`). Write the digits of such an id into the body: \
-\`{"id": 9007199254740993, "name": "Common alder"}\`. Text is kept exactly; U+0000 or an \
-unpaired surrogate in it is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for good, as \
-a plant cannot be changed.`;
+before it is sent, and a generated TypeScript client mostly has \`id: number\`. Write the digits of such an id into \
+the body: \`{"id": 9007199254740993, "name": "Common alder"}\`. Text is kept exactly; U+0000 or an unpaired surrogate \
+in it is refused. Other fields are ignored, even a misspelt \`tag\`: its text is lost for good, as a plant cannot be \
+changed.`;
 
 const makeExamples = (tagged: object, untagged: object) => ({
   tagged: { summary: 'A plant with a tag', value: tagged },

@@ -52,7 +52,7 @@ describe('import', () => {
       child.kill(signal);
       expect(await ended).toEqual([null, signal]);
       const [stdout, stderr] = await written;
-      const report = { complete: false, answeredLines: 300, stored: 300, refused: 0 };
+      const report = { complete: false, answeredLines: 300, sent: 300, stored: 300, refused: 0 };
       expect(JSON.parse(stdout)).toEqual({ ...report, ignoredFields: {} });
       expect(withoutSource(stderr)).toBe('');
     },

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { forbidModules } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
 import { makeStore, store } from '../support/own-store.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
@@ -13,20 +14,10 @@ const ENGINES = {
 /** Of traces, and of JSON Web Tokens. prom-client loads OpenTelemetry's API, which does nothing by itself. */
 const OPTIONAL = 'node_modules/(@opentelemetry/(?!api/)|jose/)';
 
-/** Makes a process fail when it loads a module that matches. */
-function without(modules: string) {
-  const script = `import { registerHooks } from 'node:module';
-    registerHooks({ load(url, context, next) {
-      if (new RegExp(${JSON.stringify(modules)}).test(url)) throw new Error('loads ' + url);
-      return next(url, context);
-    } });`;
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
-}
-
 it('a service loads the engine that DATABASE_URL names, not the other one, nor what no variable asks for', async () => {
   const other = ENGINES[ENGINE === 'sqlite' ? 'postgres' : 'sqlite'];
-  const service = await ServiceProcess.start({ store, env: without(`${other}|${OPTIONAL}`) });
+  const service = await ServiceProcess.start({ store, env: forbidModules(`${other}|${OPTIONAL}`) });
   expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
   await service.kill();
-  expect((await runMain(store, without(ENGINES[ENGINE]))).stderr).toContain('loads file:');
+  expect((await runMain(store, forbidModules(ENGINES[ENGINE]))).stderr).toContain('loads file:');
 });

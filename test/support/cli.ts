@@ -23,6 +23,16 @@ interface Surroundings {
   readonly input?: string;
 }
 
+/** The variables with which a process fails when it loads a module that matches. */
+export function forbidModules(modules: string) {
+  const script = `import { registerHooks } from 'node:module';
+    registerHooks({ load(url, context, next) {
+      if (new RegExp(${JSON.stringify(modules)}).test(url)) throw new Error('loads ' + url);
+      return next(url, context);
+    } });`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+}
+
 /** Starts the built command in its own process. */
 export function spawnCli(args: readonly string[], { cwd, env = {} }: Surroundings) {
   return spawn(process.execPath, [CLI, ...args], { cwd, env: { PATH: process.env.PATH, ...env } });
