@@ -11,7 +11,7 @@ export class Scenario {
   /** How often the service recovered. */
   times = 0;
   readonly counts = { ...NONE };
-  /** The longest request, and the longest time without a 200, in milliseconds. */
+  /** The longest request, and the longest time without a 200 or the 400 of an id that is taken, in milliseconds. */
   longest = 0;
   gap = 0;
   readonly wrong: string[] = [];

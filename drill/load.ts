@@ -4,7 +4,7 @@ import type { Client } from '../test/support/client.js';
 import type { Ledger } from './ledger.js';
 import { LONG } from './plants.js';
 
-export const CLIENTS = 24;
+export const CLIENTS = 32;
 /** Milliseconds of pause after other responses than 200: less than Retry-After, to notice the recovery. */
 const RETRY_PAUSE_MS = 50;
 /** An odd factor: no two multiples of it are the same modulo 2^64. */

@@ -20,7 +20,7 @@ export function finish(
     '': name,
     times,
     ...counts,
-    'longest without a 200, s': number(gap / 1_000, 2),
+    'longest without a final response, s': number(gap / 1_000, 2),
     'longest request, s': number(longest / 1_000, 2),
   }));
   const run = describeRun(`${CLIENTS} clients; the service with DATABASE_TIMEOUT 5s`);

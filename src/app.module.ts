@@ -51,7 +51,7 @@ export class AppModule implements OnApplicationShutdown {
         { provide: APP_FILTER, useClass: MethodNotAllowedFilter },
         Connections,
         Operations,
-        // Nobody injects the last three: they work by Nest's hooks, or subscribe to what others publish.
+        // Nobody injects this and the tracing: they subscribe to what others publish.
         {
           provide: RequestLog,
           inject: [Operations],

@@ -75,6 +75,10 @@ func main() {
 		}
 		history = append(history, porcupine.Operation{Input: op, Call: op.Call, Return: op.Return})
 	}
+	if err := lines.Err(); err != nil || len(history) == 0 {
+		fmt.Fprintln(os.Stderr, "no whole history:", err)
+		os.Exit(2)
+	}
 	result, info := porcupine.CheckOperationsVerbose(plants, history, 10*time.Minute)
 	fmt.Println(len(history), "operations", counts, "linearizable:", result)
 	if result != porcupine.Ok {

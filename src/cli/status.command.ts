@@ -65,7 +65,8 @@ async function inspectStore(config: Config, name: string): Promise<Part> {
     const [plants, activeTokens] = [Number(row?.count), tokens.length];
     const next = tokens.find(
       ({ name, expires }, i) =>
-        expires !== null && !tokens.some((other, j) => other.name === name && j > i),
+        expires !== null &&
+        !tokens.some((other, j) => other.name === name && (other.expires === null || j > i)),
     );
     const nextExpiry = next
       ? { id: Number(next.id), name: next.name, at: new Date(Number(next.expires)) }

@@ -18,7 +18,7 @@ let loaded: { path: string; names: ReadonlySet<string>; warnings: readonly strin
  * Adds the variables of a file to those of this process, which win.
  *
  * @param file path of the file; `.env` in the working directory, if there is one, if left out
- * @returns a warning for each line of the file that has no effect
+ * @returns a warning for each line of the file that is ignored, or probably wrong
  * @throws ConfigError if the file cannot be read
  */
 export function loadEnvironment(file?: string): readonly string[] {
@@ -28,10 +28,15 @@ export function loadEnvironment(file?: string): readonly string[] {
   const text = readText(path, `${path} cannot be read`);
   if (text.includes('\0')) throw new ConfigError(`${path} must be a text in UTF-8`);
   const { variables, warnings } = parseEnvFile(text);
-  const names = new Set([...variables.keys()].filter((name) => !(name in process.env)));
+  const names = new Set([...variables.keys()].filter((name) => !isInEnvironment(name)));
   for (const name of names) process.env[name] = variables.get(name);
   loaded = { path, names, warnings: warnings.map((warning) => `${path}:${warning}`) };
   return loaded.warnings;
+}
+
+/** Whether the environment has a variable, or its other form: the text itself, or the file that `NAME_FILE` names. */
+function isInEnvironment(name: string): boolean {
+  return [name, `${name}_FILE`, name.replace(/_FILE$/, '')].some((form) => form in process.env);
 }
 
 /** A comment; a variable and its value, in quotes over several lines; another line. As parseEnv() reads them. */
@@ -52,7 +57,7 @@ export function parseEnvFile(content: string) {
     const name = left?.trim().replace(/^export\s+/, '');
     const problem = name === undefined ? 'ignored, as it has no =' : explainNoEffect(name);
     if (problem) warn(problem);
-    else if (name && variables.has(name)) warn(`${name} is set again: this line counts`);
+    else if (name && variables.has(name)) warn(`${name} is set again: its last line counts`);
     // No variable needs a line break: the lines up to the next quote are lost.
     const end = line + entry.split('\n').length - 1;
     if (end > line) warn(`the quote is closed on line ${end}`);

@@ -12,7 +12,10 @@ const MAX_PROBE_MS = 2_000;
 /** The longest time without a failure that ends an outage. */
 const MAX_STEADY_MS = 5_000;
 
-/** Judges by requests and probes whether the store is available. An outage may affect some plants only. */
+/**
+ * Judges by requests and probes whether the store is available. An outage may affect some plants only, as of one server of
+ * a cluster, so it ends once nothing has failed for as long as a request waits.
+ */
 @Injectable()
 export class StoreHealth implements BeforeApplicationShutdown {
   private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store', 'error');

@@ -65,8 +65,7 @@ export function parseInt64(literal: string): bigint | undefined {
   let end = digits.length;
   while (end > start && digits[end - 1] === '0') end--;
   if (end === start) return 0n;
-  // 10^zeros × significant is the number: below zero it has a fraction, far above it overflows.
-  // Lengths decide before any power is built, so `1e999999999` costs nothing.
+  // The number is the digits × 10^zeros: below zero it has a fraction, far above it overflows.
   const zeros = Number(exponent) - fraction.length + digits.length - end;
   const power = POWERS_OF_TEN[zeros];
   if (power === undefined || end - start + zeros > MAX_DIGITS) return undefined;

@@ -61,7 +61,7 @@ export const ERRORS = {
   OVERLOADED: row(5002, 503, 'overloaded', RETRY),
   SHUTTING_DOWN: row(5003, 503, 'shutting down', RETRY),
   IDENTITY_PROVIDER_UNAVAILABLE: row(5004, 503, 'the identity provider is unavailable', {
-    // Its keys are asked for every 5 s: src/auth/jwt/provider-keys.ts.
+    // The cooldown after a request for its keys: src/auth/jwt/provider-keys.ts.
     'retry-after': '5',
   }),
 };

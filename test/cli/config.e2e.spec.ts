@@ -100,7 +100,7 @@ describe('config', () => {
       'warning: .env:1: ignored, as it has no =',
       'warning: .env:3: SECRET is unknown',
       expect.stringMatching(/^warning: .env:4: NODE_OPTIONS works only in the environment/),
-      'warning: .env:5: PORT is set again: this line counts',
+      'warning: .env:5: PORT is set again: its last line counts',
       expect.stringMatching(/^plant-store /),
     ]);
   });
@@ -114,6 +114,12 @@ describe('config', () => {
       expect(rows).toMatchObject({ PORT: ['4000', 'service.env'], HOST: ['127.0.0.1', 'default'] });
     },
   );
+
+  it('reads neither form of a variable from the file if the environment has one', async () => {
+    writeFileSync(join(cwd, '.env'), 'DATABASE_URL_FILE=none\n');
+    const rows = rowsOf(await run('config', { DATABASE_URL: 'sqlite:x' }));
+    expect(rows).toMatchObject({ DATABASE_URL: ['sqlite:x', 'environment'] });
+  });
 
   it.each([
     ['none', 'none cannot be read (ENOENT)'],

@@ -31,6 +31,8 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   const port = /Management: \S+:(\d+)/.exec(service.printed)?.[1] ?? '';
   await service.client().create({ id: 1n, name: 'oak' });
   await run('token create nursery --expires 90d');
+  // The old one expires tomorrow, but has a successor.
+  for (const command of ['create', 'rotate']) await run(`token ${command} orchard`);
   const { code, stdout, stderr } = await run('status', port);
   const json = JSON.parse((await run('status --json', port)).stdout) as object;
   const other = await createStore();
@@ -40,7 +42,7 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const url = `http://127.0.0.1:${port}/readyz`;
   const name = describeDatabase(store.url);
-  const tokens = /^2 active; nursery \(\d+\) expires next, [-\d]{10} [:\d]{5} UTC$/;
+  const tokens = /^4 active; nursery \(\d+\) expires next, [-\d]{10} [:\d]{5} UTC$/;
   expect(rowsOf(stdout)).toEqual({
     version: `${VERSION}, Node.js ${process.versions.node}`,
     store: name,
@@ -54,7 +56,7 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   expect(json).toEqual({
     version: VERSION,
     node: process.versions.node,
-    store: { name, schema: 'up to date', plants: 1, activeTokens: 2, nextExpiry },
+    store: { name, schema: 'up to date', plants: 1, activeTokens: 4, nextExpiry },
     service: { url, state: 'ready', version: VERSION, store: name, reasons: [] },
     problems: [],
   });

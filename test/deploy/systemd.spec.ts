@@ -15,7 +15,7 @@ function settingsOf(path: string): Readonly<Record<string, string | undefined>> 
 const ENV_FILE = '--env-file /etc/plant-store/plant-store.env';
 const UNIT = settingsOf('deploy/systemd/plant-store.service');
 const FILE = variablesOf(read('deploy/systemd/plant-store.env'));
-const CONFIG = deployedConfig({ ...variablesOf(UNIT['Environment'] ?? ''), ...FILE });
+const CONFIG = deployedConfig({ ...FILE, ...variablesOf(UNIT['Environment'] ?? '') });
 
 describe('the systemd unit', () => {
   // test/systemd has the start and the failures on a real systemd.

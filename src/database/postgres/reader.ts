@@ -40,7 +40,8 @@ export const postgresReader: SnapshotReader = {
     return true;
   },
 
-  /** Reads by COPY, in a format that escapes nothing: JSON has no control characters. */
+  // In a format that escapes nothing: JSON has no control characters. If it is left early, the server still sends the rest,
+  // so the driver destroys the connection when it is closed.
   async *read(runner, { table, columns, form, after, to }) {
     const line =
       form === 'array'

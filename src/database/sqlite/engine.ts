@@ -121,7 +121,8 @@ function assertReadable(database: Database.Database, file: string): void {
   try {
     database.pragma('schema_version');
   } catch (error) {
-    for (const path of [dirname(file), file]) assertWritable(path);
+    if (/^SQLITE_(READONLY|CANTOPEN)/.test(readCode(error)))
+      for (const path of [dirname(file), file]) assertWritable(path);
     throw error;
   }
 }
