@@ -55,21 +55,23 @@ async function inspectStore(config: Config, name: string): Promise<Part> {
   try {
     const { Snapshot } = await import('../database/snapshot.js');
     const { formatMinute } = await import('./token-table.js');
+    const { hasSuccessor } = await import('../auth/tokens/token.entity.js');
     await using store = await Snapshot.open(config);
     const [row] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
-    const tokens = await store.query<{ id: unknown; name: string; expires: unknown }>(
+    const found = await store.query<{ id: unknown; name: string; expires: unknown }>(
       `SELECT id, name, expires_at AS expires FROM tokens
        WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
        ORDER BY expires_at`,
     );
+    const tokens = found.map(({ id, name, expires }) => ({
+      id: Number(id),
+      name,
+      expiresAt: expires === null ? null : new Date(Number(expires)),
+    }));
     const [plants, activeTokens] = [Number(row?.count), tokens.length];
-    const next = tokens.find(
-      ({ name, expires }, i) =>
-        expires !== null &&
-        !tokens.some((other, j) => other.name === name && (other.expires === null || j > i)),
-    );
-    const nextExpiry = next
-      ? { id: Number(next.id), name: next.name, at: new Date(Number(next.expires)) }
+    const next = tokens.find((token) => token.expiresAt !== null && !hasSuccessor(token, tokens));
+    const nextExpiry = next?.expiresAt
+      ? { id: next.id, name: next.name, at: next.expiresAt }
       : null;
     const expiry = nextExpiry
       ? `; ${nextExpiry.name} (${nextExpiry.id}) expires next, ${formatMinute(nextExpiry.at)} UTC`

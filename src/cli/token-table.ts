@@ -1,4 +1,10 @@
-import { EXPIRES_SOON_MS, isActive, isBefore, type Token } from '../auth/tokens/token.entity.js';
+import {
+  EXPIRES_SOON_MS,
+  hasSuccessor,
+  isActive,
+  isBefore,
+  type Token,
+} from '../auth/tokens/token.entity.js';
 import { COMMAND } from '../config/config.js';
 import { alignColumns } from './terminal.js';
 
@@ -40,10 +46,8 @@ export function formatToken(token: Token, now = Date.now()): string {
 /** Warnings with the command to run, for each token that expires soon and has no successor. */
 export function listExpiryWarnings(tokens: readonly Token[], now = Date.now()): string[] {
   const active = tokens.filter((token) => isActive(token, now));
-  const hasSuccessor = ({ name, expiresAt }: Token) =>
-    active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
   return active
-    .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token))
+    .filter((token) => describeState(token, now) === 'expires soon' && !hasSuccessor(token, active))
     .map((token) => `${describeExpiry(token)}: run ${COMMAND} token rotate ${token.name}`);
 }
 

@@ -46,6 +46,14 @@ export function isBefore(end: Date | null, other: Date | null): boolean {
   return end !== null && (other === null || end.getTime() < other.getTime());
 }
 
+/** Whether an active token's name has another one that lasts longer. */
+export function hasSuccessor(
+  { name, expiresAt }: Pick<Token, 'name' | 'expiresAt'>,
+  active: readonly Pick<Token, 'name' | 'expiresAt'>[],
+): boolean {
+  return active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
+}
+
 /** Whether a token may be used now: neither revoked nor expired. */
 export function isActive({ revokedAt, expiresAt }: Token, now = Date.now()): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt.getTime());
