@@ -59,7 +59,6 @@ async function describe(server: Server, own = server): Promise<Cells> {
   return {
     '': server.name,
     'creates/s': rangeOf(figuresOf(server, 'rate'), 0),
-    'p99, ms': rangeOf(figuresOf(server, 'p99'), 1),
     'CPU, µs': rangeOf(cpu, 1),
     'our CPU ÷ its': server === own ? '' : rangeOf(ratios, 2),
     'main thread': number(medianOf(figuresOf(server, 'mainCpu')), 1),

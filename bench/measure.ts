@@ -11,7 +11,7 @@ import { options } from './options.js';
 export const CROWD = 1_000;
 
 /** What a server does in a round. CPU times are microseconds for each create: of all threads, and of the main one. */
-export type Sample = Record<'rate' | 'p99' | 'cpu' | 'mainCpu' | 'peakMb', number>;
+export type Sample = Record<'rate' | 'cpu' | 'mainCpu' | 'peakMb', number>;
 
 /**
  * Puts a server under load.
@@ -23,11 +23,10 @@ export async function measure(server: Server, connections = options.connections)
   restartPeak(pid);
   const cpuTimes = () => [cpuTime(`${pid}`), cpuTime(`${pid}/task/${pid}`)] as const;
   const before = cpuTimes();
-  const { accepted, seconds, p99 } = await run(server, connections);
+  const { accepted, seconds } = await run(server, connections);
   const after = cpuTimes();
   return {
     rate: accepted / seconds,
-    p99,
     cpu: (after[0] - before[0]) / accepted,
     mainCpu: (after[1] - before[1]) / accepted,
     peakMb: residentMb(pid, 'VmHWM'),
@@ -42,7 +41,7 @@ async function run(server: Server, connections: number) {
   const child = start(LOAD_CORE, [...wrk, ...script]);
   const [printed] = await Promise.all([text(child.stdout as Readable), once(child, 'close')]);
   const [json = 'null'] = /^\{.*\}$/m.exec(printed) ?? [];
-  type Result = Record<'accepted' | 'failed' | 'seconds' | 'p99', number>;
+  type Result = Record<'accepted' | 'failed' | 'seconds', number>;
   const result = JSON.parse(json) as Result | null;
   const isServed = result && (result.failed === 0 || connections >= CROWD);
   if (!isServed || result.accepted === 0) throw new Error(`${name}: ${printed}`);
