@@ -71,9 +71,17 @@ describe('the document and its UI', () => {
     }
   });
 
-  it.each(['package.json', 'README.md', 'index.html', 'swagger-ui.js', '..%2fpackage.json'])(
-    'no other file of Swagger UI is served: %s',
-    async (name) => expect((await get(`/docs/${name}`)).status).toBe(404),
+  it.each([
+    ...['package.json', 'README.md', 'index.html', 'swagger-ui.js', '..%2fpackage.json'],
+    ...[
+      '/swagger-ui.js.map',
+      './swagger-ui.js.map',
+      'x/../package.json',
+      'x/..%2fpackage.json',
+      '/',
+    ],
+  ])('no other file of Swagger UI is served: %s', async (name) =>
+    expect((await get(`/docs/${name}`)).status).toBe(404),
   );
 
   it.each([
