@@ -98,8 +98,9 @@ function createInvalidJson(what: string): ApiException {
 const MAX_LENGTH = 60;
 
 function shorten(text: string): string {
-  const ends = [text.slice(0, MAX_LENGTH), text.slice(-MAX_LENGTH)];
-  return redact(text.length > 2 * MAX_LENGTH ? ends.join('...') : text).toWellFormed();
+  const shown = redact(text);
+  const ends = [shown.slice(0, MAX_LENGTH), shown.slice(-MAX_LENGTH)];
+  return (shown.length > 2 * MAX_LENGTH ? ends.join('...') : shown).toWellFormed();
 }
 
 /** A double represents every decimal number of up to 15 digits (IEEE 754). */

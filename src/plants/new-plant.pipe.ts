@@ -44,10 +44,9 @@ const MAX_LENGTH = 40;
 function describeSent(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (isObject(value)) return 'an object';
-  const isText = typeof value === 'string';
-  const literal = isText ? JSON.stringify(value.slice(0, MAX_LENGTH)) : String(value);
+  const text = redact(String(value));
   // Half a character would be no text that all clients can read.
-  const start = redact(literal.slice(0, MAX_LENGTH)).replace(/[\uD800-\uDBFF]$/, '');
-  const text = literal.length > MAX_LENGTH ? `${start}...` : start;
-  return isText ? `the string ${text}` : text;
+  const start = text.slice(0, MAX_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
+  const dots = text.length > MAX_LENGTH ? '...' : '';
+  return typeof value === 'string' ? `the string ${JSON.stringify(start)}${dots}` : start + dots;
 }

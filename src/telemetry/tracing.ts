@@ -91,7 +91,7 @@ export class Tracing implements OnApplicationShutdown {
       span.updateName(`${request.method} ${route}`);
       span.setAttributes({
         'http.route': route,
-        'url.path': redact(request.originalUrl.split('?', 1)[0] ?? ''),
+        'url.path': redact(request.baseUrl + request.path),
       });
     }
     span.setAttributes({
