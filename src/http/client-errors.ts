@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Request, RequestHandler } from 'express';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import type { Connections } from './connections.js';
+import { sendError } from './error.filter.js';
 
 export const MAX_FIELDS = 100;
 
@@ -37,14 +38,16 @@ export function respondToClientErrors(server: Server, connections: Connections):
     const requests = connections
       .listInProgress(socket)
       .filter(({ request, response }) => !request.complete || !response.writableFinished);
+    const exception = EXCEPTIONS[code] ?? INVALID_HTTP;
     const whole = requests.findLast(({ request }) => request.complete)?.response;
+    const broken = requests.at(-1)?.response;
     if (whole) {
       // The request may already be stored, so it gets its own response.
       if (!whole.headersSent) whole.setHeader('connection', 'close');
       whole.once('close', () => socket.destroy());
-    } else if (socket.writable && !requests.some(({ response }) => response.headersSent))
-      sendRawError(socket, code);
-    else socket.destroy();
+    } else if (!socket.writable || broken?.headersSent) socket.destroy();
+    else if (broken) sendError(broken.setHeader('connection', 'close'), exception);
+    else sendRawError(socket, exception, code);
   };
   server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
@@ -54,8 +57,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
   });
 }
 
-function sendRawError(socket: Duplex, code: string): void {
-  const { kind, message } = EXCEPTIONS[code] ?? INVALID_HTTP;
+function sendRawError(socket: Duplex, { kind, message }: ApiException, code: string): void {
   const requestId = randomUUID();
   const body = JSON.stringify({ error: kind.error, message });
   const head = [

@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RequestHandler } from 'express';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { countInFlight, Service } from '../support/service.js';
@@ -82,9 +83,10 @@ describe('too late', () => {
   it('responds to a late body with 408 and stores nothing, even if the rest arrives', async () => {
     const connection = await hasty.connect(true);
     const body = '{"id":8,"name":"n"}';
-    const headers = { ...hasty.client.headers, 'content-length': `${body.length}` };
-    connection.write(requestText(headers, body.slice(0, -1)));
-    expect(await connection.read()).toMatchObject(LATE);
+    const more = { 'content-length': `${body.length}`, 'x-request-id': 'late' };
+    connection.write(requestText({ ...hasty.client.headers, ...more }, body.slice(0, -1)));
+    const own = { 'x-request-id': 'late', ...LATE.headers };
+    expect(await connection.read()).toMatchObject({ ...LATE, headers: own });
     // The rest of the body, and a byte that makes the client notice the closed connection.
     const sending = setInterval(() => connection.write(body.slice(-1)), 50);
     await connection.closed();
@@ -104,12 +106,13 @@ describe('too late', () => {
     ['reads no response', ''],
     ['sends CONNECT behind it', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'],
   ])('closes the connection of a client that %s', async (_name, more) => {
-    const own = await Service.start();
+    // More than the kernel holds for a client.
+    const sendMuch: RequestHandler = (_request, response) => void response.end('x'.repeat(2 ** 25));
+    const own = await Service.start({}, [], (app) => app.use('/much', sendMuch));
     own.app.getHttpServer().timeout = 500;
-    const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
     const { socket } = await own.connect();
     socket.pause();
-    socket.write(page.repeat(8) + more);
+    socket.write(`GET /much HTTP/1.1\r\nHost: x\r\n\r\n${more}`);
     const inFlight = countInFlight();
     while (inFlight.count === 0) await sleep(5);
     while (inFlight.count > 0) await sleep(20);
