@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { COMMAND, formatAuthority, type Config } from './config/config.js';
-import { findUser } from './config/environment.js';
+import { describeUser } from './config/environment.js';
 
 /** Node's error where a server cannot listen. */
 type ListenError = Error & Partial<Record<'code' | 'port' | 'address' | 'hostname', string>>;
@@ -29,7 +29,7 @@ function explain(error: ListenError, prefix: string): string {
     case 'EADDRINUSE':
       return `Port ${port} is in use by another process, perhaps by this service (${COMMAND} status): stop that one, or set ${prefix}PORT to another port.`;
     case 'EACCES':
-      return `${prefix}PORT: user ${findUser()} lacks CAP_NET_BIND_SERVICE for port ${port}: grant it, or set a port from 1024.`;
+      return `${prefix}PORT: user ${describeUser()} lacks CAP_NET_BIND_SERVICE for port ${port}: grant it, or set a port from 1024.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

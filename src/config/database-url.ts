@@ -11,7 +11,8 @@ const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 
 /** A name with `@` is the rest of a password that has an unencoded slash, question mark or number sign. */
 const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*(\/[^/?#@]+(\?[^#]*)?|\/?)$/;
-const BAD_ESCAPE = /%(?![\da-f]{2})/i;
+/** A blank makes the driver decode the address twice. */
+const BAD_ESCAPE = /\s|%(?![\da-f]{2})/i;
 
 /** What is shown of a secret. */
 export const MASK = '***';
@@ -21,7 +22,6 @@ const ALLOWED_SETTINGS = [
   ...['host', 'port', 'user', 'options', 'application_name', 'fallback_application_name'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat'],
   ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
-  'client_encoding',
 ];
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 /** The driver takes these for `verify-full` with a warning: in PostgreSQL's own clients they check less. */
@@ -32,7 +32,7 @@ export function parseDatabaseUrl(text: string): string | undefined {
   if (SQLITE_URL.test(text)) return text;
   if (!POSTGRES_URL.test(text) || BAD_ESCAPE.test(text)) return undefined;
   // With this parameter the modes mean what they do elsewhere.
-  if (readParameters(text).has('uselibpqcompat')) return text;
+  if (readParameters(text).get('uselibpqcompat') === 'true') return text;
   return text.replace(ALIASES_OF_VERIFY_FULL, '$1verify-full');
 }
 

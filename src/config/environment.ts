@@ -11,6 +11,9 @@ export class ConfigError extends Error {}
 /** A variable for the operator: its text, with secrets masked and undefined if invalid, and its source. */
 export type Setting = Readonly<{ name: string; value: string | undefined; from: string }>;
 
+/** What a file in another encoding has once it is decoded. */
+const NOT_UTF_8 = /[\0\uFFFD]/;
+
 /** What loadEnvironment() did. */
 let loaded: { path: string; names: ReadonlySet<string>; warnings: readonly string[] } | undefined;
 
@@ -26,7 +29,7 @@ export function loadEnvironment(file?: string): readonly string[] {
   loaded = undefined;
   if (path === undefined) return [];
   const text = readText(path, `${path} cannot be read`);
-  if (text.includes('\0')) throw new ConfigError(`${path} must be a text in UTF-8`);
+  if (NOT_UTF_8.test(text)) throw new ConfigError(`${path} must be a text in UTF-8`);
   const { variables, warnings } = parseEnvFile(text);
   const names = new Set([...variables.keys()].filter((name) => !isInEnvironment(name)));
   for (const name of names) process.env[name] = variables.get(name);
@@ -34,10 +37,18 @@ export function loadEnvironment(file?: string): readonly string[] {
   return loaded.warnings;
 }
 
-/** Whether the environment has a variable, or its other form: the text itself, or the file that `NAME_FILE` names. */
+/** Whether the environment has a variable, or a secret's other form: its text, or the file that `NAME_FILE` names. */
 function isInEnvironment(name: string): boolean {
-  return [name, `${name}_FILE`, name.replace(/_FILE$/, '')].some((form) => form in process.env);
+  const secret = name.replace(/_FILE$/, '');
+  const isSecret = SECRETS.includes(secret);
+  return [name, ...(isSecret ? [secret, `${secret}_FILE`] : [])].some((form) => process.env[form]);
 }
+
+/** Variables whose text may be in the file that `NAME_FILE` names; `import` reads its token itself. */
+const SECRETS = [
+  'PLANT_STORE_TOKEN',
+  ...VARIABLES.filter(({ parser }) => parser.mask).map(({ name }) => name),
+];
 
 /** A comment; a variable and its value, in quotes over several lines; another line. As parseEnv() reads them. */
 const ENTRY = /[^\S\n]*[#;][^\n]*|([^=\n]*)=((?:[^\S\n]*(["'`])[^]*?\3)?[^\n]*)|[^\n]+/g;
@@ -77,10 +88,10 @@ const EARLY_VARIABLES = /^(NODE_(?!TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
 const PRINTABLE_NAME = /^[A-Z_]{1,40}$/;
 
 function explainNoEffect(name: string): string | undefined {
-  const isKnown = VARIABLES.some(
-    (one) => one.name === name || (one.parser.mask && `${one.name}_FILE` === name),
-  );
-  if (isKnown) return undefined;
+  if (
+    [...VARIABLES.map((one) => one.name), ...SECRETS.map((each) => `${each}_FILE`)].includes(name)
+  )
+    return undefined;
   if (EARLY_VARIABLES.test(name))
     return `${name} works only in the environment, which is read first`;
   if (OTHER_VARIABLES.test(name)) return undefined;
@@ -127,6 +138,7 @@ export function readSecret(name: string, env = process.env): string | undefined 
   if (!file) return env[name];
   if (env[name]) throw new ConfigError(`${name} and ${name}_FILE must not both be set`);
   const secret = readNamedFile(`${name}_FILE`, file).replace(/\r?\n$/, '');
+  if (NOT_UTF_8.test(secret)) throw new ConfigError(`${name}_FILE must name a file in UTF-8`);
   // The default would take its place unnoticed.
   if (secret === '') throw new ConfigError(`${name}_FILE must not name an empty file`);
   return secret;
@@ -145,7 +157,7 @@ function readText(path: string, problem: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const user = code === 'EACCES' ? `, as user ${findUser()}` : '';
+    const user = code === 'EACCES' ? `, as user ${describeUser()}` : '';
     throw new ConfigError(`${problem} (${code}${user})`, { cause: error });
   }
 }
@@ -157,6 +169,11 @@ export function findUser(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The user of this process by its name, else its number. */
+export function describeUser(): string {
+  return findUser() ?? String(process.getuid?.());
 }
 
 function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): string {

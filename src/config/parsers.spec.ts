@@ -54,7 +54,16 @@ describe('readConfig, by the parsers of its variables,', () => {
 
   it.each([
     ['PORT', ['-1', '65536', '1.5', 'x', '80 81', 'Infinity']],
-    ['DATABASE_URL', ['mysql://secret', '/an/absolute/path', 'x', 'postgres://h/a%zz']],
+    [
+      'DATABASE_URL',
+      [
+        'mysql://secret',
+        '/an/absolute/path',
+        'x',
+        'postgres://h/a%zz',
+        'postgres://u:a%2Fb@h/a?options=-c a=b',
+      ],
+    ],
     ['DATABASE_URL', ['postgres://u:1/SECRET@h/plants', 'postgres://u:1?SECRET@h/plants']],
     ['DATABASE_URL', ['postgres://u:1#SECRET@h/plants', 'sqlite:']],
     ['DATABASE_URL', ['sqlite: a', 'sqlite:a ', 'sqlite://a/b']],

@@ -45,7 +45,7 @@ export const nodeEnv = makeFlagParser(
 );
 
 export const databaseUrl = new EnvParser(
-  'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %25 for %, %2F for /, %3F for ?, %23 for #)',
+  'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %25 for %, %2F for /, %3F for ?, %23 for #, %20 for a blank)',
   parseDatabaseUrl,
   maskPassword,
   (text) => findAddressProblem(parseDatabaseUrl(text) ?? ''),

@@ -121,11 +121,23 @@ describe('config', () => {
     expect(rows).toMatchObject({ DATABASE_URL: ['sqlite:x', 'environment'] });
   });
 
+  it('reads one whose variable in the environment is empty, or only has a similar name', async () => {
+    writeFileSync(join(cwd, '.env'), 'DATABASE_URL=sqlite:f\nTLS_CERT_FILE=c\n');
+    const empty = { DATABASE_URL: '', DATABASE_URL_FILE: '' };
+    const rows = rowsOf(await run('config', { ...empty, TLS_CERT: 'x' }));
+    expect(rows).toMatchObject({
+      DATABASE_URL: ['sqlite:f', '.env'],
+      TLS_CERT_FILE: [expect.anything(), '.env'],
+    });
+  });
+
   it.each([
     ['none', 'none cannot be read (ENOENT)'],
     ['utf16', 'utf16 must be a text in UTF-8'],
+    ['latin1', 'latin1 must be a text in UTF-8'],
   ])('exits with 78 if the file is %s', async (file, problem) => {
     writeFileSync(join(cwd, 'utf16'), 'PORT=1\n', 'utf16le');
+    writeFileSync(join(cwd, 'latin1'), '# é\n', 'latin1');
     const stderr = `error: Invalid configuration: ${problem}\n`;
     expect(await run(`config --env-file ${file}`)).toMatchObject({ code: 78, stderr });
   });
