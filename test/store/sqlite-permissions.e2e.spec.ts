@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -57,11 +57,19 @@ describe('files of SQLite are accessible to their user only', () => {
 const UNPRIVILEGED =
   userInfo().uid === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 
+/** As another user's service has left it. */
+function makeLock(): string {
+  const lock = `${store.path}-lock`;
+  if (!existsSync(lock)) writeFileSync(lock, '');
+  return lock;
+}
+
 describe('without the right to write', () => {
   it.each([
     ['to the folder of a new store', () => store.folder, 0o500, false],
     ['to the folder', () => dirname(store.path), 0o500, true],
     ['to the file', () => store.path, 0o400, true],
+    ['to its lock', makeLock, 0o444, true],
   ])('%s a start names it, and the user', async (_name, getPath, mode, exists) => {
     const url = exists ? store.url : `sqlite:${store.folder}/new.sqlite`;
     if (exists) await cli('migrate');

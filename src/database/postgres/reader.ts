@@ -35,7 +35,10 @@ export const postgresReader: SnapshotReader = {
     );
     if (!amcheck) return false;
     // `true` makes it look up each row in the index, too.
-    const sql = `SELECT ${amcheck.name}(indexrelid, true) FROM pg_index WHERE indrelid = ANY($1::regclass[])`;
+    const sql = `
+      SELECT ${amcheck.name}(indexrelid, true) FROM pg_index
+      JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam
+      WHERE indrelid = ANY($1::regclass[]) AND indisvalid AND amname = 'btree'`;
     await runner.query(sql, [tables]);
     return true;
   },

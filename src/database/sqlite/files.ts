@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { findUser } from '../../config/environment.js';
+import { describeUser } from '../../config/environment.js';
 import { readCode, SchemaError } from '../engine.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
@@ -51,7 +51,9 @@ export function assertWritable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (cause) {
-    throw new Error(`user ${findUser()} cannot write to ${path} (${readCode(cause)})`, { cause });
+    throw new Error(`user ${describeUser()} cannot write to ${path} (${readCode(cause)})`, {
+      cause,
+    });
   }
 }
 
@@ -86,6 +88,8 @@ export function lockFile(file: string): Disposable {
     throw new Error(`${path} is a hard link: remove its other names, or give it a copy of its own`);
   }
   assertWritable(dirname(path));
+  // SQLite would open it read-only, and two services could lock it.
+  if (existsSync(path + LOCK_SUFFIX)) assertWritable(path + LOCK_SUFFIX);
   const lock = new Database(path + LOCK_SUFFIX, { timeout: 0 });
   try {
     lock.exec('BEGIN EXCLUSIVE');

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../../errors/operator-message.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
@@ -48,8 +47,10 @@ export class SqliteThread {
   async close(): Promise<void> {
     this.isClosed = true;
     if (!this.worker) return;
-    this.worker.postMessage(null satisfies SqliteThreadTask);
-    await once(this.worker, 'exit');
+    // Not events.once(), which rejects if the thread fails meanwhile.
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.worker.once('exit', resolve).postMessage(null satisfies SqliteThreadTask);
+    await promise;
   }
 
   private start(): Worker {
