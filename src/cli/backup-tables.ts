@@ -17,7 +17,7 @@ interface Table {
 
 const TOKEN_COLUMNS = 'id name hash created_at expires_at revoked_at last_used_at'.split(' ');
 
-/** Plants first: nobody can write to a store that has no tokens yet. */
+/** Plants first: without an identity provider, nobody can write to a store that has no tokens yet. */
 export const TABLES: readonly Table[] = [
   {
     name: 'plants',

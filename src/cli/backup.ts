@@ -19,9 +19,8 @@ import { configureFile } from './store-config.js';
 import { onEndingSignal } from './terminal.js';
 
 export async function makeBackup(config: Config, file: string): Promise<Digests> {
-  await using source = await Snapshot.open(config);
   const digests = await makeFile(file, config, async (path) => {
-    await copyStore(source, path, file);
+    await copyStore(config, path, file);
     dropLog(path);
     return verifyBackup(path, file);
   });
@@ -41,7 +40,9 @@ async function recordBackup(config: Config): Promise<void> {
   );
 }
 
-async function copyStore(source: Snapshot, path: string, name: string): Promise<void> {
+/** Closes the source's snapshot at its end: until then the log of SQLite grows, and PostgreSQL keeps dead rows. */
+async function copyStore(config: Config, path: string, name: string): Promise<void> {
+  await using source = await Snapshot.open(config);
   await using target = await openStore(configureFile(path), [Plant]).catch((error: unknown) => {
     // Its own message names the variable of the source.
     throw new OutputError(`${name}: ${describeError((error as Error).cause)}`, { cause: error });
@@ -66,7 +67,8 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
 }
 
 function openBackup(path: string, name = path): Promise<Snapshot> {
-  return Snapshot.open(configureFile(path), `${name}: the backup`);
+  const columns = TABLES.flatMap((table) => table.columns.map((each) => `${table.name}.${each}`));
+  return Snapshot.open(configureFile(path), { name: `${name}: the backup`, columns });
 }
 
 /** @throws Error if the backup is damaged, or has no digests: it is a store, or a backup of version 1.0.0 */

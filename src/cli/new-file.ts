@@ -8,8 +8,8 @@ import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { describeError, OutputError } from '../errors/operator-message.js';
 import { onEndingSignal } from './terminal.js';
 
-/** Where Node.js or SQLite find no space for a file. They leave out its name. */
-const FULL_DISK = /\b(ENOSPC|EFBIG|EDQUOT): [^,]+|database or disk is full/;
+/** Where the disk of a file is full or fails. Node.js and SQLite leave out its name. */
+const DISK_FAILED = /\b(ENOSPC|EFBIG|EDQUOT|EIO): [^,]+|database or disk is full/;
 
 /**
  * Makes a file whole or not at all: writes it in a folder of its own beside its place, syncs and renames it; replaces an
@@ -17,7 +17,7 @@ const FULL_DISK = /\b(ENOSPC|EFBIG|EDQUOT): [^,]+|database or disk is full/;
  *
  * @param write is given the path of the file to write
  * @throws Error if the place has something other than a file, a file of the configuration's store, or a store that is
- *   in use or was not closed; OutputError if the disk is full
+ *   in use or was not closed; OutputError if the disk is full or fails
  */
 export async function makeFile<Result>(
   file: string,
@@ -50,7 +50,7 @@ export async function makeFile<Result>(
     await sync(dirname(path));
     return result;
   } catch (cause) {
-    const [reason] = FULL_DISK.exec(`${describeError(cause)}; ${String(cause)}`) ?? [];
+    const [reason] = DISK_FAILED.exec(`${describeError(cause)}; ${String(cause)}`) ?? [];
     throw reason === undefined ? cause : new OutputError(`${path}: ${reason}`, { cause });
   }
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
-import { formatAuthority, type Config } from '../config/config.js';
+import { Config, formatAuthority } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
 
@@ -29,8 +29,8 @@ export function readJobConfig(): Config {
 }
 
 export function configureFile(path: string): Config {
-  const config = readConfig({ DATABASE_URL: `sqlite:${resolve(path)}` });
-  return Object.assign(config, { databaseTimeout: JOB_TIMEOUT_MS });
+  const databaseUrl = `sqlite:${resolve(path)}`;
+  return Object.assign(new Config(), { databaseUrl, databaseTimeout: JOB_TIMEOUT_MS });
 }
 
 /** Makes the URL of a listener of this machine; of one on all addresses, that of the loopback. */

@@ -80,14 +80,16 @@ async function takeOverList(
   );
 }
 
-/** @throws SchemaError if the database is none of these */
+/** @param needed columns with which an older store will do @throws SchemaError if the database is none of the allowed */
 export async function assertMigrated(
   runner: QueryRunner,
   { listColumns }: Engine,
   allowed: readonly string[] = ['same'],
+  needed?: readonly string[],
 ): Promise<void> {
   const columns = await listNames(runner, listColumns);
   const state = judgeSchema(columns, await listNames(runner, selectRan(columns)));
+  if (state === 'older' && needed?.every((column) => columns.includes(column))) return;
   if (state !== 'same' && !allowed.includes(state)) throw new SchemaError(state);
 }
 

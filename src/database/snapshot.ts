@@ -17,15 +17,18 @@ export class Snapshot {
     private readonly runner: QueryRunner,
   ) {}
 
-  /** Opens an existing store, or the backup of this name. @throws StoreUnusableError */
-  static open(config: Config, backup?: string): Promise<Snapshot> {
+  /** Opens an existing store, or a backup, of any version that has its columns. @throws StoreUnusableError */
+  static open(
+    config: Config,
+    backup?: { readonly name: string; readonly columns: readonly string[] },
+  ): Promise<Snapshot> {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
       await store.engine.reader.begin(runner, config.databaseTimeout);
-      await assertMigrated(runner, store.engine);
+      await assertMigrated(runner, store.engine, ['same'], backup?.columns);
       return new Snapshot(store, runner);
     };
-    return open(config, 'read', [], work, backup);
+    return open(config, 'read', [], work, backup?.name);
   }
 
   /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError */

@@ -75,7 +75,10 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   ],
   [
     'of an older version',
-    () => change("DELETE FROM plant_store_migrations WHERE name LIKE 'CreateBackups%'"),
+    () =>
+      change(
+        "DELETE FROM plant_store_migrations WHERE name LIKE 'CreateBackups%'; ALTER TABLE plants DROP COLUMN tag",
+      ),
     'its schema is of an older version: copy it, run `bin/plant-store migrate` and ',
   ],
   ['cut by half', () => cut((size) => size / 2), 'malformed'],

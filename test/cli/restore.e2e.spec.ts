@@ -17,6 +17,7 @@ import {
 } from './backups.js';
 import { spawnCli } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
+import type { SqliteStore } from '../support/sqlite-store.js';
 
 makeStores();
 
@@ -61,6 +62,26 @@ it.each([
     stderr: `error: the store contains ${kind} that are not in the backup: restore needs an empty store; nothing was written\n`,
   });
   expect(await contentOf(target)).toEqual(before);
+});
+
+it('a file of a backup may have any name', async () => {
+  for (const command of ['backup a$b.sqlite', 'backup --verify a$b.sqlite'])
+    expect(await cli(source, command)).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('a backup of an older version that has all columns is verified and restored', async () => {
+  put(source, PLANTS);
+  await makeToken(source, 'nursery');
+  await cli(source, `backup ${file}`);
+  const backup = Object.assign(Object.create(source) as SqliteStore, { path: file });
+  // As 2.0.0 made it.
+  await backup.execute(`
+    DROP TABLE backups; ALTER TABLE plant_store_migrations RENAME TO migrations;
+    DELETE FROM migrations WHERE name LIKE 'CreateBackups%'`);
+  const verified = await cli(source, `backup --verify ${file}`);
+  expect(verified).toMatchObject({ code: 0, stderr: '' });
+  expect((await cli(target, `restore ${file}`)).code).toBe(0);
+  expect(await contentOf(target)).toEqual(await contentOf(source));
 });
 
 it('restore reports a store that did not keep what it was given', async () => {
