@@ -12,8 +12,10 @@ import { Pair, storeOf } from './pair.js';
 const FREEZE_MS = 8_000;
 /** Milliseconds of the proxy at the old primary, so that commits hang; and at a standby before its promotion. */
 const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
+/** A port where nothing listens. */
+const NOWHERE = 1;
 
-/** `npm run drill:postgres`: kills and freezes servers under a running service, and fails over. */
+/** `npm run drill:postgres`: kills and freezes servers under a running service, cuts connections, and fails over. */
 const [kills, freezes, failovers] = quick ? [2, 1, 2] : [20, 4, 6];
 useDisk();
 
@@ -49,6 +51,7 @@ async function failOver(): Promise<Scenario[]> {
   const orderly = new Scenario('failover, proxy follows');
   const hasty = new Scenario('failover, proxy ahead');
   const split = new Scenario('proxy to the old primary, still one');
+  const cut = new Scenario('no network to the server');
   const pair = await Pair.start();
   const proxy = await Proxy.start(pair.primary.port);
   const url = new URL(pair.primary.url());
@@ -57,6 +60,11 @@ async function failOver(): Promise<Scenario[]> {
   const stage = await Stage.start(service, orderly);
 
   for (let i = 0; i < failovers; i += 2) {
+    await stage.round(cut, async () => {
+      proxy.pointAt(NOWHERE);
+      await sleep(ASTRAY_MS);
+      proxy.pointAt(pair.primary.port);
+    });
     await stage.round(orderly, async () => {
       // The promotion does not wait for the old primary's exit.
       const gone = pair.primary.kill();
@@ -76,7 +84,7 @@ async function failOver(): Promise<Scenario[]> {
   await stage.finish(storeOf(pair.primary));
   await proxy.stop();
   await pair.remove();
-  return [orderly, hasty, split];
+  return [orderly, hasty, split, cut];
 
   async function goAstray(): Promise<void> {
     await pair.other.start();
