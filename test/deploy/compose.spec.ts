@@ -77,7 +77,8 @@ describe('compose.yaml', () => {
     it('is reachable from this machine only, writes only where it must, and gains no privileges', () => {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
       expect(made).toMatchObject({
-        read_only: true,
+        // Compose copies configs into the container (docker/compose#12031).
+        read_only: configs.length === 0,
         cap_drop: ['ALL'],
         security_opt: ['no-new-privileges:true'],
         restart: 'unless-stopped',
