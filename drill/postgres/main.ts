@@ -12,8 +12,6 @@ import { Pair, storeOf } from './pair.js';
 const FREEZE_MS = 8_000;
 /** Milliseconds of the proxy at the old primary, so that commits hang; and at a standby before its promotion. */
 const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
-/** A port where nothing listens. */
-const NOWHERE = 1;
 
 /** `npm run drill:postgres`: kills and freezes servers under a running service, cuts connections, and fails over. */
 const [kills, freezes, failovers] = quick ? [2, 1, 2] : [20, 4, 6];
@@ -61,7 +59,8 @@ async function failOver(): Promise<Scenario[]> {
 
   for (let i = 0; i < failovers; i += 2) {
     await stage.round(cut, async () => {
-      proxy.pointAt(NOWHERE);
+      // Nothing listens there.
+      proxy.pointAt(1);
       await sleep(ASTRAY_MS);
       proxy.pointAt(pair.primary.port);
     });
