@@ -49,7 +49,7 @@ const REQUESTS: readonly Kind[] = [
   kind('half a body, forged token', `${POST}${FORGED}\r\n${'x'.repeat(32_000)}`, 'x'),
   unread('16 docs pages', page()),
   unread('16 docs pages, 2,600 headers each', page(SHORT.repeat(2_600))),
-  unread('16 documents', page().replace('/docs', '/openapi.json')),
+  unread('16 documents', page().replace('/docs/swagger-ui-bundle.js', '/openapi.json')),
   unread('16 404s of long paths', page().replace('/docs', `/${'a'.repeat(16_000)}`)),
   kind('resets', page(), '', 'reset'),
   kind('CONNECT', 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'x'),

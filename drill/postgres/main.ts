@@ -49,7 +49,7 @@ async function failOver(): Promise<Scenario[]> {
   const orderly = new Scenario('failover, proxy follows');
   const hasty = new Scenario('failover, proxy ahead');
   const split = new Scenario('proxy to the old primary, still one');
-  const cut = new Scenario('no network to the server');
+  const cut = new Scenario('connections cut and refused');
   const pair = await Pair.start();
   const proxy = await Proxy.start(pair.primary.port);
   const url = new URL(pair.primary.url());

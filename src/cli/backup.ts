@@ -68,6 +68,7 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
 
 function openBackup(path: string, name = path): Promise<Snapshot> {
   const columns = TABLES.flatMap((table) => table.columns.map((each) => `${table.name}.${each}`));
+  columns.push('digests.name');
   return Snapshot.open(configureFile(path), { name: `${name}: the backup`, columns });
 }
 

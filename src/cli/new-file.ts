@@ -8,7 +8,7 @@ import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { describeError, OutputError } from '../errors/operator-message.js';
 import { onEndingSignal } from './terminal.js';
 
-/** Where the disk of a file is full or fails. Node.js and SQLite leave out its name. */
+/** Where the disk of a file is full, or fails as Node.js writes. Node.js and SQLite leave out its name. */
 const DISK_FAILED = /\b(ENOSPC|EFBIG|EDQUOT|EIO): [^,]+|database or disk is full/;
 
 /**

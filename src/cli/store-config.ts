@@ -28,7 +28,9 @@ export function readJobConfig(): Config {
   return Object.assign(readStoreConfig(), { databaseTimeout: JOB_TIMEOUT_MS });
 }
 
+/** @throws Error for a name that SQLite's driver would cut: it would open another file */
 export function configureFile(path: string): Config {
+  if (/\s$/.test(path)) throw new Error(`${path}: the name of a backup must not end in a blank`);
   const databaseUrl = `sqlite:${resolve(path)}`;
   return Object.assign(new Config(), { databaseUrl, databaseTimeout: JOB_TIMEOUT_MS });
 }

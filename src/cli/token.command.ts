@@ -53,7 +53,7 @@ function addList(token: Command): void {
     )
     .addHelpText('after', `${EXAMPLE} list --json`)
     .action(async () => {
-      const all = await withTokens((tokens) => tokens.list(), 'read');
+      const all = await withTokens((tokens) => tokens.list(), 'list');
       const { formatTokens, listExpiryWarnings, toJsonToken } = await loadTable();
       const rows = all.map((each) => toJsonToken(each));
       await printResult(token, formatTokens(all), rows);
@@ -80,7 +80,7 @@ function addVerify(token: Command): void {
         );
       const secret = await readSecretLine();
       if (secret === '') verify.error('error: the standard input has no token');
-      const found = await withTokens((tokens) => tokens.find(secret), 'read');
+      const found = await withTokens((tokens) => tokens.find(secret), 'list');
       const { hasSecretForm, isActive } = await import('../auth/tokens/token.entity.js');
       const { formatToken, toJsonToken } = await loadTable();
       const [state, why] = hasSecretForm(secret)
@@ -177,7 +177,7 @@ async function printNewToken(
 /** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
 async function withTokens<Result>(
   work: Work<Result>,
-  access: 'tokens' | 'read' = 'tokens',
+  access: 'tokens' | 'list' = 'tokens',
 ): Promise<Result> {
   const { Token } = await import('../auth/tokens/token.entity.js');
   const { TokensService } = await import('../auth/tokens/tokens.service.js');

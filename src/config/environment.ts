@@ -88,10 +88,10 @@ const EARLY_VARIABLES = /^(NODE_(?!TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
 const PRINTABLE_NAME = /^[A-Z_]{1,40}$/;
 
 function explainNoEffect(name: string): string | undefined {
-  if (
-    [...VARIABLES.map((one) => one.name), ...SECRETS.map((each) => `${each}_FILE`)].includes(name)
-  )
-    return undefined;
+  const isKnown = VARIABLES.some(
+    (one) => one.name === name || (one.parser.mask && `${one.name}_FILE` === name),
+  );
+  if (isKnown) return undefined;
   if (EARLY_VARIABLES.test(name))
     return `${name} works only in the environment, which is read first`;
   if (OTHER_VARIABLES.test(name)) return undefined;

@@ -36,8 +36,8 @@ export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
 
-/** `serve` and `create` make a missing store; `serve` locks it; `tokens` and `backups` change these; `read` nothing. */
-export type Access = 'serve' | 'create' | 'tokens' | 'backups' | 'read';
+/** `serve` and `create` make a missing store; `serve` locks it; `tokens` and `backups` change these; `list`, of tokens, and `read` nothing. */
+export type Access = 'serve' | 'create' | 'tokens' | 'list' | 'backups' | 'read';
 
 /** Rows of a table, ordered by id, as lines of JSON: the same bytes on every engine. */
 export interface LinesQuery {

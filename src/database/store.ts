@@ -93,7 +93,7 @@ export class Store extends DataSource {
 export function openStore(
   config: Config,
   entities?: Entities,
-  access: Access = 'create',
+  access: Exclude<Access, 'read'> = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
     const migrates = config.migrate && (access === 'serve' || access === 'create');

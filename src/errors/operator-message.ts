@@ -64,12 +64,12 @@ export function escapeControls(text: string): string {
 
 /**
  * Tokens of the service, also cut ones, JSON Web Tokens, text after `Bearer` or `access_token=`, passwords of URLs. Each
- * word is searched once: a client may send thousands of `eyJ` in one.
+ * word is searched once, and no blanks backwards: a client may send thousands of `eyJ`, or of blanks.
  */
 const SECRET =
-  /plant_[\dA-Za-z]{16,}|(?<![\w-])(?=[\w-]*\.[\w-])[\w-]*?eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|(?<=\bbearer +|access_token=)[^\s"\\&]+|(?<=:\/\/[^\s"/@:]*:)[^\s"/]+(?=@)/gi;
+  /plant_[\dA-Za-z]{16,}|((?<![\w-])(?=[\w-]*\.[\w-])[\w-]*?)eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|(\bbearer +|access_token=)[^\s"\\&]+|(?<=:\/\/[^\s"/@:]*:)[^\s"/]+(?=@)/gi;
 
 /** Removes secrets from a line of the log, or from a text that a client has chosen. */
 export function redact(text: string): string {
-  return text.replace(SECRET, '[redacted]');
+  return text.replace(SECRET, '$1$2[redacted]');
 }

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Request, RequestHandler } from 'express';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import type { Connections } from './connections.js';
-import { sendError } from './error.filter.js';
+import type { RequestContext } from './request-context.js';
 
 export const MAX_FIELDS = 100;
 
@@ -40,14 +40,13 @@ export function respondToClientErrors(server: Server, connections: Connections):
       .filter(({ request, response }) => !request.complete || !response.writableFinished);
     const exception = EXCEPTIONS[code] ?? INVALID_HTTP;
     const whole = requests.findLast(({ request }) => request.complete)?.response;
-    const broken = requests.at(-1)?.response;
+    const broken = requests.at(-1);
     if (whole) {
       // The request may already be stored, so it gets its own response.
       if (!whole.headersSent) whole.setHeader('connection', 'close');
       whole.once('close', () => socket.destroy());
-    } else if (!socket.writable || broken?.headersSent) socket.destroy();
-    else if (broken) sendError(broken.setHeader('connection', 'close'), exception);
-    else sendRawError(socket, exception, code);
+    } else if (!socket.writable || broken?.response.headersSent) socket.destroy();
+    else sendRawError(socket, exception, code, broken);
   };
   server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
@@ -57,8 +56,15 @@ export function respondToClientErrors(server: Server, connections: Connections):
   });
 }
 
-function sendRawError(socket: Duplex, { kind, message }: ApiException, code: string): void {
-  const requestId = randomUUID();
+/** @param context of a request whose body is late or malformed; undefined before its headers are read */
+function sendRawError(
+  socket: Duplex,
+  { kind, message }: ApiException,
+  code: string,
+  context?: RequestContext,
+): void {
+  const { requestId = randomUUID() } = context ?? {};
+  context?.reject(kind);
   const body = JSON.stringify({ error: kind.error, message });
   const head = [
     `HTTP/1.1 ${kind.status} ${STATUS_CODES[kind.status]}`,

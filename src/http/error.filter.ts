@@ -44,8 +44,9 @@ function getMessage(error: HttpException): string {
   return typeof message === 'string' ? message : error.message;
 }
 
-export function sendError(response: Response, { kind, message, details }: ApiException): void {
-  if (response.context) Object.assign(response.context, { error: kind.error, details });
+export function sendError(response: Response, exception: ApiException): void {
+  const { kind, message } = exception;
+  response.context?.fail(exception);
   const body: ErrorDto = { error: kind.error, message };
   response.status(kind.status).set(kind.headers).json(body);
 }

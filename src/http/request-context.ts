@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
-import type { LogMembers } from '../errors/error-codes.js';
+import type { ApiException, ErrorCode, LogMembers } from '../errors/error-codes.js';
 import { redact } from '../errors/operator-message.js';
 
 declare global {
@@ -25,6 +25,8 @@ export class RequestContext {
   /** Members of the request's log line that the error adds. */
   details: LogMembers | undefined = undefined;
   private isOver = false;
+  /** Of a response that was written past Node's, to a request that broke off. */
+  private rawStatus: number | undefined = undefined;
 
   /** @param inProgress the requests of its connection, oldest first */
   constructor(
@@ -37,6 +39,16 @@ export class RequestContext {
     inProgress.push(this);
     response.context = this;
     response.on('close', endRequest);
+  }
+
+  /** Called when an Error was written past Node's response: what handlers still send is lost. */
+  reject({ status, error }: ErrorCode): void {
+    [this.rawStatus, this.error] = [status, error];
+  }
+
+  /** Called as an Error body is sent. */
+  fail({ kind, details }: ApiException): void {
+    if (this.rawStatus === undefined) [this.error, this.details] = [kind.error, details];
   }
 
   /** Called when the response is sent, or when the client has left. */
@@ -55,7 +67,7 @@ export class RequestContext {
 
   /** The status of the response; undefined if the connection was gone before there was one. */
   get status(): number | undefined {
-    return this.response.headersSent ? this.response.statusCode : undefined;
+    return this.rawStatus ?? (this.response.headersSent ? this.response.statusCode : undefined);
   }
 }
 

@@ -37,7 +37,7 @@ function toBigInt(value: unknown): unknown {
   return Number.isSafeInteger(value) ? BigInt(value as number) : value;
 }
 
-/** Characters of a wrong value that a message has at most: clients log messages. */
+/** Characters of a wrong value that a message has at most, before they are escaped: clients log messages. */
 const MAX_LENGTH = 40;
 
 /** Describes a value of the wrong type to the client that sent it. */

@@ -68,7 +68,7 @@ describe('too late', () => {
   /** A service with timeouts of a second instead of the usual ones. */
   let hasty: Service;
   beforeAll(async () => {
-    hasty = await Service.start();
+    hasty = await Service.start({ NODE_ENV: 'production' });
     const server = hasty.app.getHttpServer();
     server.requestTimeout = server.headersTimeout = server.keepAliveTimeout = 1_000;
   });
@@ -93,6 +93,9 @@ describe('too late', () => {
     clearInterval(sending);
     await expect(connection.read()).rejects.toThrow('the connection ended after: ');
     expect(await hasty.store.plant(8n)).toBeUndefined();
+    const find = () => hasty.log.lines('Request').find(({ requestId }) => requestId === 'late');
+    while (!find()) await sleep(5);
+    expect(find()).toMatchObject({ status: 408, error: 3004, msg: 'POST /plants 408' });
   });
 
   it('sends no second response to a request that was refused before its body', async () => {

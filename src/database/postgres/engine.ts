@@ -13,6 +13,7 @@ const RIGHTS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
   serve: { plants: 'SELECT INSERT', tokens: 'SELECT UPDATE', backups: 'SELECT', [LIST]: 'SELECT' },
   create: { plants: 'SELECT INSERT', tokens: 'SELECT INSERT', [LIST]: 'SELECT' },
   tokens: { tokens: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
+  list: { tokens: 'SELECT', [LIST]: 'SELECT' },
   backups: { backups: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
   read: { plants: 'SELECT', tokens: 'SELECT', [LIST]: 'SELECT' },
 };

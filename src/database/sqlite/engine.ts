@@ -145,7 +145,7 @@ function assertOurs(
     const columns = list(LIST_COLUMNS);
     const state = judgeSchema(columns, list(selectRan(columns)));
     if (state !== 'empty' && state !== 'foreign') return;
-    if (access === 'tokens' || access === 'backups') throw new SchemaError(state);
+    if (access !== 'serve' && access !== 'create') throw new SchemaError(state);
     if (state === 'empty') return;
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
   } catch (error) {
