@@ -5,8 +5,8 @@ import { ENDED, ServiceProcess } from '../support/service-process.js';
 
 /** Enough lines to fill every pipe and the buffer for the reader. */
 const REQUESTS = 4_000;
-const DOCS = { method: 'GET', path: '/docs' };
-const GET = `GET /docs HTTP/1.1\r\nhost: x\r\nx-request-id: ${'7a'.repeat(64)}\r\n\r\n`;
+const NOWHERE = { method: 'GET', path: '/nowhere' };
+const GET = `GET /nowhere HTTP/1.1\r\nhost: x\r\nx-request-id: ${'7a'.repeat(64)}\r\n\r\n`;
 
 let service: ServiceProcess;
 let logged: string;
@@ -17,12 +17,12 @@ beforeEach(async () => {
 });
 afterEach(() => service.remove());
 
-/** Sends requests that succeed; each has a line in the log. Without a token a connection has 16 at once. */
+/** Sends requests, each of which has a line in the log. */
 async function send(count: number): Promise<void> {
   for (let left = count; left > 0; left -= 16) {
     const connection = await service.connect();
     for (let i = Math.min(16, left); i > 0; i--) {
-      expect((await connection.write(GET).read(DOCS)).status).toBe(200);
+      expect((await connection.write(GET).read(NOWHERE)).status).toBe(404);
     }
     connection.close();
   }
@@ -33,7 +33,7 @@ it('every response has its line, up to the last before the stop', async () => {
   await send(500);
   expect(await service.stop()).toEqual(ENDED);
   await closed;
-  expect(logged.match(/"msg":"GET \/docs 200"\}\n/g)).toHaveLength(500);
+  expect(logged.match(/"msg":"GET 404"\}\n/g)).toHaveLength(500);
 });
 
 it('a reader that pauses does not stop the service, and the log says what it missed', async () => {
@@ -42,9 +42,9 @@ it('a reader that pauses does not stop the service, and the log says what it mis
   service.stdout.resume();
   while (!logged.includes('lines were dropped')) await once(service.stdout, 'data');
   await send(1);
-  while (!logged.endsWith('200"}\n')) await once(service.stdout, 'data');
+  while (!logged.endsWith('404"}\n')) await once(service.stdout, 'data');
   const dropped = Number(/"dropped":(\d+)/.exec(logged)?.[1]);
-  expect(logged.match(/ 200"\}\n/g)).toHaveLength(REQUESTS + 1 - dropped);
+  expect(logged.match(/ 404"\}\n/g)).toHaveLength(REQUESTS + 1 - dropped);
 });
 
 it.each<[string, () => unknown]>([
