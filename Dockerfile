@@ -42,8 +42,10 @@ COPY package.json LICENSE ./
 COPY bin ./bin
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist/src ./dist/src
-# SQLite's folder, where DATABASE_URL is left at its default; all else belongs to root.
-RUN install --directory --owner=1000 --group=1000 --mode=700 data \
+# SQLite's folder, where DATABASE_URL is left at its default; all else belongs to root, and is readable whatever the
+# umask of the checkout was.
+RUN chmod --recursive go+rX bin package.json LICENSE \
+  && install --directory --owner=1000 --group=1000 --mode=700 data \
   && install --directory --owner=1000 --group=1000 --mode=700 /backups \
   && ln -s /app/bin/plant-store /usr/local/bin/
 VOLUME /app/data
