@@ -123,7 +123,10 @@ export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
   const valid = fc.tuple(way, several, pausesInside).map(([own, list, pauses]): Script => {
     const areAllDue = own.tls === undefined || list.length < 2;
     const text = list.map(([each]) => each).join('') + LAST;
-    const expected = [...list.map(([, status]) => status), 404];
+    const statuses = [...list.map(([, status]) => status), 404];
+    // A page ends its connection.
+    const page = list.findIndex(([sent, status]) => status === 200 && sent.startsWith('GET'));
+    const expected = statuses.slice(0, page < 0 ? undefined : page + 1);
     const idle = areAllDue ? 10_000 : 500;
     const steps = inPieces(text, pauses);
     return { ...own, steps, isRead: true, end: 'close', idle, expected, areAllDue };
