@@ -34,7 +34,8 @@ export class RateLimitGuard implements CanActivate {
     const { points, duration } = this.limiter;
     // Counts as consume() does, which rejects over the limit.
     const state = await this.limiter.penalty(http.getRequest<Request>().user?.id ?? '');
-    const seconds = Math.ceil(state.msBeforeNext / 1_000);
+    // The library counts by the wall clock, which may have been set back.
+    const seconds = Math.min(duration, Math.ceil(state.msBeforeNext / 1_000));
     response.setHeader('ratelimit-policy', `${POLICY_NAME};q=${points};w=${duration}`);
     response.setHeader('ratelimit', `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`);
     if (state.consumedPoints <= points) return true;

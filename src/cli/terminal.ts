@@ -64,7 +64,7 @@ type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'> & { write(text: st
 
 /** A line on stderr that shows how far the work is, until disposed; nothing if stderr is no terminal. */
 export class Progress {
-  private readonly started = Date.now();
+  private readonly started = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;
 
   /** @param describe the state of the work after some seconds, in one line */
@@ -74,7 +74,7 @@ export class Progress {
   ) {
     if (!stream.isTTY) return;
     const draw = (): void => {
-      const line = describe((Date.now() - this.started) / 1_000);
+      const line = describe((performance.now() - this.started) / 1_000);
       // CLEAR_LINE would not remove a line that wraps.
       this.stream.write(CLEAR_LINE + line.slice(0, stream.columns - 1));
     };

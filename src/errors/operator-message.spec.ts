@@ -37,6 +37,10 @@ it.each(['eyJ', ' ', 'bearer ', ':', '://a:'])('redact reads much of %j once', (
   expect(redact(text).replaceAll('[redacted]', '').length).toBeLessThanOrEqual(text.length);
 });
 
+it('describeError reads blanks once', () => {
+  expect(describeError(`a${' '.repeat(2 ** 19)}b \n c`)).toHaveLength(2 ** 19 + 4);
+});
+
 it('describeError tells both what failed and why it could not be closed', () => {
   const error = new SuppressedError(new Error('lost'), new Error('the disk is full'));
   expect(describeError(error)).toBe('the disk is full; lost');

@@ -21,7 +21,7 @@ export function describeError(error: unknown): string {
   const { errno, path } = Object(error) as NodeJS.ErrnoException;
   if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
   const text = (Error.isError(error) ? error.message : String(error))
-    .replace(/\s*\n\s*/g, ' ')
+    .replace(/(?<!\s)\s*\n\s*/g, ' ')
     .replace(NODE_ADVICE, TRUST_ADVICE);
   // fetch() gives its reason as the cause.
   if (!(error instanceof TypeError) || error.cause === undefined) return text;

@@ -20,6 +20,8 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
+  /** Requests behind the last response of a connection. Node keeps them until that is sent. */
+  private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
   private phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
 
@@ -46,9 +48,14 @@ export class Connections {
     return (request, response, next) => {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
-      if (requests.length === MAX_PIPELINED) socket.destroy();
+      const ignored = this.ignored.get(socket) ?? 0;
+      if (requests.length + ignored === MAX_PIPELINED) socket.destroy();
+      if (socket.destroyed) return;
       // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
-      if (socket.destroyed || requests.at(-1)?.response.getHeader('connection') === 'close') return;
+      if (requests.at(-1)?.response.getHeader('connection') === 'close') {
+        this.ignored.set(socket, ignored + 1);
+        return;
+      }
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
       if (this.phase === 'draining' || this.phase === 'refusing')

@@ -63,8 +63,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
 function createListener(app: Express): RequestListener {
   return (request, response) => {
     const { url = '' } = request;
-    // Express cannot route a target without a path, such as `*` or `http://`; this path has no route either.
-    if (!url.startsWith('/') && !URL.parse(url)?.pathname) request.url = '/*';
+    if (!url.startsWith('/')) {
+      const { pathname = '', username = '', password = '' } = URL.parse(url) ?? {};
+      // Express cannot route a target without a path, such as `*`, or with credentials; this path has no route either.
+      if (!pathname || username || password) request.url = '/*';
+    }
     app(request as Request, response as Response, (error?: unknown) => {
       // Without it, Express's own last handler would respond in HTML, and with a stack.
       if (error || response.headersSent) request.socket.destroy();

@@ -82,9 +82,6 @@ export class ServiceState {
     work: (app: INestApplicationContext) => Promise<Value>,
   ): Promise<Value | undefined> {
     if (!this.app || !(await this.isStoreUp())) return undefined;
-    return this.app
-      .get(StoreHealth)
-      .awaitLookup(work(this.app))
-      .catch(() => undefined);
+    return work(this.app).catch(() => undefined);
   }
 }

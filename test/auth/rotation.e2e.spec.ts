@@ -59,6 +59,14 @@ it('warns about a token that expires soon, until it is rotated', async () => {
   await cli('token revoke orchard');
 });
 
+it('a rotation cuts no later lifetime, even if its own token is revoked', async () => {
+  await cli('token create meadow');
+  const [, id] = /\((\d+)\)/.exec((await cli('token rotate meadow')).stderr) ?? [];
+  expect((await cli(`token revoke ${id}`)).code).toBe(0);
+  expect((await cli('token rotate meadow')).stderr).toContain('never expires');
+  await cli('token revoke meadow');
+});
+
 it('concurrent rotations take turns', async () => {
   await cli('token create grove');
   const ran = await Promise.all(

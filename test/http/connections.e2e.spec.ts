@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RequestHandler } from 'express';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
+import { requestEnd } from '../../src/http/request-context.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { countInFlight, Service } from '../support/service.js';
 
@@ -119,6 +120,22 @@ describe('too late', () => {
     const inFlight = countInFlight();
     while (inFlight.count === 0) await sleep(5);
     while (inFlight.count > 0) await sleep(20);
+    socket.destroy();
+    await own.stop();
+  });
+
+  it('closes the connection of a client that sends on and on behind its last response', async () => {
+    const sendMuch: RequestHandler = (_request, response) =>
+      void response.set('connection', 'close').end('x'.repeat(2 ** 25));
+    const own = await Service.start({}, [], (app) => app.use('/much', sendMuch));
+    own.app.getHttpServer().timeout = 0;
+    const { socket } = await own.connect();
+    socket.pause();
+    const ended = Promise.withResolvers<unknown>();
+    requestEnd.subscribe(ended.resolve);
+    const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    socket.write(get('/much') + get('/x').repeat(MAX_PIPELINED));
+    await ended.promise;
     socket.destroy();
     await own.stop();
   });

@@ -171,6 +171,7 @@ it('nothing after a refused upgrade is read as a request', async () => {
 
 it.each([
   'GET http:// HTTP/1.1',
+  'GET http://%@a/plants HTTP/1.1',
   'GET a://b HTTP/1.1',
   'POST http:// HTTP/1.0',
   'OPTIONS * HTTP/1.1',

@@ -124,7 +124,7 @@ async function discover(issuer: string, signal: AbortSignal): Promise<string> {
   const document = (await fetchJson(url, signal)) as { issuer: string; jwks_uri: string } | null;
   // Section 4.3: else one issuer could speak for another.
   if (document?.issuer !== issuer)
-    throw new Error(`${url} is that of another issuer, ${document?.issuer}`);
+    throw new Error(`${url} is that of another issuer, ${String(document?.issuer).slice(0, 200)}`);
   const keys = URL.parse(document.jwks_uri);
   if (!keys || !isSecure(keys)) throw new Error(`${url} has no https URL for its jwks_uri`);
   return keys.href;

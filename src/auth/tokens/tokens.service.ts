@@ -71,13 +71,16 @@ export class TokensService {
 
   /**
    * Creates another token of a name, and returns its secret. The name's active tokens expire after `overlap` ms, or
-   * earlier. @param lifetime in ms; that of the newest active one if left out @throws TokenError if none is active
+   * earlier. @param lifetime in ms; that of its newest one if left out @throws TokenError if none is active
    */
   rotate(name: string, overlap: number, lifetime?: number): Promise<string> {
     return this.change(async (tokens) => {
-      const active = await findActive(tokens, { name });
-      const newest = active.at(-1);
-      if (!newest) throw new TokenError(`no token named ${name} is active: create one`);
+      const all = await tokens.find({ where: { name }, order: { id: 'ASC' } });
+      const active = all.filter((token) => isActive(token));
+      // Revoked or not: a rotation has cut the lifetime of those before it.
+      const newest = all.at(-1);
+      if (!newest || active.length === 0)
+        throw new TokenError(`no token named ${name} is active: create one`);
 
       const previous = newest.expiresAt && newest.expiresAt.getTime() - newest.createdAt.getTime();
       const { secret, createdAt } = await insert(tokens, name, lifetime ?? previous);
