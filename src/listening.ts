@@ -1,8 +1,7 @@
 // Where a server listens, or why it cannot.
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { COMMAND, formatAuthority, type Config } from './config/config.js';
-import { describeUser } from './config/environment.js';
+import { COMMAND, describeUser, formatAuthority, type Config } from './config/config.js';
 
 /** Node's error where a server cannot listen. */
 type ListenError = Error & Partial<Record<'code' | 'port' | 'address' | 'hostname', string>>;

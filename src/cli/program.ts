@@ -27,7 +27,6 @@ const USAGE_EXIT_CODE = 2;
 /** That of a program that SIGPIPE ends, as head or less end the one before them. */
 const BROKEN_PIPE_EXIT_CODE = 141;
 
-/** docs/operating.md has these, but for signals and pipes. */
 const HELP = `
 Exit codes:
   0   success

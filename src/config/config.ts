@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { isIPv6 } from 'node:net';
+import { userInfo } from 'node:os';
 import * as parsers from './parsers.js';
 
 /** The version of the service. Its one home is package.json. */
@@ -154,4 +155,18 @@ export class Config {
 /** Formats the host and the port of a URL: an IPv6 address stands in brackets (RFC 3986, section 3.2.2). */
 export function formatAuthority(host: string, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+/** Finds the user of this process; undefined if it has no name, as in some containers. */
+export function findUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The user of this process by its name, else its number. */
+export function describeUser(): string {
+  return findUser() ?? String(process.getuid?.());
 }

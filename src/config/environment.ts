@@ -1,8 +1,7 @@
 // Reads the configuration from the environment and the file `.env`.
 import { existsSync, readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { parseEnv } from 'node:util';
-import { Config, VARIABLES, VERSION, type ConfigVariable } from './config.js';
+import { Config, describeUser, VARIABLES, VERSION, type ConfigVariable } from './config.js';
 import { describeDatabase, findPathProblem } from './database-url.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
@@ -139,7 +138,6 @@ export function readSecret(name: string, env = process.env): string | undefined 
   if (env[name]) throw new ConfigError(`${name} and ${name}_FILE must not both be set`);
   const secret = readNamedFile(`${name}_FILE`, file).replace(/\r?\n$/, '');
   if (NOT_UTF_8.test(secret)) throw new ConfigError(`${name}_FILE must name a file in UTF-8`);
-  // The default would take its place unnoticed.
   if (secret === '') throw new ConfigError(`${name}_FILE must not name an empty file`);
   return secret;
 }
@@ -160,20 +158,6 @@ function readText(path: string, problem: string): string {
     const user = code === 'EACCES' ? `, as user ${describeUser()}` : '';
     throw new ConfigError(`${problem} (${code}${user})`, { cause: error });
   }
-}
-
-/** Finds the user of this process; undefined if it has no name, as in some containers. */
-export function findUser(): string | undefined {
-  try {
-    return userInfo().username;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The user of this process by its name, else its number. */
-export function describeUser(): string {
-  return findUser() ?? String(process.getuid?.());
 }
 
 function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): string {

@@ -38,7 +38,6 @@ export function respondToClientErrors(server: Server, connections: Connections):
     const requests = connections
       .listInProgress(socket)
       .filter(({ request, response }) => !request.complete || !response.writableFinished);
-    const exception = EXCEPTIONS[code] ?? INVALID_HTTP;
     const whole = requests.findLast(({ request }) => request.complete)?.response;
     const broken = requests.at(-1);
     if (whole) {
@@ -46,7 +45,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
       if (!whole.headersSent) whole.setHeader('connection', 'close');
       whole.once('close', () => socket.destroy());
     } else if (!socket.writable || broken?.response.headersSent) socket.destroy();
-    else sendRawError(socket, exception, code, broken);
+    else sendRawError(socket, code, broken);
   };
   server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
@@ -56,15 +55,12 @@ export function respondToClientErrors(server: Server, connections: Connections):
   });
 }
 
-/** @param context of a request whose body is late or malformed; undefined before its headers are read */
-function sendRawError(
-  socket: Duplex,
-  { kind, message }: ApiException,
-  code: string,
-  context?: RequestContext,
-): void {
+/** @param context of a request whose body is late or malformed */
+function sendRawError(socket: Duplex, code: string, context?: RequestContext): void {
+  const exception = EXCEPTIONS[code] ?? INVALID_HTTP;
+  const { kind, message } = exception;
   const { requestId = randomUUID() } = context ?? {};
-  context?.reject(kind);
+  context?.fail(exception, kind.status);
   const body = JSON.stringify({ error: kind.error, message });
   const head = [
     `HTTP/1.1 ${kind.status} ${STATUS_CODES[kind.status]}`,
@@ -78,16 +74,13 @@ function sendRawError(
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   // A client that never closes its side would keep the connection open forever.
   setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
-  // Unauthenticated clients can cause this at will: it is logged at debug, and without the bytes.
+  // At debug, and without the bytes: everyone can cause it at will.
   new Logger('Http').debug(`rejected bytes that are not a request: ${kind.status}, ${code}`, {
     requestId,
   });
 }
 
-/**
- * Headers that must not be repeated. Node uses the first, a proxy may use the last: they would not agree on the request
- * or its principal (RFC 9112, section 3.2; RFC 9110, section 5.3).
- */
+/** Headers of which Node uses the first, and a proxy perhaps the last (RFC 9112, section 3.2; RFC 9110, section 5.3). */
 const SINGLE_HEADERS = ['Host', 'Authorization', 'Content-Type'];
 
 /** A host, empty too, and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
@@ -98,7 +91,6 @@ function findRequestError(request: Request): string | undefined {
   const { headers, headersDistinct, httpVersion, rawHeaders, url } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return ERRORS.BAD_REQUEST.message;
   if (rawHeaders.length > 2 * MAX_FIELDS) return `there are more than ${MAX_FIELDS} header fields`;
-  // RFC 9112, section 3.2.
   if (headers.host === undefined && httpVersion === '1.1') return 'the Host header is missing';
   if (!HOST.test(headers.host ?? '')) return 'the Host header is malformed';
   for (const name of SINGLE_HEADERS) {
@@ -129,7 +121,7 @@ export function createChecks(
     // Node drops bytes after an Upgrade request, so the connection must close.
     if (upgrade !== undefined && /\bupgrade\b/i.test(connection ?? ''))
       response.setHeader('connection', 'close');
-    if (connections.isRefusing) throw new ApiException(ERRORS.SHUTTING_DOWN);
+    if (connections.phase === 'refusing') throw new ApiException(ERRORS.SHUTTING_DOWN);
     if (isOverloaded()) throw new ApiException(ERRORS.OVERLOADED);
     const error = findRequestError(request);
     if (error) throw new ApiException(ERRORS.BAD_REQUEST, error);

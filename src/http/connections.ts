@@ -23,7 +23,7 @@ export class Connections {
   /** Requests behind the last response of a connection. Node keeps them until that is sent. */
   private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
-  private phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
+  phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -33,14 +33,6 @@ export class Connections {
   /** Lists the requests of a connection that have no complete response, oldest first. */
   listInProgress(socket: Duplex): readonly RequestContext[] {
     return this.open.get(socket) ?? [];
-  }
-
-  get isStopping(): boolean {
-    return this.phase !== 'serving';
-  }
-
-  get isRefusing(): boolean {
-    return this.phase === 'refusing';
   }
 
   /** Creates the first middleware: every request behind it has a context, and its response an id. */

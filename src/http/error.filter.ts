@@ -21,10 +21,7 @@ import {
 } from '../errors/error-codes.js';
 import { describeOperation } from './request-context.js';
 
-/**
- * Maps an exception to what the client may see. An {@link ApiException} and Nest's exceptions show their own message,
- * except Nest's of 5xx, which keep their status only. Anything else is an internal error.
- */
+/** Maps an exception to what the client may see: Nest's of 5xx show their status alone, those of others nothing. */
 function toApiException(error: unknown): ApiException {
   if (error instanceof ApiException) return error;
   if (!(error instanceof HttpException)) return new ApiException(ERRORS.INTERNAL);

@@ -38,20 +38,17 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
     request.res?.writeContinue();
   const length = Number(headers['content-length']);
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
-  const isWhole = length > 0 && request.readableLength === length;
-  const body = isWhole ? (request.read(length) as Buffer) : await readPieces(request, limit);
-  // A late request got 408; its rest may still arrive, and must not be stored.
-  if (!request.socket.writable) throw createEndedEarly();
-  return body;
-}
-
-function readPieces(request: Request, limit: number): Promise<Buffer> {
-  return readBody(request, { limit }).catch((error: unknown) => {
+  if (length > 0 && request.readableLength === length && request.socket.writable)
+    return request.read(length) as Buffer;
+  const body = await readBody(request, { limit }).catch((error: unknown) => {
     // raw-body has stopped reading: skip the rest, as the connection's next request follows it.
     request.resume();
     const { type } = error as { type?: string };
     throw type === 'entity.too.large' ? createTooLarge(limit) : createEndedEarly();
   });
+  // A late request got 408; its rest may still arrive, and must not be stored.
+  if (!request.socket.writable) throw createEndedEarly();
+  return body;
 }
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
-import type { ApiException, ErrorCode, LogMembers } from '../errors/error-codes.js';
+import type { ApiException, LogMembers } from '../errors/error-codes.js';
 import { redact } from '../errors/operator-message.js';
 
 declare global {
@@ -25,7 +25,6 @@ export class RequestContext {
   /** Members of the request's log line that the error adds. */
   details: LogMembers | undefined = undefined;
   private isOver = false;
-  /** Of a response that was written past Node's, to a request that broke off. */
   private rawStatus: number | undefined = undefined;
 
   /** @param inProgress the requests of its connection, oldest first */
@@ -41,14 +40,10 @@ export class RequestContext {
     response.on('close', endRequest);
   }
 
-  /** Called when an Error was written past Node's response: what handlers still send is lost. */
-  reject({ status, error }: ErrorCode): void {
-    [this.rawStatus, this.error] = [status, error];
-  }
-
-  /** Called as an Error body is sent. */
-  fail({ kind, details }: ApiException): void {
-    if (this.rawStatus === undefined) [this.error, this.details] = [kind.error, details];
+  /** Called as an Error body is sent. @param rawStatus if past Node's response: what handlers still send is lost */
+  fail({ kind, details }: ApiException, rawStatus?: number): void {
+    if (this.rawStatus !== undefined) return;
+    [this.error, this.details, this.rawStatus] = [kind.error, details, rawStatus];
   }
 
   /** Called when the response is sent, or when the client has left. */

@@ -40,7 +40,7 @@ export class ServiceState {
   }
 
   private get phase(): 'starting' | 'serving' | 'stopping' {
-    if (this.app?.get(Connections).isStopping) return 'stopping';
+    if (this.app && this.app.get(Connections).phase !== 'serving') return 'stopping';
     return this.app?.get(HttpAdapterHost).listening ? 'serving' : 'starting';
   }
 

@@ -1,5 +1,5 @@
 import { defaults } from 'pg';
-import { findUser } from '../../config/environment.js';
+import { findUser } from '../../config/config.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { Logger, readCode, SchemaError, type Access, type Engine } from '../engine.js';
 import { LIST } from '../schema.js';
