@@ -20,7 +20,7 @@ RUN npm ci --omit=dev --omit=optional \
 
 FROM node:${NODE_VERSION}-bookworm-slim
 ARG NODE_VERSION
-ARG VERSION=3.0.0
+ARG VERSION=3.0.1-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="plant-store" \
       org.opencontainers.image.description="A service that keeps a store of plants: POST /plants, durable and fast" \
