@@ -68,8 +68,9 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
 
 function openBackup(path: string, name = path): Promise<Snapshot> {
   const columns = TABLES.flatMap((table) => table.columns.map((each) => `${table.name}.${each}`));
-  columns.push('digests.name');
-  return Snapshot.open(configureFile(path), { name: `${name}: the backup`, columns });
+  // An older store, which has no digests, is told to be migrated.
+  const needed = [...columns, 'digests.name'];
+  return Snapshot.open(configureFile(path), { name: `${name}: the backup`, columns: needed });
 }
 
 /** @throws Error if the backup is damaged, or has no digests: it is a store, or a backup of version 1.0.0 */

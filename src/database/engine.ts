@@ -36,8 +36,13 @@ export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
 
-/** `serve` and `create` make a missing store; `serve` locks it; `tokens` and `backups` change these; `list`, of tokens, and `read` nothing. */
+/** `serve` locks the store; `tokens` and `backups` change these; `list`, of tokens, and `read` change nothing. */
 export type Access = 'serve' | 'create' | 'tokens' | 'list' | 'backups' | 'read';
+
+/** Whether a missing store is made, and an older one may be migrated. */
+export function makesStore(access: Access): boolean {
+  return access === 'serve' || access === 'create';
+}
 
 /** Rows of a table, ordered by id, as lines of JSON: the same bytes on every engine. */
 export interface LinesQuery {

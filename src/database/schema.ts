@@ -57,7 +57,7 @@ export async function bringUpToDate(
     for (const { name } of await executor.executePendingMigrations()) ran.push(name);
     await runner.query('COMMIT');
     // Services of both versions may run during an upgrade.
-  } else await assertMigrated(runner, engine, ['same', 'newer']);
+  } else await assertMigrated(runner, engine, ['newer']);
   await runner.release();
   return ran;
 }
@@ -80,11 +80,11 @@ async function takeOverList(
   );
 }
 
-/** @param needed columns with which an older store will do @throws SchemaError if the database is none of the allowed */
+/** @param needed columns with which an older store will do @throws SchemaError if it is not of this version or allowed */
 export async function assertMigrated(
   runner: QueryRunner,
   { listColumns }: Engine,
-  allowed: readonly string[] = ['same'],
+  allowed: readonly SchemaErrorKind[] = [],
   needed?: readonly string[],
 ): Promise<void> {
   const columns = await listNames(runner, listColumns);

@@ -4,6 +4,7 @@ import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
 import {
   Logger,
+  makesStore,
   SchemaError,
   type Access,
   type Engine,
@@ -96,7 +97,7 @@ export function openStore(
   access: Exclude<Access, 'read'> = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
-    const migrates = config.migrate && (access === 'serve' || access === 'create');
+    const migrates = config.migrate && makesStore(access);
     const ran = await bringUpToDate(store, store.engine, migrates);
     if (access === 'serve') {
       // A start in another folder is not to go unnoticed.

@@ -40,13 +40,13 @@ export class Connections {
     return (request, response, next) => {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
-      const ignored = this.ignored.get(socket) ?? 0;
-      if (requests.length + ignored === MAX_PIPELINED) socket.destroy();
+      if (requests.length === MAX_PIPELINED) socket.destroy();
       if (socket.destroyed) return;
       // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
       if (requests.at(-1)?.response.getHeader('connection') === 'close') {
-        this.ignored.set(socket, ignored + 1);
-        return;
+        const ignored = (this.ignored.get(socket) ?? 0) + 1;
+        if (requests.length + ignored > MAX_PIPELINED) socket.destroy();
+        return void this.ignored.set(socket, ignored);
       }
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');

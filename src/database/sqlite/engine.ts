@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
-import { Logger, readCode, SchemaError, type Access, type Engine } from '../engine.js';
+import { Logger, makesStore, readCode, SchemaError, type Access, type Engine } from '../engine.js';
 import { judgeSchema, selectRan } from '../schema.js';
 import {
   assertWritable,
@@ -63,7 +63,7 @@ export const sqlite: Engine = {
 
   // Checks the file before it is opened: the pragmas would change another program's.
   connect(config, access) {
-    const fileMustExist = access !== 'serve' && access !== 'create';
+    const fileMustExist = !makesStore(access);
     const file = fileMustExist ? requireFile(getFile(config)) : getFile(config);
     const timeout = config.statementTimeoutMs;
     if (access !== 'read') {
@@ -145,7 +145,7 @@ function assertOurs(
     const columns = list(LIST_COLUMNS);
     const state = judgeSchema(columns, list(selectRan(columns)));
     if (state !== 'empty' && state !== 'foreign') return;
-    if (access !== 'serve' && access !== 'create') throw new SchemaError(state);
+    if (!makesStore(access)) throw new SchemaError(state);
     if (state === 'empty') return;
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
   } catch (error) {
