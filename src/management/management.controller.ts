@@ -1,31 +1,28 @@
-import { Controller, Get, Header, Res } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
+import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
 import type { Response } from 'express';
 import { Registry } from 'prom-client';
-import { ServiceState, type Check } from './service-state.js';
+import { ServiceState } from './service-state.js';
 
-const NO_CACHE = 'no-cache, no-store, must-revalidate';
-
-/** Health, in the form of @nestjs/terminus, which monitors know, and metrics. */
 @Controller()
 export class ManagementController {
   constructor(
+    private readonly health: HealthCheckService,
     private readonly state: ServiceState,
     private readonly registry: Registry,
   ) {}
 
   /** A restart would not bring the store back, so it is not checked. */
   @Get('livez')
-  @Header('Cache-Control', NO_CACHE)
+  @HealthCheck()
   live() {
-    return summarize({});
+    return this.health.check([]);
   }
 
   @Get('readyz')
-  @Header('Cache-Control', NO_CACHE)
-  async ready(@Res({ passthrough: true }) response: Response) {
-    const summary = summarize(await this.state.check());
-    response.status(summary.status === 'ok' ? 200 : 503);
-    return summary;
+  @HealthCheck()
+  ready() {
+    return this.health.check([() => this.state.check()]);
   }
 
   @Get('metrics')
@@ -33,10 +30,4 @@ export class ManagementController {
     const text = await this.registry.metrics();
     response.setHeader('Content-Type', this.registry.contentType).end(text);
   }
-}
-
-function summarize(checks: Record<string, Check>) {
-  const { up, down } = Object.groupBy(Object.entries(checks), ([, { status }]) => status);
-  const [info, error] = [Object.fromEntries(up ?? []), Object.fromEntries(down ?? [])];
-  return { status: down ? 'error' : 'ok', info, error, details: { ...info, ...error } };
 }

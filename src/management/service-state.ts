@@ -1,5 +1,6 @@
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { HealthIndicatorResult } from '@nestjs/terminus';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Token } from '../auth/tokens/token.entity.js';
@@ -10,9 +11,6 @@ import { StoreHealth } from '../database/health.js';
 import { describeError } from '../errors/operator-message.js';
 import { Connections } from '../http/connections.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
-
-/** The result of a check, with its details. */
-export type Check = { readonly status: 'up' | 'down' } & Readonly<Record<string, string | number>>;
 
 /** What health and metrics ask the service, also before its application exists. */
 @Injectable()
@@ -26,7 +24,7 @@ export class ServiceState {
     this.app = app;
   }
 
-  async check(): Promise<Record<string, Check>> {
+  async check(): Promise<HealthIndicatorResult> {
     const { phase } = this;
     const { queued: plants = 0, isFull = false } = this.app?.get(GroupCommit) ?? {};
     // Operators with several stores see which one this is.
@@ -45,7 +43,7 @@ export class ServiceState {
   }
 
   /** The message of an error may name the store's host, which monitors may know. */
-  private async checkStore(): Promise<Check> {
+  private async checkStore(): Promise<HealthIndicatorResult[string]> {
     try {
       if (!this.app) throw new Error('not open yet');
       await this.app.get(StoreHealth).assertAvailable();

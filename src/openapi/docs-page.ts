@@ -88,15 +88,8 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
   SwaggerModule.setup('docs', app, () => buildPageDocument(app, config), PAGE);
   SwaggerModule.setup('openapi', app, () => buildDocument(app, config), {
     ui: false,
-    raw: ['json'],
     jsonDocumentUrl: 'openapi.json',
-  });
-  // SwaggerModule would write YAML for each request, which takes the event loop longer than a create.
-  let yaml: string | undefined;
-  express.get('/openapi.yaml', async (_request: Request, response: Response) => {
-    const { stringify } = await import('yaml');
-    yaml ??= stringify(buildDocument(app, config), { aliasDuplicateObjects: false });
-    response.type('application/yaml').send(yaml);
+    yamlDocumentUrl: 'openapi.yaml',
   });
   express.get('/', redirectBrowser);
 }
