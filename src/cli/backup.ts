@@ -1,4 +1,4 @@
-/** The work of `backup` and `restore`, which backup.command.ts runs. */
+/** The work of `backup` and `restore`, which store.command.ts runs. */
 import { COMMAND, type Config } from '../config/config.js';
 import { loadEngine, openStore, StoreUnusableError } from '../database/store.js';
 import { Snapshot } from '../database/snapshot.js';

@@ -19,8 +19,8 @@ const COMMANDS = new Map<string, Load>([
   ['config', async () => (await import('./config.command.js')).addConfigCommand],
   ['import', async () => (await import('./import.command.js')).addImportCommand],
   ['export', async () => (await import('./store.command.js')).addExportCommand],
-  ['backup', async () => (await import('./backup.command.js')).addBackupCommand],
-  ['restore', async () => (await import('./backup.command.js')).addRestoreCommand],
+  ['backup', async () => (await import('./store.command.js')).addBackupCommand],
+  ['restore', async () => (await import('./store.command.js')).addRestoreCommand],
 ]);
 
 const USAGE_EXIT_CODE = 2;
