@@ -13,12 +13,12 @@ import {
   xFrameOptions,
 } from 'helmet';
 import { Config } from './config/config.js';
+import { readKeyPair } from './config/key-pair.js';
 import { DatabaseModule } from './database/database.module.js';
 import { createChecks, respondToClientErrors } from './http/client-errors.js';
 import { Connections } from './http/connections.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { announceCertificate, readKeyPair } from './http/tls.js';
 import { serveDocument } from './openapi/docs-page.js';
 import { buildDocument } from './openapi/document.js';
 import { MethodNotAllowedFilter, Operations } from './openapi/operations.js';
@@ -27,6 +27,7 @@ import { PlantsModule } from './plants/plants.module.js';
 import { Shutdown } from './shutdown.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
+import { announceCertificate } from './tls.js';
 
 /** Gives every module the {@link Config}. It is global, so that Nest shuts its telemetry down last. */
 @Module({})

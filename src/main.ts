@@ -11,12 +11,13 @@ import {
 } from './announce.js';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
+import { readKeyPair } from './config/key-pair.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
-import { readKeyPair, reloadKeyPairOnHangup } from './http/tls.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
 import { endStartOnSignals, notifySystemd } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
+import { reloadKeyPairOnHangup } from './tls.js';
 
 const { config, problems, warnings } = inspectConfig();
 

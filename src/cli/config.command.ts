@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { COMMAND, type Config } from '../config/config.js';
 import { ConfigError, describeProcess, inspectConfig } from '../config/environment.js';
+import { readKeyPair } from '../config/key-pair.js';
 import { toExitCode } from '../errors/operator-message.js';
-import { readKeyPair } from '../http/tls.js';
 import { alignColumns, printResult } from './terminal.js';
 
 export function addConfigCommand(program: Command): void {

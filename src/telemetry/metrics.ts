@@ -2,9 +2,9 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { tokenLookups } from '../auth/tokens/token-verifier.js';
 import { readCommit, VERSION, type Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
+import { certificateUsed } from '../config/key-pair.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
-import { certificateUsed } from '../http/tls.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 
 /** Buckets in plants; a group has at most 512. */
