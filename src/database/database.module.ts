@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { Writer } from './engine.js';
 import { StoreHealth } from './health.js';
-import { loadEngine, openStore, type Store } from './store.js';
+import { openStore, StoreUnusableError, type Store } from './store.js';
 
 /** Provides the opened store, its writer and its health. Tries again every 3 s while the database is unavailable. */
 @Global()
@@ -15,15 +15,12 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          useFactory: async () => {
-            const engine = await loadEngine(config.databaseUrl);
-            return {
-              autoLoadEntities: true,
-              retryAttempts: Infinity,
-              verboseRetryLog: true,
-              toRetry: ({ cause }: Error) => engine.isUnavailableAtStart?.(cause) ?? false,
-            };
-          },
+          useFactory: () => ({
+            autoLoadEntities: true,
+            retryAttempts: Infinity,
+            verboseRetryLog: true,
+            toRetry: (error: unknown) => error instanceof StoreUnusableError && error.mayPass,
+          }),
           dataSourceFactory: (options) => openStore(config, options?.entities, 'serve'),
         }),
       ],

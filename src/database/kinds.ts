@@ -1,13 +1,16 @@
 /**
  * What a kind of value needs in SQL, in checks and in validation. In memory, a plant's values are text: a double does not
- * represent every int64. `toString()` makes it of what the drivers read, and they and JSON take it as it is. A boolean
- * would need a member for each, as SQLite has 1 and 0, and `text = 'true'` in place of a CAST.
+ * represent every int64.
  */
 interface Kind {
   /** SQL that makes a column's value from text. */
   readonly fromText: (text: string) => string;
   /** SQL that makes text from a column: the same on every engine. */
   readonly toText: (column: string) => string;
+  /** SQLite's SQL of a value for `json_object()`: of a boolean, which is 1 or 0, `json(…)` of its text. */
+  readonly toJson: (column: string) => string;
+  /** What TypeORM's drivers write: of a boolean, a boolean, as on SQLite they take a text for false. */
+  readonly toDriver: (text: string) => unknown;
   /** SQLite's SQL of whether a value that is not NULL is of the kind: SQLite stores any type in any column. */
   readonly isSound: (column: string) => string;
   /** Whether a value from a client can be stored exactly. */
@@ -23,6 +26,8 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   text: {
     fromText: (text) => `CAST(${text} AS text)`,
     toText: (column) => column,
+    toJson: (column) => column,
+    toDriver: (text) => text,
     isSound: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
     // PostgreSQL cannot store U+0000, and UTF-8 cannot encode unpaired surrogates.
     isValid: (value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
@@ -34,6 +39,8 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   bigint: {
     fromText: (text) => `CAST(${text} AS bigint)`,
     toText: (column) => `CAST(${column} AS text)`,
+    toJson: (column) => column,
+    toDriver: (text) => text,
     isSound: (column) => `typeof(${column}) = 'integer'`,
     isValid: isInt64,
     describeInvalid: () => 'must be an integer from -2^63 to 2^63-1',

@@ -40,7 +40,12 @@ export async function loadEngine(url: string): Promise<Engine> {
 
 /** The store, or the backup of this name, cannot be used. The message says why, for the operator. */
 export class StoreUnusableError extends Error {
-  constructor(cause: unknown, backup?: string) {
+  /** @param mayPass whether a later try may succeed */
+  constructor(
+    cause: unknown,
+    readonly mayPass: boolean,
+    backup?: string,
+  ) {
     const advice = backup === undefined ? STORE_ADVICE : BACKUP_ADVICE;
     const step = cause instanceof SchemaError ? advice[cause.kind] : '';
     const name = backup ?? 'DATABASE_URL: the store';
@@ -138,6 +143,6 @@ export async function open<Result>(
     await store?.destroy().catch((failure: unknown) => {
       new Logger('Store').error(`the store could not be closed: ${describeError(failure)}`);
     });
-    throw new StoreUnusableError(error, backup);
+    throw new StoreUnusableError(error, engine.isUnavailableAtStart?.(error) ?? false, backup);
   }
 }

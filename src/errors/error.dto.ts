@@ -41,7 +41,7 @@ export const RETRY_AFTER: Headers = {
   'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
 };
 
-/** Lower numbers are of operations that take a body, these and higher ones of every operation. */
+/** Lower numbers of status 400 are of operations that take a body, the other errors of every operation. */
 const MIN_GENERAL = ERRORS.NO_TOKEN.error;
 
 /** Documents a response with an Error body, and an example of each error. @param headers beside X-Request-Id */
@@ -53,7 +53,7 @@ export function ApiError(
 ): MethodDecorator & ClassDecorator {
   const examples: Record<string, { summary: string; value: ErrorDto }> = {};
   for (const [name, { error, message, ...kind }] of Object.entries(ERRORS))
-    if (kind.status === status && (hasBody || error >= MIN_GENERAL))
+    if (kind.status === status && (hasBody || status !== 400 || error >= MIN_GENERAL))
       examples[name] = { summary: `${error}: ${message}`, value: { error, message } };
   const options = { status, description, type: ErrorDto, examples };
   return ApiResponse({ ...options, headers: { ...REQUEST_ID, ...headers } });

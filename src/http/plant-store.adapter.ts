@@ -32,7 +32,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   constructor(private readonly config: Config) {
     const app = express();
     app.disable('x-powered-by').disable('etag');
-    // `/plants` is the one path: neither `/plants/` nor `/Plants` (contract/openapi.yaml, paths).
+    // A path is exact: `/plants`, neither `/plants/` nor `/Plants` (contract/openapi.yaml, paths).
     app.enable('strict routing').enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy).set(BODY_LIMIT, config.bodyLimit);
     super(app);

@@ -4,6 +4,7 @@ import { isLosslessNumber } from 'lossless-json';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { redact } from '../errors/operator-message.js';
 import { NewPlantDto } from './plant.dto.js';
+import { CONTENT } from './plant.entity.js';
 
 /** Makes a NewPlant of a body that `@JsonBody()` has read; fields beyond the schema are dropped. */
 @Injectable()
@@ -12,9 +13,8 @@ export class NewPlantPipe implements PipeTransform<unknown, NewPlantDto> {
   transform(body: unknown): NewPlantDto {
     if (!isObject(body))
       throw new ApiException(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
-    const { id, name, tag } = body;
-    const fields = { id: toBigInt(id), name, tag } satisfies Record<keyof NewPlantDto, unknown>;
-    const plant = Object.assign(new NewPlantDto(), fields);
+    const content = Object.fromEntries(CONTENT.map((field) => [field, body[field]]));
+    const plant = Object.assign(new NewPlantDto(), content, { id: toBigInt(body.id) });
     const errors = validateSync(plant);
     if (errors.length === 0) return plant;
     const messages = errors.flatMap(({ value, constraints = {} }) => {

@@ -5,7 +5,7 @@ import { KINDS, type KindName } from '../database/kinds.js';
 const makeOptions = <Type extends KindName>(type: Type) => ({
   type,
   transformer: {
-    to: (text: string | null) => text,
+    to: (text: string | null) => (text === null ? null : KINDS[type].toDriver(text)),
     from: (value: string | number | bigint | null) => value?.toString() ?? null,
   },
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import * as contract from '../support/published.js';
 import type { Received } from '../support/received.js';
 import { Service } from '../support/service.js';
 
@@ -37,7 +38,7 @@ const member = (name: string, value: string) => `${JSON.stringify(name)}:${value
 const others = fc
   .uniqueArray(
     fc.tuple(
-      text.filter((name) => !['id', 'name', 'tag'].includes(name)),
+      text.filter((name) => !Object.hasOwn(contract.newPlant.properties, name)),
       fc.json(),
     ),
     { maxLength: 3, selector: ([name]) => name },

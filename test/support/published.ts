@@ -36,6 +36,11 @@ export interface Addition {
 
 /** The interface, written by hand. */
 export const contract = parse(read('contract/openapi.yaml')) as JsonObject;
+/** NewPlant, as the contract has it. */
+export const newPlant = valueAt(contract, '/components/schemas/NewPlant') as unknown as {
+  readonly required: readonly string[];
+  readonly properties: Readonly<Record<string, { readonly type: string }>>;
+};
 /** Permitted additions of the published document. */
 export const additions = parse(read('contract/additions.yaml')) as Addition[];
 /** The document that `npm run openapi` writes. */

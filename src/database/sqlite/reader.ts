@@ -26,11 +26,13 @@ export const sqliteReader: SnapshotReader = {
     const declared = await readColumns(runner, table);
     const sound = `(${[...declared.values()].map(({ isSound }) => isSound).join(' AND ')})`;
     const toText = (column: string) => declared.get(column)?.kind.toText(column) ?? column;
+    const toMember = (column: string) =>
+      `'${column}', ${declared.get(column)?.kind.toJson(column) ?? column}`;
     const line =
       form === 'array'
         ? `json_array(${columns.map(toText).join()})`
         : // A merge patch drops members that are null (RFC 7396).
-          `json_patch('{}', json_object(${columns.map((column) => `'${column}', ${column}`).join()}))`;
+          `json_patch('{}', json_object(${columns.map(toMember).join()}))`;
     // No bound by default: a damaged row whose id is a text sorts after all integers, and must be found.
     const atMost = to === undefined ? '' : `AND id <= ${to}`;
     const sql = `
