@@ -4,32 +4,23 @@ import { describeError } from '../../errors/operator-message.js';
 
 const WRITE_INTERVAL_MS = 10_000;
 
-/** Ids of tokens, and when each was last used in milliseconds since 1970. */
-type Uses = readonly (readonly [id: number, time: number])[];
-
-/** PostgreSQL locks the rows in order first: services that record uses of the same tokens take turns. */
+/** Of a JSON list of `[id, time]`. PostgreSQL locks the rows in order first: services that record the same tokens take turns. */
 const RECORD_USES = {
-  sqlite: (writer: Writer, uses: Uses) =>
-    writer.query(
-      `UPDATE tokens SET last_used_at = uses.value->>1
-      FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
-      [JSON.stringify(uses)],
-    ),
-  postgresql: (writer: Writer, uses: Uses) =>
-    writer.query(
-      `WITH uses AS (SELECT id, time FROM unnest($1::integer[], $2::bigint[]) AS used (id, time)),
-      locked AS (SELECT id FROM tokens WHERE id = ANY($1::integer[]) ORDER BY id FOR UPDATE)
-      UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
-      FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`,
-      [uses.map(([id]) => id), uses.map(([, time]) => time)],
-    ),
+  sqlite: `UPDATE tokens SET last_used_at = uses.value->>1
+    FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
+  postgresql: `WITH uses AS (
+      SELECT (value->>0)::integer AS id, (value->>1)::bigint AS time FROM json_array_elements($1) AS list (value)),
+    locked AS (SELECT id FROM tokens WHERE id IN (SELECT id FROM uses) ORDER BY id FOR UPDATE)
+    UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
+    FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`,
 };
 
 /** Records when each token was last used. The database is written in the background, never on a request. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
-  private used = new Map<number, number>();
+  /** By the token's id, when it was last used in milliseconds since 1970. */
+  private readonly used = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly writer: Writer) {}
@@ -45,12 +36,12 @@ export class LastUsed implements OnApplicationShutdown {
   }
 
   private async write(): Promise<void> {
-    const uses = [...this.used];
-    this.used.clear();
     this.timer = undefined;
-    if (uses.length === 0) return;
+    if (this.used.size === 0) return;
+    const uses = JSON.stringify([...this.used]);
+    this.used.clear();
     try {
-      await RECORD_USES[this.writer.system](this.writer, uses);
+      await this.writer.query(RECORD_USES[this.writer.system], [uses]);
     } catch (error) {
       // A failure to record it fails no request.
       this.logger.warn(`times of last use were not written: ${describeError(error)}`);
