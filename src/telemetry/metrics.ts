@@ -34,8 +34,8 @@ export function createMetrics(config: Config, gauges: Gauges): Registry {
   countRequests(registers);
   countCommits(registers);
   countTokenLookups(registers);
-  addGauges(registers, config, gauges);
-  addTimes(registers, gauges);
+  addInfo(registers, config);
+  addGauges(registers, gauges);
   return registry;
 }
 
@@ -113,29 +113,13 @@ function countTokenLookups(registers: Registry[]): void {
   tokenLookups.subscribe((result) => lookups.inc({ result: result as string }));
 }
 
-function addGauges(registers: Registry[], config: Config, gauges: Gauges): void {
-  new Gauge({
-    name: 'plant_store_queue_plants',
-    help: 'Plants that wait for a commit.',
-    registers,
-    collect() {
-      this.set(gauges.queued());
-    },
-  });
+function addInfo(registers: Registry[], { databaseUrl }: Config): void {
   new Gauge({
     name: 'plant_store_queue_bound_plants',
     help: 'Plants that may wait at most; past that, requests get 503.',
     registers,
   }).set(MAX_QUEUED);
-  new Gauge({
-    name: 'plant_store_store_up',
-    help: 'Whether the store takes writes: 1, or 0.',
-    registers,
-    async collect() {
-      this.set(Number(await gauges.isStoreUp()));
-    },
-  });
-  const engine = getDatabaseSystem(config.databaseUrl);
+  const engine = getDatabaseSystem(databaseUrl);
   new Gauge({
     name: 'plant_store_build_info',
     labelNames: ['version', 'commit', 'node', 'engine'],
@@ -144,36 +128,45 @@ function addGauges(registers: Registry[], config: Config, gauges: Gauges): void 
   }).set({ version: VERSION, commit: readCommit(), node: process.version, engine }, 1);
 }
 
-/** A gauge of a time is absent while there is none: 0 would mean 1970. */
-function addTimes(registers: Registry[], gauges: Gauges): void {
-  const addTime = (name: string, help: string, find: () => Promise<Date | undefined>) =>
+/** Adds gauges that are read at each scrape. One without a value is absent: 0 would be a time, in 1970. */
+function addGauges(registers: Registry[], gauges: Gauges): void {
+  type Value = number | undefined;
+  const add = (name: string, help: string, read: () => Value | Promise<Value>) =>
     new Gauge({
       name,
-      help: `${help}, in seconds since 1970; absent if none is known.`,
+      help,
       registers,
       async collect() {
-        const time = await find();
-        if (time) this.set(time.getTime() / 1_000);
-        else this.remove();
+        const value = await read();
+        if (value === undefined) this.remove();
+        else this.set(value);
       },
     });
-  addTime(
+  add('plant_store_queue_plants', 'Plants that wait for a commit.', () => gauges.queued());
+  add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', async () =>
+    Number(await gauges.isStoreUp()),
+  );
+  add(
     'plant_store_token_expires_seconds',
-    'When the first active token without a successor expires',
-    () => gauges.findTokenExpiry(),
+    'When the first active token without a successor expires, in seconds since 1970; absent if none is known.',
+    async () => toSeconds(await gauges.findTokenExpiry()),
   );
-  addTime(
+  add(
     'plant_store_last_backup_timestamp_seconds',
-    'When the last backup of the store was finished',
-    () => gauges.findLastBackup(),
+    'When the last backup of the store was finished, in seconds since 1970; absent if none is known.',
+    async () => toSeconds(await gauges.findLastBackup()),
   );
-  const certificate = new Gauge({
-    name: 'plant_store_tls_certificate_expires_seconds',
-    help: 'When the certificate in use expires, in seconds since 1970; absent without TLS.',
-    registers,
-  });
-  certificate.remove();
-  certificateUsed.subscribe((expiresAt) => certificate.set((expiresAt as Date).getTime() / 1_000));
+  let certificateEnd: Date | undefined;
+  certificateUsed.subscribe((expiresAt) => (certificateEnd = expiresAt as Date));
+  add(
+    'plant_store_tls_certificate_expires_seconds',
+    'When the certificate in use expires, in seconds since 1970; absent without TLS.',
+    () => toSeconds(certificateEnd),
+  );
+}
+
+function toSeconds(time: Date | undefined): number | undefined {
+  return time && time.getTime() / 1_000;
 }
 
 /** `none` if the client left before its response, or the response is no Error. */
