@@ -4,12 +4,13 @@ import { describeError } from '../../errors/operator-message.js';
 
 const WRITE_INTERVAL_MS = 10_000;
 
-/** Of a JSON list of `[id, time]`. PostgreSQL locks the rows in order first: services that record the same tokens take turns. */
+/** From a JSON list of `[id, time]`. PostgreSQL locks the rows in order first: services with the same tokens take turns. */
 const RECORD_USES = {
   sqlite: `UPDATE tokens SET last_used_at = uses.value->>1
     FROM json_each(?) AS uses WHERE tokens.id = uses.value->>0`,
   postgresql: `WITH uses AS (
-      SELECT (value->>0)::integer AS id, (value->>1)::bigint AS time FROM json_array_elements($1) AS list (value)),
+      SELECT (use->>0)::integer AS id, (use->>1)::bigint AS time
+      FROM json_array_elements($1) AS list (use)),
     locked AS (SELECT id FROM tokens WHERE id IN (SELECT id FROM uses) ORDER BY id FOR UPDATE)
     UPDATE tokens SET last_used_at = GREATEST(last_used_at, uses.time)
     FROM uses JOIN locked USING (id) WHERE tokens.id = uses.id`,
@@ -21,22 +22,20 @@ export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger('Tokens');
   /** By the token's id, when it was last used in milliseconds since 1970. */
   private readonly used = new Map<number, number>();
-  private timer: NodeJS.Timeout | undefined;
+  private readonly timer = setInterval(() => void this.write(), WRITE_INTERVAL_MS).unref();
 
   constructor(private readonly writer: Writer) {}
 
   record(id: number): void {
     this.used.set(id, Date.now());
-    this.timer ??= setTimeout(() => void this.write(), WRITE_INTERVAL_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    clearTimeout(this.timer);
+    clearInterval(this.timer);
     await this.write();
   }
 
   private async write(): Promise<void> {
-    this.timer = undefined;
     if (this.used.size === 0) return;
     const uses = JSON.stringify([...this.used]);
     this.used.clear();
