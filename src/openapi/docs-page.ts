@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { Express, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { buildDocument } from './document.js';
@@ -83,7 +83,10 @@ function removeSecondScheme(request: { readonly headers: { Authorization?: strin
 /** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`, to which a browser is redirected from `/`. */
 export function serveDocument(app: NestExpressApplication, config: Config): void {
   const express = app.getHttpAdapter().getInstance();
-  app.use(['/docs', '/openapi.json', '/openapi.yaml'], setPageHeaders);
+  express.use(['/docs', '/openapi.json', '/openapi.yaml'], (_request, response, next) => {
+    response.set(HEADERS);
+    next();
+  });
   serveFiles(express);
   SwaggerModule.setup('docs', app, () => buildPageDocument(app, config), PAGE);
   SwaggerModule.setup('openapi', app, () => buildDocument(app, config), {
@@ -91,7 +94,10 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
     jsonDocumentUrl: 'openapi.json',
     yamlDocumentUrl: 'openapi.yaml',
   });
-  express.get('/', redirectBrowser);
+  express.get('/', (request, response, next) => {
+    if (request.accepts('json', 'html') === 'html') response.redirect('docs');
+    else next();
+  });
 }
 
 /** Builds the page's document: its server is the one that the page can reach, and it links to the published document. */
@@ -101,16 +107,6 @@ function buildPageDocument(app: NestExpressApplication, config: Config): OpenAPI
   const links = `[openapi.json](${publicUrl}/openapi.json), [openapi.yaml](${publicUrl}/openapi.yaml)`;
   const description = `${info.description}\n\nThe OpenAPI document: ${links}`;
   return { ...document, info: { ...info, description }, servers: servers.slice(-1) };
-}
-
-function setPageHeaders(_request: Request, response: Response, next: NextFunction): void {
-  response.set(HEADERS);
-  next();
-}
-
-function redirectBrowser(request: Request, response: Response, next: NextFunction): void {
-  if (request.accepts('json', 'html') === 'html') response.redirect('docs');
-  else next();
 }
 
 /** Serves Swagger UI's files in place of SwaggerModule, from memory: unread ones hold no file open. */
