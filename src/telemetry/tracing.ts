@@ -37,9 +37,9 @@ const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.s
 export class Tracing implements OnApplicationShutdown {
   private readonly provider: BasicTracerProvider;
   private readonly tracer: api.Tracer;
-  private readonly current = new AsyncLocalStorage<api.Span | undefined>();
+  private readonly current = new AsyncLocalStorage<api.Context | undefined>();
   private readonly byRequest = new WeakMap<http.RequestContext, api.Span>();
-  private readonly byPlant = new WeakMap<Plant, api.Span>();
+  private readonly byPlant = new WeakMap<Plant, api.Context>();
 
   constructor(private readonly config: Config) {
     logWarnings();
@@ -51,8 +51,8 @@ export class Tracing implements OnApplicationShutdown {
     http.requestStart.bindStore(this.current, this.startRequest);
     http.requestEnd.subscribe(this.endRequest);
     plantQueued.subscribe((plant) => {
-      const span = this.current.getStore();
-      if (span) this.byPlant.set(plant as Plant, span);
+      const context = this.current.getStore();
+      if (context) this.byPlant.set(plant as Plant, context);
     });
     commits.asyncEnd.subscribe(this.addCommit);
   }
@@ -66,19 +66,19 @@ export class Tracing implements OnApplicationShutdown {
   }
 
   /** Begins the span of a request, in the client's trace if it has sent one. */
-  private readonly startRequest = (context: http.RequestContext): api.Span | undefined => {
+  private readonly startRequest = (context: http.RequestContext): api.Context | undefined => {
     const { headers, method: sent } = context.request;
-    const isKnown = METHODS.has(sent);
+    const method = METHODS.has(sent) ? sent : undefined;
     const attributes = {
-      'http.request.method': isKnown ? sent : '_OTHER',
+      'http.request.method': method ?? '_OTHER',
       'url.scheme': this.config.scheme,
     };
     const options = { kind: api.SpanKind.SERVER, attributes };
     const parent = propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
-    const span = this.tracer.startSpan(isKnown ? sent : 'HTTP', options, parent);
+    const span = this.tracer.startSpan(method ?? 'HTTP', options, parent);
     if (!span.isRecording()) return undefined;
     this.byRequest.set(context, span);
-    return span;
+    return api.trace.setSpan(api.ROOT_CONTEXT, span);
   };
 
   private readonly endRequest = (message: unknown): void => {
@@ -114,9 +114,8 @@ export class Tracing implements OnApplicationShutdown {
     };
     const options = { kind: api.SpanKind.CLIENT, attributes, startTime };
     for (const plant of plants) {
-      const request = this.byPlant.get(plant);
-      if (!request) continue;
-      const parent = api.trace.setSpan(api.ROOT_CONTEXT, request);
+      const parent = this.byPlant.get(plant);
+      if (!parent) continue;
       const span = this.tracer.startSpan('commit plants', options, parent);
       if (error !== undefined) markFailed(span, nameError(error as Error));
       span.end(performance.now());
