@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import type { Request } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
@@ -27,22 +26,18 @@ export class RequestLog implements OnApplicationShutdown {
 
   private readonly onEnd = (message: unknown): void => {
     const context = message as RequestContext;
-    const { status, error } = context;
+    const { request, status, error } = context;
     const isSuccess = status !== undefined && status < 400;
     if (isSuccess && this.config.logRequests !== 'all') return;
     // Not by the status: a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
-    const path = this.findPath(context.request);
-    const line = `${describeOperation(context.request, path)} ${status ?? 'no response'}`;
+    // That of a refusal before routing, such as a 503 or 405, too. Another path may contain a token.
+    const [sent = ''] = request.originalUrl.split('?', 1);
+    const path = findRoute(request) ?? this.operations.findTemplate(sent);
+    const line = `${describeOperation(request, path)} ${status ?? 'no response'}`;
     this.logger[level](describeRequest(context, path), line);
   };
-
-  /** That of a refusal before routing, such as a 503 or 405, too. Another path may contain a token. */
-  private findPath(request: Request): string | undefined {
-    const [path = ''] = request.originalUrl.split('?', 1);
-    return findRoute(request) ?? this.operations.findTemplate(path);
-  }
 }
 
 function isOurFault(error = 0, status = 0): boolean {
