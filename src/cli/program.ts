@@ -55,19 +55,11 @@ export async function main(start: Start): Promise<void> {
 
 /** Runs the command that the arguments name, by default the service, and sets `process.exitCode`. */
 export async function run(line: readonly string[], start: Start): Promise<void> {
-  // commander's help takes one name: `help token rotate` would be `help token`.
-  const args = line[0] === 'help' ? [...line.slice(1), '--help'] : line;
+  const args = nameCommand(line);
   let help = '';
   try {
     const program = createProgram((text) => (help += text));
-    const { operands } = program.parseOptions([...args]);
-    const [first = ''] = args;
-    const length = first === '--env-file' ? 2 : Number(first.startsWith('--env-file='));
-    // With a default command, commander would take a mistyped name for an argument of it.
-    if (args.length === length) {
-      await run([...args, 'serve'], start);
-      return;
-    }
+    const { operands } = program.parseOptions(args);
     const named = COMMANDS.get(operands[0] ?? '');
     // The help and a mistyped name need all.
     for (const load of named ? [named] : COMMANDS.values()) (await load())(program, start);
@@ -77,6 +69,16 @@ export async function run(line: readonly string[], start: Start): Promise<void> 
     else if (error.exitCode !== 0) process.exitCode = USAGE_EXIT_CODE;
     else await writeOutput(help).catch(fail);
   }
+}
+
+/** As commander takes them: with `serve` where no command is named, and with `--help` for `help`. */
+function nameCommand(line: readonly string[]): string[] {
+  const [first = '', ...rest] = line;
+  // commander's help takes one name: `help token rotate` would be `help token`.
+  if (first === 'help') return [...rest, '--help'];
+  const length = first === '--env-file' ? 2 : Number(first.startsWith('--env-file='));
+  // With a default command, commander would take a mistyped name for an argument of it.
+  return line.length === length ? [...line, 'serve'] : [...line];
 }
 
 function createProgram(writeOut: (text: string) => void): Command {
@@ -119,12 +121,7 @@ function addServeCommand(program: Command, start: Start): void {
     .action(() => start().then(() => undefined));
 }
 
-let failure: unknown;
-
 function fail(error: unknown): void {
-  // An error of stdout comes twice: as an event, and from what wrote to it.
-  if (error === failure) return;
-  failure = error;
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') {
     process.exitCode = BROKEN_PIPE_EXIT_CODE;
     return;
