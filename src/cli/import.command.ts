@@ -5,11 +5,12 @@ import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
 import { COMMAND, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
+import { escapeControls } from '../errors/operator-message.js';
 import { toHttpUrl, toTries } from './arguments.js';
 import { isSameFile } from './new-file.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
 import { toUrl } from './store-config.js';
-import { drawBar, onEndingSignal, printResult, Progress, toPrintable } from './terminal.js';
+import { drawBar, onEndingSignal, printResult, Progress } from './terminal.js';
 
 interface Options extends Omit<ImportOptions, 'url' | 'token'> {
   readonly url?: URL;
@@ -143,13 +144,13 @@ function openSource(file: string): { readonly source: Readable; readonly size: n
 }
 
 function formatRefused({ line, error, message }: Refused): string {
-  return `line ${line}: ${error === null ? '' : `error ${error}: `}${toPrintable(message)}`;
+  return `line ${line}: ${error === null ? '' : `error ${error}: `}${escapeControls(message)}`;
 }
 
 function printReport(command: Command, plants: PlantsImport, complete: boolean): Promise<void> {
   const { answeredLines, ignored } = plants;
   const { sent, stored, refused } = plants.tally;
-  const fields = Array.from(ignored, ([name, lines]) => `${toPrintable(name)} (${lines})`);
+  const fields = Array.from(ignored, ([name, lines]) => `${escapeControls(name)} (${lines})`);
   const lines = [
     `sent ${sent}, stored ${stored}, refused ${refused}`,
     ...(fields.length > 0 ? [`ignored fields: ${fields.join(', ')}`] : []),

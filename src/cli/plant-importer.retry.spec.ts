@@ -83,7 +83,7 @@ describe('a response', () => {
   });
 
   it.each([
-    [403, '{"error":2002,"message":"\\u001b[2Jno"}', 'error 2002:  [2Jno'],
+    [403, '{"error":2002,"message":"\\u001b[2Jno"}', 'error 2002: \\u001b[2Jno'],
     [302, '', 'status 302, not from a plant store'],
     [404, '<html>', 'status 404, not from a plant store'],
     [400, 'Bad Request', 'status 400, not from a plant store'],

@@ -3,10 +3,9 @@ import { EventEmitter, setMaxListeners } from 'node:events';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { describeError } from '../errors/operator-message.js';
+import { describeError, escapeControls } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
 import { parseMembers, readLines } from './ndjson.js';
-import { toPrintable } from './terminal.js';
 
 export interface ImportOptions {
   /** Base address of the service. Its path may end in `/plants`. */
@@ -162,7 +161,7 @@ export class PlantsImport extends EventEmitter<Events> {
     const why = isOurs
       ? `error ${error}: ${message}`
       : `status ${statusCode}, not from a plant store`;
-    throw Object.assign(new Error(toPrintable(why)), {
+    throw Object.assign(new Error(escapeControls(why)), {
       isFinal: statusCode < 500 && statusCode !== 408 && statusCode !== 429,
       retryAfter: parseRetryAfter(String(headers['retry-after'])),
     });

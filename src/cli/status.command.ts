@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { COMMAND, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
-import { describeError } from '../errors/operator-message.js';
+import { describeError, escapeControls } from '../errors/operator-message.js';
 import { toUrl } from './store-config.js';
-import { alignColumns, printResult, toPrintable } from './terminal.js';
+import { alignColumns, printResult } from './terminal.js';
 
 const READY_TIMEOUT_MS = 3_000;
 
@@ -103,7 +103,7 @@ async function inspectService(config: Config, ownStore: string): Promise<Part> {
     faults.push(`of ${version ? `version ${version}` : 'another version'}`);
   if (store !== undefined && store !== ownStore) faults.push(`on another store: ${store}`);
   return {
-    rows: { service: toPrintable(`${faults.join(', but ')} (${url})`) },
+    rows: { service: escapeControls(`${faults.join(', but ')} (${url})`) },
     value: { url, state, version, store, reasons },
     isProblem: state !== 'ready' || faults.length > 1,
   };

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { CONTROL_CHARACTERS, describeError, OutputError } from '../errors/operator-message.js';
+import { describeError, OutputError } from '../errors/operator-message.js';
 
 export interface GlobalOptions {
   readonly envFile?: string;
@@ -43,11 +43,6 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => measure(column)) ?? [];
   const lines = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
   return lines.map((line) => line.trimEnd()).join('\n');
-}
-
-/** Replaces characters that would move the cursor of a terminal or break the line. */
-export function toPrintable(text: string): string {
-  return text.replaceAll(CONTROL_CHARACTERS, ' ');
 }
 
 /** Handles the first of each signal that would end the process, until disposed; leaves the next to Node. */

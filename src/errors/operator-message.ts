@@ -52,9 +52,9 @@ export function toOperatorMessage(error: unknown): string {
 }
 
 /** Those of terminals and of the direction of writing, among them line breaks. */
-export const CONTROL_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Escapes control characters as in JSON. */
+/** Escapes control characters as in JSON: on a terminal they could hide or forge a line. */
 export function escapeControls(text: string): string {
   return text.replace(
     CONTROL_CHARACTERS,

@@ -83,7 +83,8 @@ describe('fields that the service ignores', () => {
     const input = `${MISSPELT}${third}\n{"id":4,"tga":1}\n`;
     expect(await importing(input)).toEqual({
       code: 1,
-      stdout: 'sent 4, stored 3, refused 1\nignored fields: tga (2),  [2J (1), __proto__ (1)\n',
+      stdout:
+        'sent 4, stored 3, refused 1\nignored fields: tga (2), \\u001b[2J (1), __proto__ (1)\n',
       stderr: 'line 4: error 1003: name is missing\n',
     });
     const { stdout } = await importing(input, ['--json']);

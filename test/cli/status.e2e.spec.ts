@@ -85,7 +85,7 @@ it.each([
       },
       details: { service: { version: '1.0.0', store: 'SQLite /x' } },
     }),
-    `not ready: lifecycle: starting; store: no ${'x'.repeat(300)}, but of version 1.0.0, but on another store: SQLite /x`,
+    `not ready: lifecycle: starting; store: no\\u001b${'x'.repeat(300)}, but of version 1.0.0, but on another store: SQLite /x`,
   ],
   ['{"error":{},"details":{}}', 'not ready, but of another version'],
   ['<html>', 'no response: another program has this port'],
