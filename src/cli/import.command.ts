@@ -3,13 +3,12 @@ import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
-import { COMMAND, type Config } from '../config/config.js';
+import { COMMAND, toUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
 import { escapeControls } from '../errors/operator-message.js';
 import { toHttpUrl, toTries } from './arguments.js';
 import { isSameFile } from './new-file.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
-import { toUrl } from './store-config.js';
 import { drawBar, onEndingSignal, printResult, Progress } from './terminal.js';
 
 interface Options extends Omit<ImportOptions, 'url' | 'token'> {

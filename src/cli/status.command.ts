@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { COMMAND, VERSION, type Config } from '../config/config.js';
+import { COMMAND, toUrl, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
 import { describeError, escapeControls } from '../errors/operator-message.js';
-import { toUrl } from './store-config.js';
 import { alignColumns, printResult } from './terminal.js';
 
 const READY_TIMEOUT_MS = 3_000;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
-import { Config, formatAuthority } from '../config/config.js';
+import { Config } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
 
@@ -33,10 +33,4 @@ export function configureFile(path: string): Config {
   if (/\s$/.test(path)) throw new Error(`${path}: the name of a backup must not end in a blank`);
   const databaseUrl = `sqlite:${resolve(path)}`;
   return Object.assign(new Config(), { databaseUrl, databaseTimeout: JOB_TIMEOUT_MS });
-}
-
-/** Makes the URL of a listener of this machine; of one on all addresses, that of the loopback. */
-export function toUrl(scheme: 'http' | 'https', host: string, port: number): URL {
-  const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  return new URL(`${scheme}://${formatAuthority(address, port)}`);
 }

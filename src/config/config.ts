@@ -157,6 +157,12 @@ export function formatAuthority(host: string, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
+/** Makes the URL of a listener of this machine; of one on all addresses, that of the loopback. */
+export function toUrl(scheme: 'http' | 'https', host: string, port: number): URL {
+  const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return new URL(`${scheme}://${formatAuthority(address, port)}`);
+}
+
 /** Finds the user of this process; undefined if it has no name, as in some containers. */
 export function findUser(): string | undefined {
   try {
