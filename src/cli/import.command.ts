@@ -7,7 +7,6 @@ import { COMMAND, toUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
 import { escapeControls } from '../errors/operator-message.js';
 import { toHttpUrl, toTries } from './arguments.js';
-import { isSameFile } from './new-file.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
 import { drawBar, onEndingSignal, printResult, Progress } from './terminal.js';
 
@@ -74,9 +73,6 @@ Examples:
       if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects))
         command.error('error: --rejects would overwrite the file to import');
       const url = options.url ?? findService(readConfig());
-      // A missing file is reported alone.
-      if (file !== '-') statSync(file);
-      process.stderr.write(`service: ${url.href}\n`);
       await runImport(command, file, { ...options, url, token });
     });
 }
@@ -95,6 +91,8 @@ async function runImport(
 ): Promise<void> {
   const importer = await import('./plant-importer.js');
   const { source, size } = openSource(file);
+  // A missing file is reported alone.
+  process.stderr.write(`service: ${options.url.href}\n`);
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
   const stopping = new AbortController();
   const plants = new importer.PlantsImport(options, stopping);
@@ -113,13 +111,10 @@ async function runImport(
     stopping.abort(new Error(`interrupted by ${signal}`));
   });
   const imported = plants.run(source);
-  const complete = await imported.then(
-    () => true,
-    () => false,
-  );
+  const [{ status }] = await Promise.allSettled([imported]);
   progress[Symbol.dispose]();
   try {
-    await printReport(command, plants, complete);
+    await printReport(command, plants, status === 'fulfilled');
   } finally {
     // Ends by the signal, so that a loop in a shell ends too.
     if (received) process.kill(process.pid, received);
@@ -130,6 +125,12 @@ async function runImport(
   // A pipeline's first command may have failed.
   if (file === '-' && !options.allowEmpty && plants.answeredLines === 0)
     throw new Error('the standard input has no plants: if that is right, use --allow-empty');
+}
+
+/** Whether two paths lead to the same existing file. */
+function isSameFile(...paths: [string, string]): boolean {
+  const [one, other] = paths.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
 /** Opens a file, with its size in bytes; 0 if that is unknown, as for a pipe. */

@@ -79,9 +79,3 @@ function findPlace(file: string, { databaseUrl }: Config): string {
     `${file} is not replaced: there is ${log}, of a store that is in use or was not closed`,
   );
 }
-
-/** Whether two paths lead to the same existing file. */
-export function isSameFile(...paths: [string, string]): boolean {
-  const [one, other] = paths.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
-}
