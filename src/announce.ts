@@ -17,28 +17,26 @@ export function print(line: string, { production }: Config): void {
   else process.stdout.write(`${line}\n`);
 }
 
-/** Prints where the service is, and in development how to send it a first plant. */
+/** Prints where the service is, and in development how to send it a first plant; warns of its tokens. */
 export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
   const url = `${config.scheme}://${formatAddress(app.getHttpServer())}`;
   if (config.docs) print(`Documentation: ${url}/docs`, config);
   print(`Plant store: ${url}`, config);
-  const secret = config.production ? undefined : await getTokens(app).createFirst();
-  if (secret === undefined) return;
-  process.stdout.write(
-    '\nThe store has no token yet. Here is one; it is shown only now:\n\n' +
-      `  ${secret}\n\nStore a plant:\n\n` +
-      `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
-      `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
-  );
+  const tokens = new TokensService(app.get(getRepositoryToken(Token)));
+  const secret = config.production ? undefined : await tokens.createFirst();
+  if (secret !== undefined)
+    process.stdout.write(
+      '\nThe store has no token yet. Here is one; it is shown only now:\n\n' +
+        `  ${secret}\n\nStore a plant:\n\n` +
+        `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
+        `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
+    );
+  warnOfTokens(await tokens.list(), config);
 }
 
 /** Warns about a store without tokens, unless an identity provider has them, and about tokens that expire soon. */
-export async function warnOfTokens(
-  app: NestExpressApplication,
-  { authIssuer }: Config,
-): Promise<void> {
+function warnOfTokens(tokens: readonly Token[], { authIssuer }: Config): void {
   const logger = new Logger('Tokens');
-  const tokens = await getTokens(app).list();
   if (authIssuer === undefined && tokens.length === 0)
     logger.warn(
       `the store has no token yet: run ${COMMAND} token create NAME; after a restore that broke off, first restore again`,
@@ -47,10 +45,6 @@ export async function warnOfTokens(
   for (const warning of warnings.slice(0, MAX_EXPIRY_WARNINGS)) logger.warn(`token ${warning}`);
   const more = warnings.length - MAX_EXPIRY_WARNINGS;
   if (more > 0) logger.warn(`${more} more tokens expire soon: run ${COMMAND} token list`);
-}
-
-function getTokens(app: NestExpressApplication): TokensService {
-  return new TokensService(app.get(getRepositoryToken(Token)));
 }
 
 /** Node's error where a server cannot listen. */

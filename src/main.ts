@@ -1,14 +1,7 @@
 // The start of the service; cli.ts runs it, as `serve`.
 import type { Server as TlsServer } from 'node:https';
 import { Logger } from '@nestjs/common';
-import {
-  announce,
-  awaitListening,
-  formatAddress,
-  print,
-  tryToListen,
-  warnOfTokens,
-} from './announce.js';
+import { announce, awaitListening, formatAddress, print, tryToListen } from './announce.js';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
 import { readKeyPair } from './config/key-pair.js';
@@ -52,7 +45,6 @@ async function bootstrap(): Promise<void> {
   notifySystemd('READY=1');
   // If the store fails now, its health says so.
   await announce(app, config).catch(() => undefined);
-  await warnOfTokens(app, config).catch(() => undefined);
 }
 
 try {
