@@ -30,17 +30,11 @@ export function loadEnvironment(file?: string): readonly string[] {
   const text = readText(path, `${path} cannot be read`);
   if (NOT_UTF_8.test(text)) throw new ConfigError(`${path} must be a text in UTF-8`);
   const { variables, warnings } = parseEnvFile(text);
-  const names = new Set([...variables.keys()].filter((name) => !isInEnvironment(name)));
+  const isFree = (name: string) => !listForms(name).some((form) => process.env[form]);
+  const names = new Set([...variables.keys()].filter(isFree));
   for (const name of names) process.env[name] = variables.get(name);
   loaded = { path, names, warnings: warnings.map((warning) => `${path}:${warning}`) };
   return loaded.warnings;
-}
-
-/** Whether the environment has a variable, or a secret's other form: its text, or the file that `NAME_FILE` names. */
-function isInEnvironment(name: string): boolean {
-  const secret = name.replace(/_FILE$/, '');
-  const isSecret = SECRETS.includes(secret);
-  return [name, ...(isSecret ? [secret, `${secret}_FILE`] : [])].some((form) => process.env[form]);
 }
 
 /** Variables whose text may be in the file that `NAME_FILE` names; `import` reads its token itself. */
@@ -48,6 +42,12 @@ const SECRETS = [
   'PLANT_STORE_TOKEN',
   ...VARIABLES.filter(({ parser }) => parser.mask).map(({ name }) => name),
 ];
+
+/** The names of a variable: a secret has two, for its text and for the file that `NAME_FILE` names. */
+function listForms(name: string): readonly string[] {
+  const secret = name.replace(/_FILE$/, '');
+  return SECRETS.includes(secret) ? [secret, `${secret}_FILE`] : [name];
+}
 
 /** A comment; a variable and its value, in quotes over several lines; another line. As parseEnv() reads them. */
 const ENTRY = /[^\S\n]*[#;][^\n]*|([^=\n]*)=((?:[^\S\n]*(["'`])[^]*?\3)?[^\n]*)|[^\n]+/g;
@@ -87,10 +87,7 @@ const EARLY_VARIABLES = /^(NODE_(?!TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
 const PRINTABLE_NAME = /^[A-Z_]{1,40}$/;
 
 function explainNoEffect(name: string): string | undefined {
-  const isKnown = VARIABLES.some(
-    (one) => one.name === name || (one.parser.mask && `${one.name}_FILE` === name),
-  );
-  if (isKnown) return undefined;
+  if (VARIABLES.some((variable) => listForms(variable.name).includes(name))) return undefined;
   if (EARLY_VARIABLES.test(name))
     return `${name} works only in the environment, which is read first`;
   if (OTHER_VARIABLES.test(name)) return undefined;

@@ -35,14 +35,9 @@ export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
   text === 'off' ? text : port.parse(text),
 );
 
-export const onOff = makeFlagParser('on or off', 'on', 'off');
+export const onOff = makeFlagParser('on', 'off');
 /** Whether this is production. */
-export const nodeEnv = makeFlagParser(
-  'one of production, development, test',
-  'production',
-  'development',
-  'test',
-);
+export const nodeEnv = makeFlagParser('production', 'development', 'test');
 
 export const databaseUrl = new EnvParser(
   'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %25 for %, %2F for /, %3F for ?, %23 for #, %20 for a blank)',
@@ -123,7 +118,8 @@ export function oneOf<Word extends string>(...words: readonly Word[]): EnvParser
 }
 
 /** Makes the parser of a word that stands for true, and of others that stand for false. */
-function makeFlagParser(rule: string, yes: string, ...no: string[]): EnvParser<boolean> {
+function makeFlagParser(yes: string, ...no: readonly string[]): EnvParser<boolean> {
+  const { rule } = oneOf(yes, ...no);
   return new EnvParser(rule, (text) => text === yes || (no.includes(text) ? false : undefined));
 }
 
