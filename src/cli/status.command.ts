@@ -69,11 +69,9 @@ async function inspectStore(config: Config, name: string): Promise<Part> {
     }));
     const [plants, activeTokens] = [Number(row?.count), tokens.length];
     const next = tokens.find((token) => token.expiresAt !== null && !hasSuccessor(token, tokens));
-    const nextExpiry = next?.expiresAt
-      ? { id: next.id, name: next.name, at: next.expiresAt }
-      : null;
-    const expiry = nextExpiry
-      ? `; ${nextExpiry.name} (${nextExpiry.id}) expires next, ${formatMinute(nextExpiry.at)} UTC`
+    const nextExpiry = next ? { id: next.id, name: next.name, at: next.expiresAt } : null;
+    const expiry = next
+      ? `; ${next.name} (${next.id}) expires next, ${formatMinute(next.expiresAt)} UTC`
       : ', none expires';
     const schema = 'up to date';
     return {

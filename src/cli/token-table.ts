@@ -18,9 +18,9 @@ export function describeExpiry(token: Token, overlap?: number): string {
 }
 
 /** A token for JSON: times in ISO 8601, null if there is none; never a hash. */
-export function toJsonToken(token: Token, now = Date.now()) {
+export function toJsonToken(token: Token) {
   const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
-  const state = describeState(token, now);
+  const state = describeState(token, Date.now());
   return { id, name, state, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 

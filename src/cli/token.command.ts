@@ -55,8 +55,7 @@ function addList(token: Command): void {
     .action(async () => {
       const all = await withTokens((tokens) => tokens.list(), 'list');
       const { formatTokens, listExpiryWarnings, toJsonToken } = await loadTable();
-      const rows = all.map((each) => toJsonToken(each));
-      await printResult(token, formatTokens(all), rows);
+      await printResult(token, formatTokens(all), all.map(toJsonToken));
       for (const warning of listExpiryWarnings(all)) process.stderr.write(`warning: ${warning}\n`);
     });
 }
@@ -145,8 +144,8 @@ Examples:
       );
       const { toJsonToken } = await loadTable();
       const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
-      const rows = revoked.map((each) => toJsonToken(each));
-      await printResult(token, `revoked ${revoked.length}${names && `: ${names}`}`, rows);
+      const text = `revoked ${revoked.length}${names && `: ${names}`}`;
+      await printResult(token, text, revoked.map(toJsonToken));
     });
 }
 
