@@ -1,5 +1,5 @@
 /** `import`: a client of the service, which does not need its store. plant-importer.ts does the work. */
-import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
+import { createReadStream, fstatSync, openSync, statSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
@@ -89,10 +89,10 @@ async function runImport(
   file: string,
   options: ImportOptions & Options,
 ): Promise<void> {
-  const importer = await import('./plant-importer.js');
   const { source, size } = openSource(file);
-  // A missing file is reported alone.
+  // A file that cannot be opened is reported alone.
   process.stderr.write(`service: ${options.url.href}\n`);
+  const importer = await import('./plant-importer.js');
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
   const stopping = new AbortController();
   const plants = new importer.PlantsImport(options, stopping);
@@ -136,11 +136,12 @@ function isSameFile(...paths: [string, string]): boolean {
 /** Opens a file, with its size in bytes; 0 if that is unknown, as for a pipe. */
 function openSource(file: string): { readonly source: Readable; readonly size: number } {
   if (file === '-') return { source: process.stdin, size: 0 };
-  const found = statSync(file);
+  const fd = openSync(file, 'r');
+  const found = fstatSync(fd);
   if (found.isDirectory()) throw new Error(`${file} is a folder`);
-  if (!found.isFIFO()) return { source: createReadStream(file), size: found.size };
+  if (!found.isFIFO()) return { source: createReadStream(file, { fd }), size: found.size };
   // As stdin: a file's read that waits for its writer cannot be aborted, and keeps the process.
-  return { source: new Socket({ fd: openSync(file, 'r'), writable: false }), size: 0 };
+  return { source: new Socket({ fd, writable: false }), size: 0 };
 }
 
 function formatRefused({ line, error, message }: Refused): string {
