@@ -57,12 +57,29 @@ export async function verifyBackup(path: string, name = path): Promise<Digests> 
   return await checkDigests(backup, name);
 }
 
-/** Fills the store of the configuration, which must exist and be empty, or continues that. */
+/** Fills the store of the configuration, which must exist and be empty, or continues that; reads it all at the end. */
 export async function restoreBackup(config: Config, file: string): Promise<Digests> {
   await using backup = await openBackup(file);
   const digests = await checkDigests(backup, file);
   const lastKeys = await findLastKeys(config, backup);
-  await fillStore(config, backup, lastKeys, digests);
+  const engine = await loadEngine(config.databaseUrl);
+  // Until the end no service can lock the store.
+  using _lock = engine.lock?.(config);
+  using _listening = onEndingSignal((signal) => {
+    process.stderr.write(`error: stopped by ${signal}; run it again, and it continues\n`);
+    process.kill(process.pid, signal);
+  });
+  try {
+    await using store = await openStore(config, [Plant]);
+    await digestTables(backup, store, lastKeys);
+    await finishTokens(store);
+  } catch (cause) {
+    // Nothing was written yet.
+    if (cause instanceof StoreUnusableError) throw cause;
+    throw new Error(`stopped: ${describeError(cause)}; run it again, and it continues`, { cause });
+  }
+  await using filled = await Snapshot.open(config);
+  assertSame(await digestTables(filled), formatDigests(digests));
   return digests;
 }
 
@@ -110,32 +127,6 @@ async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<strin
     lastKeys.set(table.name, to);
   }
   return lastKeys;
-}
-
-/** Copies what the store lacks, while no service can lock it, and compares the store with the digests. */
-async function fillStore(
-  config: Config,
-  backup: Snapshot,
-  lastKeys: ReadonlyMap<string, bigint>,
-  digests: Digests,
-): Promise<void> {
-  const engine = await loadEngine(config.databaseUrl);
-  using _lock = engine.lock?.(config);
-  using _listening = onEndingSignal((signal) => {
-    process.stderr.write(`error: stopped by ${signal}; run it again, and it continues\n`);
-    process.kill(process.pid, signal);
-  });
-  try {
-    await using store = await openStore(config, [Plant]);
-    await digestTables(backup, store, lastKeys);
-    await finishTokens(store);
-  } catch (cause) {
-    // Nothing was written yet.
-    if (cause instanceof StoreUnusableError) throw cause;
-    throw new Error(`stopped: ${describeError(cause)}; run it again, and it continues`, { cause });
-  }
-  await using filled = await Snapshot.open(config);
-  assertSame(await digestTables(filled), formatDigests(digests));
 }
 
 /** @throws Error naming the first table whose digest is missing or different */
