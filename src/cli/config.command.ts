@@ -37,8 +37,8 @@ export function addConfigCommand(program: Command): void {
       const isStoreValid = variables.some(
         ({ name, value }) => name === 'DATABASE_URL' && value !== undefined,
       );
-      if (isStoreValid) print(describeProcess(config));
-      for (const problem of problems) print(`error: ${problem}`);
+      if (isStoreValid) process.stderr.write(`${describeProcess(config)}\n`);
+      for (const problem of problems) process.stderr.write(`error: ${problem}\n`);
       if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
     });
 }
@@ -57,8 +57,4 @@ function checkFiles(config: Config): string[] {
     if (error instanceof ConfigError) return [error.message];
     throw error;
   }
-}
-
-function print(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
