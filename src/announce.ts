@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { getRepositoryToken } from '@nestjs/typeorm';
-import { Token } from './auth/tokens/token.entity.js';
+import type { Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
 import { listExpiryWarnings } from './cli/token-table.js';
 import { COMMAND, describeUser, formatAuthority, type Config } from './config/config.js';
@@ -22,7 +21,7 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
   const url = `${config.scheme}://${formatAddress(app.getHttpServer())}`;
   if (config.docs) print(`Documentation: ${url}/docs`, config);
   print(`Plant store: ${url}`, config);
-  const tokens = new TokensService(app.get(getRepositoryToken(Token)));
+  const tokens = app.get(TokensService);
   const secret = config.production ? undefined : await tokens.createFirst();
   if (secret !== undefined)
     process.stdout.write(

@@ -1,5 +1,6 @@
 import { Module, type FactoryProvider } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -7,6 +8,7 @@ import { LastUsed } from './tokens/last-used.js';
 import { rateLimiter } from './rate-limit.guard.js';
 import { Token } from './tokens/token.entity.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
+import { TokensService } from './tokens/tokens.service.js';
 
 const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   provide: JWT_VERIFIER,
@@ -19,9 +21,15 @@ const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
   },
 };
 
+const tokensService: FactoryProvider<TokensService> = {
+  provide: TokensService,
+  inject: [getRepositoryToken(Token)],
+  useFactory: (tokens: Repository<Token>) => new TokensService(tokens),
+};
+
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [BearerStrategy, jwtVerifier, LastUsed, rateLimiter, TokenVerifier],
+  providers: [BearerStrategy, jwtVerifier, LastUsed, rateLimiter, tokensService, TokenVerifier],
   exports: [rateLimiter],
 })
 export class AuthModule {}

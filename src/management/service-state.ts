@@ -1,9 +1,7 @@
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { HealthIndicatorResult } from '@nestjs/terminus';
-import { getRepositoryToken } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { Config, VERSION } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
@@ -62,9 +60,7 @@ export class ServiceState {
   }
 
   findTokenExpiry(): Promise<Date | undefined> {
-    return this.lookUp((app) =>
-      new TokensService(app.get(getRepositoryToken(Token))).findNextExpiry(),
-    );
+    return this.lookUp((app) => app.get(TokensService).findNextExpiry());
   }
 
   findLastBackup(): Promise<Date | undefined> {
