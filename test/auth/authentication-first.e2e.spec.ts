@@ -1,14 +1,10 @@
 /** @engine sqlite */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { requestText } from '../support/raw-connection.js';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 import { INVALID_TOKEN, NO_TOKEN } from './refusals.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 type Row = [name: string, headers: Record<string, string>, body: string];
 

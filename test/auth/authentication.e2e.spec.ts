@@ -1,16 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 import { INVALID_TOKEN, NO_TOKEN } from './refusals.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PLANT = '{"id":7,"name":"oak"}';
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 /** Sends a request with these `Authorization` headers. */
 function ask(authorization: string | string[] | undefined, path = '/plants', body = PLANT) {

@@ -1,15 +1,12 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { runQuietly } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
+import { service, startService } from '../support/own-service.js';
 import { countInFlight, Service } from '../support/service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 afterEach(() => void jest.restoreAllMocks());
 
 it('a revoke during a rotation revokes the new token too', async () => {

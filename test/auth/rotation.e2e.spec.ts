@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { runCli, runHere, runQuietly, type Ran } from '../support/cli.js';
 import { Client } from '../support/client.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { service, startProcess } from '../support/own-process.js';
 
-let service: ServiceProcess;
-beforeAll(async () => {
-  service = await ServiceProcess.start();
-});
-afterAll(() => service.remove());
+startProcess();
 
 function cli(line: string, runner = runHere): Promise<Ran> {
   const { folder, url } = service.store;

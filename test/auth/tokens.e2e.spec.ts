@@ -11,19 +11,11 @@ import {
 } from '@jest/globals';
 import { runCli } from '../support/cli.js';
 import { Client } from '../support/client.js';
+import { service, startService } from '../support/own-service.js';
 import { Service } from '../support/service.js';
 import { INVALID_TOKEN } from './refusals.js';
 
-let service: Service;
-let other: Client;
-beforeAll(async () => {
-  service = await Service.start();
-  other = await clientOf('other');
-});
-afterAll(async () => {
-  other.close();
-  await service.stop();
-});
+startService();
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 /** Creator and creation time of each plant, ordered by id. */
@@ -39,6 +31,12 @@ async function clientOf(name: string, lifetime?: number): Promise<Client> {
 }
 
 describe('a plant', () => {
+  let other: Client;
+  beforeAll(async () => {
+    other = await clientOf('other');
+  });
+  afterAll(() => other.close());
+
   it('records the token that created it, and the time', async () => {
     const before = Date.now();
     const clients = [service.client, other, other, service.client];

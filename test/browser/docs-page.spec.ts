@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 
 // Not part of `npm test`, which runs on a machine without a browser: `npm run test:browser`.
 const { CHROMIUM = '/usr/bin/chromium' } = process.env;
 
-let service: Service;
+startService();
+
 let browser: Browser;
 let page: Page;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  service = await Service.start();
   browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
@@ -26,10 +26,7 @@ beforeAll(async () => {
   await page.goto(`http://127.0.0.1:${service.port}`);
 });
 
-afterAll(async () => {
-  await browser.close();
-  await service.stop();
-});
+afterAll(() => browser.close());
 
 /** Gives the page a token, as an integrator pastes it. */
 async function authorize(token: string): Promise<void> {

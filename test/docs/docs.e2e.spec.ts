@@ -2,13 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { published, read, type JsonObject } from '../support/published.js';
+import { service, startService } from '../support/own-service.js';
 import { Service } from '../support/service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 const get = (path: string, headers = {}) => service.client.send({ method: 'GET', path, headers });
 

@@ -1,17 +1,13 @@
 /** @engine sqlite */
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { PROXIED, sendBodyToProxy } from '../support/proxied.js';
 import { requestText } from '../support/raw-connection.js';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 
 const LIMIT = 1024;
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start({ BODY_LIMIT: '1kb' });
-});
-afterAll(() => service.stop());
+startService({ BODY_LIMIT: '1kb' });
 
 const PLANT = '{"id":7,"name":"oak"}';
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -5,13 +5,10 @@ import type { RequestHandler } from 'express';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestEnd } from '../../src/http/request-context.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
+import { service, startService } from '../support/own-service.js';
 import { countInFlight, Service } from '../support/service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 const HOST = 'host: localhost\r\n';
 const range = (length: number) => Array.from({ length }, (_, i) => i);

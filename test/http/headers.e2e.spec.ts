@@ -1,14 +1,11 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROXIED } from '../support/proxied.js';
+import { service, startService } from '../support/own-service.js';
 import { Service } from '../support/service.js';
 import type { Sent } from '../support/received.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 /** Headers of every JSON response. */
 const EVERY = {

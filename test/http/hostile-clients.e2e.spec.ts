@@ -3,25 +3,23 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
+import { service, startProcess } from '../support/own-process.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
-import { ServiceProcess } from '../support/service-process.js';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const BUNDLE = '/docs/swagger-ui-bundle.js';
 /** The number of open file descriptors of the service. */
-const files = ({ pid }: ServiceProcess) => readdirSync(`/proc/${pid}/fd`).length;
+const files = () => readdirSync(`/proc/${service.pid}/fd`).length;
 
-let service: ServiceProcess;
+// Longer than a busy machine holds up a test that locks the store.
+startProcess({ env: { DATABASE_TIMEOUT: '60s' } });
 let client: Client;
-beforeAll(async () => {
-  // Longer than a busy machine holds up a test that locks the store.
-  service = await ServiceProcess.start({ env: { DATABASE_TIMEOUT: '60s' } });
+beforeAll(() => {
   client = service.client(1);
 });
-afterAll(() => service.remove());
 
 /** Checks that the service still stores plants. */
 async function expectServing(): Promise<void> {
@@ -65,21 +63,21 @@ it('invalid HTTP is refused once, even in many pieces while a response is due', 
 
 it('unread pages hold no file but the connection, and nothing once the client has gone', async () => {
   await expectServing();
-  const before = files(service);
+  const before = files();
   const hoses: RawConnection[] = await Promise.all(range(20).map(() => service.connect()));
   for (const { socket } of hoses) {
     socket.pause();
     socket.write(GET(BUNDLE).repeat(16));
   }
   await expectServing();
-  expect(files(service)).toBeLessThanOrEqual(before + hoses.length);
+  expect(files()).toBeLessThanOrEqual(before + hoses.length);
   for (const hose of hoses) hose.close();
-  while (files(service) > before) await sleep(20);
+  while (files() > before) await sleep(20);
 });
 
 it('out of file descriptors: survives, logs it once, and serves again when some are free', async () => {
   await expectServing();
-  const room = `--nofile=${files(service) + 10}`;
+  const room = `--nofile=${files() + 10}`;
   execFileSync('prlimit', ['--pid', `${service.pid}`, room]);
   const sockets = range(100).map(() => connect(service.port, '127.0.0.1'));
   // The kernel connects them all; the service closes those that it has no descriptor for.

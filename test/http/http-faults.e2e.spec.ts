@@ -1,14 +1,10 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { requestText } from '../support/raw-connection.js';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 const POST = 'POST /plants HTTP/1.1\r\n';
 const HOST = 'host: localhost\r\n';

@@ -1,12 +1,8 @@
 /** @engine sqlite */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Service } from '../support/service.js';
+import { describe, expect, it } from '@jest/globals';
+import { service, startService } from '../support/own-service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 const INT64 = 'id must be an integer from -2^63 to 2^63-1';
 const NO_ID = 'id is missing';

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Service } from '../support/service.js';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { service, startService } from '../support/own-service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 /** Removes all plants after each test. */
 const empty = () => service.store.execute('DELETE FROM plants');

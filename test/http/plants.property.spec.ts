@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import * as contract from '../support/published.js';
 import type { Received } from '../support/received.js';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 /** Any text but U+0000 and unpaired surrogates. */
 const text = fc.string({ unit: 'binary' }).filter((one) => !one.includes('\0'));

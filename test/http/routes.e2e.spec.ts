@@ -1,9 +1,9 @@
 /** @engine sqlite */
 import { METHODS } from 'node:http';
 import type { Router } from 'express';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { PROXIED } from '../support/proxied.js';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 
 /** Routes that need no token. */
 const PUBLIC: Readonly<Record<string, RegExp>> = {
@@ -12,11 +12,7 @@ const PUBLIC: Readonly<Record<string, RegExp>> = {
   'the redirect to Swagger UI': /^GET \/$/,
 };
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 /** The routes of the router, as `METHOD /path`. */
 function routes(): string[] {

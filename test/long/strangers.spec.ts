@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { service, startProcess } from '../support/own-process.js';
 
 const STRANGERS = 200;
 /** Milliseconds; the service caches a valid token for 4 seconds. */
 const LONG = 5_000;
 
-let service: ServiceProcess;
-beforeAll(async () => {
-  service = await ServiceProcess.start({ env: { LOG_REQUESTS: 'errors' } });
-});
-afterAll(() => service.remove());
+startProcess({ env: { LOG_REQUESTS: 'errors' } });
 
 it('serves a client with a token beside 200 connections with forged tokens', async () => {
   const holder = service.client(1);

@@ -1,20 +1,15 @@
 /** @engine sqlite */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { valueOf } from '../support/monitor.js';
+import { service, startProcess } from '../support/own-process.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
-import { ServiceProcess } from '../support/service-process.js';
 
-let service: ServiceProcess;
-beforeAll(async () => {
-  // Plants that wait for the lock must not time out.
-  const env = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
-  service = await ServiceProcess.start({ env });
-});
-afterAll(() => service.remove());
+// Plants that wait for the lock must not time out.
+startProcess({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' } });
 
 let next = 1;
 

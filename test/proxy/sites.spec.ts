@@ -1,16 +1,12 @@
 /** @engine sqlite */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { Client } from '../support/client.js';
 import { FRAGMENT, Nginx, type Place } from '../support/nginx.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { service, startProcess } from '../support/own-process.js';
 
-let service: ServiceProcess;
-beforeAll(async () => {
-  service = await ServiceProcess.start();
-});
-afterAll(() => service.remove());
+startProcess();
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const PLANT = '{"id":1,"name":"oak"}';

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import fc from 'fast-check';
 import { LessThan, type Repository } from 'typeorm';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
-import { Service } from '../support/service.js';
+import { service, startService } from '../support/own-service.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+startService();
 
 /** By what a module injects one. */
 const REPOSITORIES = {

@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { StoreUnavailableException } from '../../src/errors/error-codes.js';
 import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { ENGINE } from '../support/engine.js';
+import { service, startService } from '../support/own-service.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
 
-let service: Service;
-beforeAll(async () => {
-  // A long wait on a busy machine must not count as an unavailable store.
-  service = await Service.start({ DATABASE_TIMEOUT: '60s' });
-});
-afterAll(() => service.stop());
+// A long wait on a busy machine must not count as an unavailable store.
+startService({ DATABASE_TIMEOUT: '60s' });
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);

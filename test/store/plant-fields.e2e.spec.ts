@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { cli, createTarget } from '../cli/backups.js';
 import { runHere } from '../support/cli.js';
+import { service, startService } from '../support/own-service.js';
 import { newPlant, read } from '../support/published.js';
-import { Service } from '../support/service.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -20,12 +20,10 @@ const content = (values: Fields) =>
 /** Plants by their ids. */
 const WHOLE = { 1: content(VALUES), 2: content(FALSY) };
 
-let service: Service;
+startService();
 beforeAll(async () => {
-  service = await Service.start();
   for (const id of [1, 2] as const) expect(await create(id)).toMatchObject({ status: 200 });
 });
-afterAll(() => service.stop());
 
 const create = (id: keyof typeof WHOLE, fields: Fields = {}) =>
   service.client.post(JSON.stringify({ id, ...WHOLE[id], ...fields }));
