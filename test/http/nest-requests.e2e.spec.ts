@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NotesService } from './notes.module.js';
+import { NotesService, ORIGIN } from './notes.module.js';
 
 let notes: NotesService;
 beforeAll(async () => {
@@ -8,9 +8,9 @@ beforeAll(async () => {
 });
 afterAll(() => notes.service.stop());
 
-describe.each(['/plants', '/plants?a=1'])('POST %s', (path) => {
+describe('POST /plants', () => {
   it('passes through middleware, and its response through interceptors', async () => {
-    const { status, headers, body } = await notes.create(path);
+    const { status, headers, body } = await notes.create('/plants?a=1');
     expect({ status, body }).toEqual({
       status: 200,
       body: { name: 'oak', global: true },
@@ -19,7 +19,6 @@ describe.each(['/plants', '/plants?a=1'])('POST %s', (path) => {
       'x-app-use': 'seen',
       'x-module-middleware': 'POST /plants',
       'x-global-interceptor': 'seen',
-      'x-wrapped': 'yes',
       'x-request-id': expect.any(String),
       'cache-control': 'no-store',
       ratelimit: expect.any(String),
@@ -27,7 +26,7 @@ describe.each(['/plants', '/plants?a=1'])('POST %s', (path) => {
   });
 
   it('passes a refusal through middleware', async () => {
-    const { status, headers } = await notes.send('POST', path, { body: '{}' });
+    const { status, headers } = await notes.send('POST', '/plants', { body: '{}' });
     expect(status).toBe(401);
     expect(headers).toMatchObject({ 'x-app-use': 'seen', 'x-module-middleware': 'POST /plants' });
   });
@@ -35,14 +34,12 @@ describe.each(['/plants', '/plants?a=1'])('POST %s', (path) => {
 
 describe('what a handler takes', () => {
   it.each([
-    ['GET', '/notes', 200, { query: {}, ip: '127.0.0.1', path: '/notes', originalUrl: '/notes' }],
     [
       ...(['GET', '/notes?a=1&b=2', 200] as const),
       { query: { a: '1', b: '2' }, ip: '127.0.0.1', path: '/notes', originalUrl: '/notes?a=1&b=2' },
     ],
     ['POST', '/notes', 201, { query: {}, agent: 'me' }],
-    ['GET', '/notes/7?a=1', 200, { data: { id: 7, a: '1' } }],
-    ['POST', '/notes/7?a=1', 200, { id: 7, a: '1' }],
+    ['GET', '/notes/7?a=1', 200, { id: 7, a: '1' }],
   ])(
     '%s %s: @Query(), @Param() with ParseIntPipe, @Req(), through middleware and interceptors',
     async (method, path, status, body) => {
@@ -102,5 +99,46 @@ describe('what a handler takes', () => {
     const left = ({ headers }: typeof before) =>
       Number(/r=(\d+)/.exec(headers.ratelimit ?? '')?.[1]);
     expect(left(await notes.create('/plants'))).toBe(left(before) - 1);
+  });
+});
+
+it('a handler sets the status and headers, also those that the service sets', async () => {
+  const { status, headers, body } = await notes.send('GET', '/notes/headers');
+  expect({ status, body }).toEqual({ status: 203, body: { isSet: true } });
+  expect(headers).toMatchObject({
+    'x-request-id': expect.any(String),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'max-age=60',
+    'x-mine': 'yes',
+    'set-cookie': 'a=1; Path=/',
+  });
+});
+
+describe('the methods of a path', () => {
+  it.each([
+    ['DELETE', '/notes', 'GET, HEAD, POST'],
+    ['PUT', '/notes/7?a=1', 'GET, HEAD, POST'],
+    ['PUT', '/notes/forms/x', 'GET, HEAD'],
+  ])('%s %s: 405, Allow: %s', async (method, path, allow) => {
+    const { status, headers, body } = await notes.send(method, path);
+    const [bare] = path.split('?');
+    expect({ status, allow: headers.allow, body }).toEqual({
+      status: 405,
+      allow,
+      body: { error: 3001, message: `method not allowed: only ${allow} ${bare}; see /docs` },
+    });
+  });
+
+  it('middleware of one method is none of them', async () => {
+    const refusal = { status: 404, body: { error: 3000 } };
+    expect(await notes.send('POST', '/nowhere')).toMatchObject(refusal);
+  });
+
+  it('those of CORS too', async () => {
+    const headers = { origin: ORIGIN, 'access-control-request-method': 'POST' };
+    expect(await notes.send('OPTIONS', '/notes/7', { headers })).toMatchObject({
+      status: 204,
+      headers: { 'access-control-allow-methods': 'GET,HEAD,POST' },
+    });
   });
 });

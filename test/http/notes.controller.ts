@@ -12,8 +12,6 @@ import {
   Req,
   Res,
   StreamableFile,
-  UseFilters,
-  UseInterceptors,
   ValidationPipe,
 } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -23,7 +21,7 @@ import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { Authenticated } from '../../src/auth/authenticated.decorator.js';
 import { CurrentPrincipal, type Principal } from '../../src/auth/principal.js';
 import { JsonBody } from '../../src/http/json-body.js';
-import { FORMS, TeapotFilter, WrapInterceptor } from './notes.parts.js';
+import { FORMS } from './notes.parts.js';
 
 class NoteDto {
   @IsString()
@@ -61,11 +59,6 @@ export class NotesController {
     return { query, agent: request.get('x-agent') };
   }
 
-  @Get('file')
-  file(): StreamableFile {
-    return new StreamableFile(Readable.from(['a stream']), { type: 'text/markdown' });
-  }
-
   @Get('headers')
   @Header('Cache-Control', 'max-age=60')
   @HttpCode(203)
@@ -74,13 +67,7 @@ export class NotesController {
     return { isSet: true };
   }
 
-  @Get('own')
-  own(@Res() response: Response): void {
-    response.status(202).json({ own: true });
-  }
-
   @Get('forms/:name')
-  @UseFilters(TeapotFilter)
   throwForm(@Param('name') name: string): never {
     throw FORMS[name]?.[0];
   }
@@ -140,7 +127,6 @@ export class NotesController {
   }
 
   @Get(':id')
-  @UseInterceptors(WrapInterceptor)
   find(@Param('id', ParseIntPipe) id: number, @Query('a') a?: string) {
     return { id, a };
   }

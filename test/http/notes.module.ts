@@ -12,13 +12,7 @@ import { AuthModule } from '../../src/auth/auth.module.js';
 import { PlantsController } from '../../src/plants/plants.controller.js';
 import { Service } from '../support/service.js';
 import { Note, NotesController } from './notes.controller.js';
-import {
-  GlobalInterceptor,
-  GoneFilter,
-  NoteMiddleware,
-  waitAndThrow,
-  wrapHead,
-} from './notes.parts.js';
+import { GlobalInterceptor, GoneFilter, NoteMiddleware, waitAndThrow } from './notes.parts.js';
 
 @Module({
   imports: [AuthModule, TypeOrmModule.forFeature([Note])],
@@ -47,7 +41,6 @@ export class NotesService {
         response.setHeader('x-app-use', 'seen');
         next();
       });
-      app.use(wrapHead);
       app.useGlobalInterceptors(new GlobalInterceptor());
       app.useGlobalPipes(new ValidationPipe({ validateCustomDecorators: true, transform: true }));
     });
