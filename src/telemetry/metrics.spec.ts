@@ -51,13 +51,6 @@ it('every metric is exposed from the start', async () => {
   expect(all.map(([, name]) => name).sort()).toEqual(OURS.map(({ name }) => name).sort());
 });
 
-it("names follow Prometheus's conventions", () => {
-  for (const { name, type } of OURS) {
-    expect(name).toMatch(/^plant_store_[a-z_]+$/);
-    expect(name.endsWith('_total')).toBe(String(type) === 'counter');
-  }
-});
-
 it.each([
   ['the alerts', rules.map(({ expr }) => expr).join('\n')],
   ['the dashboard', dashboard],

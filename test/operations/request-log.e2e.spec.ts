@@ -104,6 +104,18 @@ describe('LOG_REQUESTS=all: a line for', () => {
   });
 });
 
+it('the id of a request is that of its client, unless it is no single word or may be a token', async () => {
+  await start();
+  const ask = async (id: string | string[]) => {
+    const { headers } = await service.client.send({ path: '/x', headers: { 'x-request-id': id } });
+    return headers['x-request-id'];
+  };
+  for (const id of ['a', '7a'.repeat(64), 'plant_7']) expect(await ask(id)).toBe(id);
+  const jwt = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl';
+  for (const id of [['a', 'b'], '', 'x'.repeat(129), 'a b', jwt])
+    expect(await ask(id)).toMatch(MADE);
+});
+
 it.each([
   ['all', 'info', [200, 400, 401, 404]],
   ['errors', 'info', [400, 401, 404]],

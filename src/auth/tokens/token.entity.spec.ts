@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { createSecret, hasSecretForm, isActive, Token } from './token.entity.js';
+import { createSecret, hasSecretForm } from './token.entity.js';
 
 /** A secret of no store: issued secrets must stay valid from release to release. */
 const KNOWN = 'plant_VAJQlawvy4z8HVxVz8DmmUp4xnqVj6cT0lPFDs';
@@ -30,18 +30,5 @@ describe('a secret', () => {
       for (const to of Array.from(`${BASE_62} \n\0\ud800é🌳`).filter((one) => one !== right))
         expect(hasSecretForm(KNOWN.slice(0, at) + to + KNOWN.slice(at + 1))).toBe(false);
     }
-  });
-});
-
-describe('isActive', () => {
-  const at = (ms: number) => new Date(ms);
-  it.each([
-    ['forever', { expiresAt: null, revokedAt: null }, true],
-    ['until its end', { expiresAt: at(1001), revokedAt: null }, true],
-    ['not at its end', { expiresAt: at(1000), revokedAt: null }, false],
-    ['not after its end', { expiresAt: at(999), revokedAt: null }, false],
-    ['not once it is revoked', { expiresAt: null, revokedAt: at(0) }, false],
-  ])('a token is active %s', (_name, times, expected) => {
-    expect(isActive(Object.assign(new Token(), times), 1000)).toBe(expected);
   });
 });
