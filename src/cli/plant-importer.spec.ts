@@ -1,11 +1,46 @@
 /** @engine sqlite */
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
-import { describe, expect, it } from '@jest/globals';
-import { importing, lines, run, server, startServers } from '../../test/cli/import-server.js';
-import type { Listener } from '../../test/cli/import-server.js';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describeError } from '../errors/operator-message.js';
+import { PlantsImport, type Refused } from './plant-importer.js';
 
-startServers();
+type Listener = (plant: string, response: ServerResponse, request: IncomingMessage) => void;
+
+/** A stand-in for the service, the latest import into it, and what stops that. */
+let server: Server;
+let run: PlantsImport;
+let stopping: AbortController;
+let listener: Listener;
+beforeEach(async () => {
+  stopping = new AbortController();
+  server = createServer((request, response) => {
+    void text(request).then((plant) => listener(plant, response, request));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+/** Imports a source into the server, which responds by a listener. Resolves to what was refused. */
+async function importing(source: Readable, respond: Listener, tries = 5, path = '/') {
+  listener = respond;
+  const { port } = server.address() as AddressInfo;
+  const url = new URL(path, `http://127.0.0.1:${port}`);
+  const refused: Refused[] = [];
+  run = new PlantsImport({ url, token: 't', tries }, stopping);
+  run.on('refused', (plant) => refused.push(plant));
+  await run.run(source);
+  return refused;
+}
+
+const lines = (...text: string[]): Readable => Readable.from([Buffer.from(text.join('\n'))]);
 
 const store = (response: ServerResponse) => response.end('{"name":""}');
 const refuse = (response: ServerResponse, status = 400) =>
@@ -51,18 +86,6 @@ describe('an import', () => {
     expect(connections).toBeLessThanOrEqual(64);
   });
 
-  it('stops at the first line without a response, even if its source says no more', async () => {
-    const source = new PassThrough();
-    source.write('{"n":1}\n{"n":2}\n{"n":3}\n');
-    const stopped = importing(source, (plant, response) => {
-      if (plant === '{"n":2}') refuse(response, 401);
-      else store(response);
-    });
-    await expect(stopped).rejects.toThrow(new Error('stopped at line 2: error 1: no'));
-    expect(source.destroyed).toBe(true);
-    expect(run.answeredLines).toBe(1);
-  });
-
   it('stops if its source fails, once requests in flight have their responses', async () => {
     const source = new PassThrough();
     source.write('{"n":1}\n');
@@ -86,5 +109,93 @@ describe('an import', () => {
       { line: 1, error: 1, message: 'no', plant: '{"n":1}' },
       { line: 3, error: 1, message: 'no', plant: '{"n":3}' },
     ]);
+  });
+});
+
+interface Response {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Record<string, string>;
+  /** Whether the connection breaks in the body. */
+  readonly isCut?: true;
+}
+
+const PLANT = '{"id": 9007199254740993, "name": "Alder"}';
+const STORED: Response = { status: 200, body: '{"name":"Alder"}' };
+const UNAVAILABLE: Response = { status: 503, body: '{"error":5001,"message":"unavailable"}' };
+
+describe('a response', () => {
+  let sent: { readonly plant: string; readonly time: number }[];
+  beforeEach(() => void (sent = []));
+
+  /** Imports the plant; the last response is repeated. Resolves to its refusal, or why the import stopped. */
+  async function send(responses: readonly Response[], tries = 3) {
+    const respond: Listener = (plant, response, { socket }) => {
+      sent.push({ plant, time: performance.now() });
+      const next = responses[Math.min(sent.length, responses.length) - 1] ?? STORED;
+      const length = next.body.length * (next.isCut ? 2 : 1);
+      response.writeHead(next.status, { ...next.headers, 'content-length': length });
+      response.write(next.body, () => (next.isCut ? socket.destroy() : response.end()));
+    };
+    return importing(lines(PLANT), respond, tries).then(
+      ([refused]) => refused?.error ?? 'stored',
+      (error: unknown) => describeError(error).replace('stopped at line 1: ', ''),
+    );
+  }
+
+  it.each<Response>([
+    UNAVAILABLE,
+    { status: 408, body: '{"error":3004,"message":"late"}', headers: { connection: 'close' } },
+    { status: 429, body: '{"error":4000,"message":"over the limit"}' },
+    { status: 502, body: '<html>' },
+    { ...STORED, isCut: true },
+    { ...UNAVAILABLE, isCut: true },
+  ])('that is not final has the same text sent again: %j', async (response) => {
+    expect(await send([response, response, STORED])).toBe('stored');
+    expect(sent.map(({ plant }) => plant)).toEqual([PLANT, PLANT, PLANT]);
+    expect(run.tally).toMatchObject({ sent: 1, stored: 1 });
+    expect(run.lastError).toBeUndefined();
+  });
+
+  it.each([
+    ['seconds', () => '1'],
+    ['a date', () => new Date(Date.now() + 2_000).toUTCString()],
+  ])('with a Retry-After of %s is waited for', async (_form, write) => {
+    const headers = { 'retry-after': write() };
+    expect(await send([{ ...UNAVAILABLE, headers }, STORED])).toBe('stored');
+    const [first, second] = sent;
+    expect(Number(second?.time) - Number(first?.time)).toBeGreaterThan(990);
+  });
+
+  it.each(['99999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'with a Retry-After of %s is told as the reason to wait, which can be stopped',
+    async (value) => {
+      const ended = send([{ ...UNAVAILABLE, headers: { 'retry-after': value } }]);
+      while (run.lastError === undefined) await new Promise(setImmediate);
+      expect(run.lastError).toBe('after 601 s: error 5001: unavailable');
+      stopping.abort(new Error('interrupted'));
+      expect(await ended).toBe('interrupted');
+      expect(sent).toHaveLength(1);
+      expect(run.answeredLines).toBe(0);
+    },
+  );
+
+  it('that is too long each time stops the import after its tries', async () => {
+    const outcome = await send([{ status: 200, body: ' '.repeat(2 ** 21) }], 2);
+    expect(outcome).toMatch(/exceeded max size/);
+    expect(sent).toHaveLength(2);
+  });
+
+  it.each([
+    [403, '{"error":2002,"message":"\\u001b[2Jno"}', 'error 2002: \\u001b[2Jno'],
+    [302, '', 'status 302, not from a plant store'],
+    [404, '<html>', 'status 404, not from a plant store'],
+    [400, 'Bad Request', 'status 400, not from a plant store'],
+    [200, '{"id":1}', 'status 200, not from a plant store'],
+    [200, 'null', 'status 200, not from a plant store'],
+    [400, '{"error":1004,"message":"taken"}', 1004],
+  ])('%i %s is final', async (status, body, outcome) => {
+    expect(await send([{ status, body, headers: { location: '/elsewhere' } }])).toEqual(outcome);
+    expect(sent).toHaveLength(1);
   });
 });

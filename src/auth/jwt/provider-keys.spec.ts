@@ -1,10 +1,15 @@
 /** @engine sqlite */
+import { gzipSync } from 'node:zlib';
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { errors } from 'jose';
-import { IdentityProvider, SigningKey } from '../../../test/support/identity-provider.js';
+import {
+  IdentityProvider,
+  SigningKey,
+  type KeyResponse,
+} from '../../../test/support/identity-provider.js';
 import { ApiException } from '../../errors/error-codes.js';
-import { ProviderKeys } from './provider-keys.js';
+import { fetchKeys, ProviderKeys } from './provider-keys.js';
 
 const one = await SigningKey.create('one');
 const two = await SigningKey.create('two');
@@ -156,4 +161,66 @@ it('an outage is logged once, and its end once', async () => {
     `the identity provider is unavailable: ${server.url}/jwks responded with 500`,
     expect.stringMatching(/^the identity provider is available again after \d+\.\d s$/),
   ]);
+});
+
+const NO_LIMIT = new AbortController().signal;
+const DISCOVERY = '/.well-known/openid-configuration';
+const KEYS: KeyResponse = { body: { keys: [one.publicJwk] } };
+
+/** A discovery document that names the keys at `/jwks`, with some members replaced. */
+function discovery(over: object = {}): KeyResponse {
+  return { body: { issuer: server.url, jwks_uri: `${server.url}/jwks`, ...over } };
+}
+
+describe('fetchKeys() finds the keys', () => {
+  it.each([
+    ['by discovery', '', DISCOVERY, '/jwks'],
+    ['behind an issuer that ends in a slash', '/', DISCOVERY, '/jwks'],
+    ['behind an issuer with a path', '/realms/plants', `/realms/plants${DISCOVERY}`, '/jwks'],
+    ['behind an issuer with both', '/plants/', `/plants${DISCOVERY}`, '/jwks'],
+    ['at an address with a query', '', DISCOVERY, '/jwks?p=plants'],
+  ])('%s', async (_name, issuer, document, keys) => {
+    const authIssuer = `${server.url}${issuer}`;
+    const jwks_uri = `${server.url}${keys}`;
+    server.responses = { [document]: discovery({ issuer: authIssuer, jwks_uri }), [keys]: KEYS };
+    expect(await fetchKeys({ authIssuer }, NO_LIMIT)).toEqual(KEYS.body);
+    expect(server.asked).toEqual([document, keys]);
+  });
+});
+
+const BIG = 'x'.repeat(2 ** 20);
+const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
+
+it.each<[string, () => KeyResponse, RegExp]>([
+  ['is missing', () => ({ status: 404, body: {} }), /responded with 404$/],
+  ['is elsewhere', () => REDIRECT, /responded with 302$/],
+  ['is no JSON', () => ({ body: '<html>' }), /is not valid JSON$/],
+  ['is too large', () => discovery({ BIG }), /responded with more than \d+ bytes$/],
+  ['is null', () => ({ body: null }), /is that of another issuer, undefined$/],
+  ['is of an issuer with a slash', () => discovery({ issuer: `${server.url}/` }), /\/$/],
+  ['names no keys', () => discovery({ jwks_uri: undefined }), /jwks_uri$/],
+  ['names keys without TLS', () => discovery({ jwks_uri: 'http://id.example/' }), /no https URL/],
+  ['names keys by a path', () => discovery({ jwks_uri: 'jwks' }), /no https URL/],
+  ['names keys in itself', () => discovery({ jwks_uri: 'data:,{"keys":[]}' }), /no https URL/],
+])('fetchKeys() rejects if the discovery document %s', async (_name, response, problem) => {
+  server.responses = { [DISCOVERY]: response(), '/jwks': KEYS, '/elsewhere': discovery() };
+  await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
+  expect(server.asked).toEqual([DISCOVERY]);
+});
+
+it.each<[string, KeyResponse, RegExp]>([
+  ['is missing', { status: 500, body: {} }, /responded with 500$/],
+  ['is elsewhere', REDIRECT, /responded with 302$/],
+  [
+    'is too large once it is unpacked',
+    {
+      body: gzipSync(JSON.stringify({ keys: [], BIG })),
+      headers: { 'content-encoding': 'gzip' },
+    },
+    /responded with more than/,
+  ],
+])('fetchKeys() rejects if the key set %s', async (_name, response, problem) => {
+  server.responses = { [DISCOVERY]: discovery(), '/jwks': response, '/elsewhere': KEYS };
+  await expect(fetchKeys({ authIssuer: server.url }, NO_LIMIT)).rejects.toThrow(problem);
+  expect(server.asked).toEqual([DISCOVERY, '/jwks']);
 });
