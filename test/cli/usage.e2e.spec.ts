@@ -94,3 +94,80 @@ describe('help', () => {
     },
   );
 });
+
+const ONE_LINE =
+  /^error: [^\n]+\n(\(Did you mean \w+\?\)\n)?(\(add --help for additional information\)\n)?$/;
+
+describe('the token of an import', () => {
+  const NO_FILE = { code: 1, stderr: 'error: x: no such file or directory\n' };
+  const runs = (options: string, env: Record<string, string>) => {
+    writeFileSync(join(cwd, 'bad'), 'not a token\n');
+    writeFileSync(join(cwd, 'good'), 'plant_x\n');
+    return run(`import x ${options}`.trim(), env);
+  };
+
+  it.each<[string, string, Record<string, string>]>([
+    ['may be in a file', '', { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: '' }],
+    ['is rather that of the option', '--token plant_y', { PLANT_STORE_TOKEN_FILE: 'bad' }],
+    // An address is no secret.
+    ['is alone in having a file', '', { PLANT_STORE_TOKEN: 'x', PLANT_STORE_URL_FILE: 'none' }],
+  ])('%s', async (_title, options, env) => {
+    // With a token it gets as far as opening the file of plants.
+    expect(await runs(options, env)).toMatchObject(NO_FILE);
+  });
+
+  it.each<[number, Record<string, string>, string]>([
+    [2, { PLANT_STORE_TOKEN_FILE: 'bad' }, 'a blank or a line break'],
+    [2, { PLANT_STORE_TOKEN: 'se\ncret' }, 'a blank or a line break'],
+    [78, { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
+    [
+      78,
+      { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: 'y' },
+      'PLANT_STORE_TOKEN and PLANT_STORE_TOKEN_FILE must not both be set',
+    ],
+  ])('exits with %i: %j', async (code, env, problem) => {
+    const ran = await runs('', env);
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+    expect(ran.stderr).toContain(problem);
+    expect(ran.stderr).not.toContain('cret');
+  });
+});
+
+it.each([
+  ['tokn', "unknown command 'tokn'\n(Did you mean token?)"],
+  ['config x', 'too many arguments'],
+  ['token create', "missing required argument 'name'\n(add --help for additional information)"],
+  ['token create x --expires 90', 'A duration is a whole number'],
+  ['token list --hash', "unknown option '--hash'"],
+  ['token create 1st', "'1st' is invalid for argument 'name'. A name starts with a letter"],
+  ['token rotate x --overlap 0', 'such as 90d. 0s is valid too.'],
+  ['token rotate x --expires 0s', 'A duration is a whole number from 1 to 99999 and s, m, h,'],
+  [
+    'token verify plant_x',
+    'give the token on the standard input, as others can see arguments: echo "$TOKEN" | bin/plant-store token',
+  ],
+  ['token revoke', 'give a name, an id or --all-created-before DATE'],
+  ['token revoke x --all-created-before 2026-11-21', 'and one of them only'],
+  ['token revoke --all-created-before 2026-11-21T13:40', 'a time has a zone'],
+  ['import x', 'no token: give one by'],
+  ['import . --token t --rejects ./', 'would overwrite the file to import'],
+  ['import x --token t --url ftp://host', 'not an http or https URL'],
+  [
+    'import x --token t --url http://user:pass@host',
+    "'http://…@host' is invalid. It is not an http or https URL without credentials",
+  ],
+  ['import x --token t --tries many', 'not a whole number from 1 to 99'],
+  ['backup -', 'not the standard output'],
+])('bad usage: %s', async (line, message) => {
+  const { code, stdout, stderr } = await run(line);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(ONE_LINE);
+  expect(stderr).toContain(message);
+  expect(existsSync(join(cwd, 'data'))).toBe(false);
+});
+
+it.each(['migrate', 'token list'])('a bad configuration makes %s fail', async (line) => {
+  const bad = await run(line, { PORT: 'x', LOG_LEVEL: 'loud' });
+  const problems = /^(error: Invalid configuration: (PORT|LOG_LEVEL) must [^\n]*\n){2}$/;
+  expect(bad).toEqual({ code: 78, stdout: '', stderr: expect.stringMatching(problems) });
+});
