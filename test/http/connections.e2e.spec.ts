@@ -96,13 +96,6 @@ describe('too late', () => {
     expect(find()).toMatchObject({ status: 408, error: 3004, msg: 'POST /plants 408' });
   });
 
-  it('sends no second response to a request that was refused before its body', async () => {
-    const connection = (await hasty.connect()).write(requestText({ 'content-length': '20' }));
-    expect((await connection.read()).status).toBe(401);
-    await connection.closed();
-    await expect(connection.read()).rejects.toThrow(/^the connection ended after: $/);
-  });
-
   it.each([
     ['reads no response', ''],
     ['sends CONNECT behind it', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'],

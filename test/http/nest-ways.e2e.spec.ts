@@ -5,7 +5,6 @@ import {
   Body,
   Controller,
   Get,
-  GoneException,
   HttpCode,
   Module,
   Post,
@@ -14,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import { getRepositoryToken } from '@nestjs/typeorm';
-import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { Test } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -24,7 +23,6 @@ import { AppModule } from '../../src/app.module.js';
 import { Token } from '../../src/auth/tokens/token.entity.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
-import { PlantsService } from '../../src/plants/plants.service.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { createStore } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
@@ -132,16 +130,12 @@ describe('createTestingModule() and createNestApplication()', () => {
   });
 
   /** Creates the application. Returns what makes a POST of supertest, with a valid token or none. */
-  async function create(
-    options = {},
-    prepare: (testing: TestingModuleBuilder) => void = () => undefined,
-  ) {
+  async function create(options: object) {
     store = await createStore();
     const config = readConfig({ DATABASE_URL: store.url });
     const imports = [AppModule.forRoot(config, new ServiceLogger(config, new Log()))];
-    const testing = Test.createTestingModule({ imports });
-    prepare(testing);
-    app = (await testing.compile()).createNestApplication(options);
+    const testing = await Test.createTestingModule({ imports }).compile();
+    app = testing.createNestApplication(options);
     await app.init();
     const token = await new TokensService(app.get(getRepositoryToken(Token))).create('test');
     const authorization = `Bearer ${token}`;
@@ -167,16 +161,5 @@ describe('createTestingModule() and createNestApplication()', () => {
     await request(app.getHttpServer())
       .get('/nowhere')
       .expect(404, { error: 3000, message: 'no such path' });
-  });
-
-  it('overrideProvider() replaces a provider of the service', async () => {
-    const closed = { create: () => Promise.reject(new GoneException('the store has closed')) };
-    const post = await create({}, (testing) =>
-      testing.overrideProvider(PlantsService).useValue(closed),
-    );
-    await post('{"id":7,"name":"oak"}').expect(410, {
-      error: 3005,
-      message: 'the store has closed',
-    });
   });
 });

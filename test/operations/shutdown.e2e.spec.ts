@@ -18,33 +18,30 @@ const readiness = async () => (await service.monitor.ready()).status;
 const plant = (content: object = { id: 1, name: 'oak' }) =>
   requestText(service.client().headers, JSON.stringify(content));
 
-// SIGINT: npm-start.e2e.spec.ts
-it.each(['SIGTERM', 'SIGHUP'] as const)(
-  '%s: no new connections, the last requests get their responses, which close; the log says it once',
-  async (signal) => {
-    await start({ SHUTDOWN_DELAY: '1s' });
-    const [connection, other] = [await service.connect(), await service.connect()];
-    const text = plant();
-    connection.write(text.slice(0, -5));
-    // The service has accepted these connections before the signal.
-    await other.write(plant({ id: 0, name: 'oak' })).read();
-    service.signal(signal);
-    await service.refuses();
-    service.signal('SIGINT');
-    other.write('GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n');
-    connection.write(text.slice(-5));
-    const page = await other.read({ method: 'GET', path: '/openapi.json' });
-    for (const response of [await connection.read(), page])
-      expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } });
-    expect(await service.exited).toEqual(ENDED);
-    expect(await service.store.count()).toBe(2);
-    const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
-    expect(lines).toEqual([
-      expect.stringMatching(new RegExp(`${signal}: stopping$`)),
-      expect.stringMatching(/stopped after \d+\.\d s; requests completed during the stop: 2$/),
-    ]);
-  },
-);
+// SIGTERM and SIGINT: npm-start.e2e.spec.ts
+it('SIGHUP: no new connections, the last requests get their responses, which close; the log says it once', async () => {
+  await start({ SHUTDOWN_DELAY: '1s' });
+  const [connection, other] = [await service.connect(), await service.connect()];
+  const text = plant();
+  connection.write(text.slice(0, -5));
+  // The service has accepted these connections before the signal.
+  await other.write(plant({ id: 0, name: 'oak' })).read();
+  service.signal('SIGHUP');
+  await service.refuses();
+  service.signal('SIGINT');
+  other.write('GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  connection.write(text.slice(-5));
+  const page = await other.read({ method: 'GET', path: '/openapi.json' });
+  for (const response of [await connection.read(), page])
+    expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } });
+  expect(await service.exited).toEqual(ENDED);
+  expect(await service.store.count()).toBe(2);
+  const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
+  expect(lines).toEqual([
+    expect.stringMatching(/SIGHUP: stopping$/),
+    expect.stringMatching(/stopped after \d+\.\d s; requests completed during the stop: 2$/),
+  ]);
+});
 
 it('a client that negotiates TLS does not hold up a stop beyond SHUTDOWN_TIMEOUT', async () => {
   // Shorter than a handshake may take.
