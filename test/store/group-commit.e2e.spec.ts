@@ -34,17 +34,6 @@ describe('plants that share a commit', () => {
       expect(tally(responses)).toEqual({ [`200 {"name":"${winner}"}`]: 5, [TAKEN]: 95 });
     }
   });
-
-  it('are stored beside one that the store itself refuses', async () => {
-    await service.store.refuse('bad');
-    const bodies = range(200).map((i) => ({ id: BigInt(i), name: i % 50 === 7 ? 'bad' : 'good' }));
-    const responses = await Promise.all(bodies.map((plant) => service.client.create(plant)));
-    expect(tally(responses)).toEqual({
-      '200 {"name":"good"}': 196,
-      '500 {"error":5000,"message":"internal error"}': 4,
-    });
-    expect(await service.store.count()).toBe(196);
-  });
 });
 
 it('a commit that succeeds in time does not make the store unavailable later', async () => {
