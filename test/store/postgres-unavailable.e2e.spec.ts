@@ -3,14 +3,23 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Controller, Get, Module } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Client as Postgres } from 'pg';
+import { Repository } from 'typeorm';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { Plant } from '../../src/plants/plant.entity.js';
 import { runCli } from '../support/cli.js';
+import { Monitor, valueOf } from '../support/monitor.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { ServiceProcess, runMain, spawnMain } from '../support/service-process.js';
+import { Service } from '../support/service.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+
+/** Less than the usual DATABASE_TIMEOUT. */
+const LATE_MS = 4_500;
 
 /** Ends the connections of the service. */
 const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'`;
@@ -25,7 +34,9 @@ beforeAll(async () => {
   // A superuser would bypass the limits.
   await operate('CREATE ROLE plants LOGIN', 'GRANT ALL ON SCHEMA public TO plants');
   url = store.url.replace('postgres@', 'plants@');
-  service = await ServiceProcess.start({ store, env: { DATABASE_URL: url } });
+  // An outage ends after half this time without a failure.
+  const env = { DATABASE_URL: url, DATABASE_TIMEOUT: '2s', MANAGEMENT_PORT: '0' };
+  service = await ServiceProcess.start({ store, env });
 });
 afterAll(async () => {
   await service.remove();
@@ -55,22 +66,35 @@ async function untilStored(one = plant()): Promise<void> {
 async function expectAway(one = plant()): Promise<void> {
   const client = service.client();
   const response = client.create(one);
-  const late = sleep(5_500, 'late', { ref: false });
+  const late = sleep(LATE_MS, 'late', { ref: false });
   expect(await Promise.race([response, late])).toMatchObject(UNAVAILABLE);
   expect((await response).headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 
-describe('a server that', () => {
-  afterEach(() => untilStored());
+/** Checks that the service is alive, but not ready, even without requests. */
+async function expectNotReady(reason: RegExp): Promise<void> {
+  const { details } = await service.monitor.until(503, 'store');
+  expect(details.store).toEqual({ status: 'down', message: expect.stringMatching(reason) });
+  expect(await service.monitor.live()).toBe(200);
+  expect(valueOf(await service.monitor.metrics(), 'plant_store_store_up')).toBe(0);
+}
 
-  it('is killed: 503 until it is back', async () => {
+describe('a server that', () => {
+  afterEach(async () => {
+    await untilStored();
+    await service.monitor.until(200);
+  });
+
+  it('is killed: not ready, and 503, until it is back', async () => {
     await server.kill();
+    await expectNotReady(/./);
     await expectAway();
     await server.start();
   });
 
-  it('freezes: 503 within DATABASE_TIMEOUT, for an unknown token too', async () => {
+  it('freezes: not ready, and 503 within DATABASE_TIMEOUT, for an unknown token too', async () => {
     server.pause();
+    await expectNotReady(/^the store took too long$/);
     const headers = { ...service.client().headers, authorization: `Bearer ${service.token}` };
     await expectAway();
     // The cached token has expired, so the service has to look it up.
@@ -79,18 +103,26 @@ describe('a server that', () => {
     const response = await service.client().post('{"id":1,"name":"oak"}', headers);
     server.resume();
     expect(response).toMatchObject(UNAVAILABLE);
-    expect(Date.now() - asked).toBeLessThan(5_500);
+    expect(Date.now() - asked).toBeLessThan(LATE_MS);
   });
 
-  it('is read-only, as after a failover: 503', async () => {
+  it('is read-only, as after a failover: not ready, and 503', async () => {
     await operate('ALTER SYSTEM SET default_transaction_read_only = on');
     await store.reload();
+    await expectNotReady(/read-only/);
     await expectAway();
     await operate(
       'SET default_transaction_read_only = off',
       'ALTER SYSTEM RESET default_transaction_read_only',
       'SELECT pg_reload_conf()',
     );
+  });
+
+  it('waits for a standby that is not there: not ready', async () => {
+    await operate("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await store.reload();
+    await expectNotReady(/too long|timeout/);
+    await operate('ALTER SYSTEM RESET synchronous_standby_names', 'SELECT pg_reload_conf()');
   });
 
   it.each(['plants', 'tokens'])('lacks the table %s: 503', async (table) => {
@@ -124,6 +156,55 @@ describe('a server that', () => {
     await unlock();
     await operate('ALTER SYSTEM RESET statement_timeout', 'SELECT pg_reload_conf()');
   });
+
+  it('fails for some plants: one outage, not ready until it is over, two lines', async () => {
+    await store.execute(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'a worker is down' USING ERRCODE = '08006'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.name = 'elm')
+        EXECUTE FUNCTION fail()`);
+    const lines = (what: string) => service.output.split(`the store is ${what}`).length;
+    const before = [lines('unavailable'), lines('available again')];
+    const client = service.client();
+    for (let i = 0; i < 40; i++) {
+      expect((await client.create({ ...plant(), name: 'elm' })).status).toBe(503);
+      expect((await client.create(plant())).status).toBe(200);
+      expect(await service.monitor.ready()).toMatchObject({ status: 503, failed: ['store'] });
+    }
+    await store.execute('DROP TRIGGER fail ON plants');
+    await service.monitor.until(200);
+    const after = [lines('unavailable'), lines('available again')];
+    expect(after).toEqual(before.map((count) => count + 1));
+  });
+});
+
+@Controller('count')
+class CountController {
+  constructor(@InjectRepository(Plant) private readonly plants: Repository<Plant>) {}
+
+  @Get()
+  async count() {
+    return { plants: await this.plants.count() };
+  }
+}
+
+@Module({ imports: [TypeOrmModule.forFeature([Plant])], controllers: [CountController] })
+class CountModule {}
+
+it('a handler that reads by @InjectRepository() gets 503 while the server is gone', async () => {
+  const reading = await Service.start({ DATABASE_URL: store.url }, [CountModule]);
+  const count = async () => {
+    const response = await fetch(`http://127.0.0.1:${reading.port}/count`);
+    return { status: response.status, body: await response.json() };
+  };
+  expect(await count()).toEqual({ status: 200, body: { plants: await store.count() } });
+  await server.kill();
+  // The second one finds no connection at all.
+  for (let i = 0; i < 2; i++) expect(await count()).toEqual(UNAVAILABLE);
+  expect(reading.log.text).toContain('ERROR: [Store] the store is unavailable: ');
+  await server.start();
+  while ((await count()).status !== 200);
+  await reading.stop();
 });
 
 describe('a commit that is not on the synchronous standby', () => {
@@ -146,28 +227,29 @@ describe('a commit that is not on the synchronous standby', () => {
 });
 
 describe('a start', () => {
-  it('waits for an unavailable server, and logs it', async () => {
+  it('waits for an unavailable server, logs it, and is alive, but not ready', async () => {
     await server.kill();
-    const child = spawnMain(store, { DATABASE_URL: url, LOG_LEVEL: 'info' });
+    const env = { DATABASE_URL: url, LOG_LEVEL: 'info', MANAGEMENT_PORT: '0' };
+    const child = spawnMain(store, env);
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const { port } = new URL(url);
     expect((await lines.next()).value).toContain(`store: PostgreSQL 127.0.0.1:${port}`);
+    const monitor = Monitor.of({ printed: (await lines.next()).value as string });
     for (const attempt of [1, 2])
       expect((await lines.next()).value).toContain(
         'Unable to connect to the database. Message: DATABASE_URL: the store cannot be opened: ' +
           `connect ECONNREFUSED 127.0.0.1:${port}. Retrying (${attempt})...`,
       );
+    expect(await monitor.live()).toBe(200);
+    expect(await monitor.ready()).toMatchObject({
+      status: 503,
+      failed: ['lifecycle', 'store'],
+      details: { lifecycle: { phase: 'starting' }, store: { message: 'not open yet' } },
+    });
+    expect(valueOf(await monitor.metrics(), 'plant_store_store_up')).toBe(0);
     await server.start();
+    await monitor.until(200);
     for (let line = ''; !line.includes('Plant store: ');)
-      line = (await lines.next()).value as string;
-    child.kill('SIGTERM');
-    expect(await once(child, 'exit')).toEqual([0, null]);
-  });
-
-  it('that waits for an unavailable server is stopped by SIGTERM', async () => {
-    const child = spawnMain(store, { DATABASE_URL: 'postgres://plants@127.0.0.1:1/plants' });
-    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-    for (let line = ''; !line.includes('Retrying (1)');)
       line = (await lines.next()).value as string;
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
