@@ -1,5 +1,8 @@
 /** @engine postgres */
+import { once } from 'node:events';
 import { chmodSync, chownSync, statSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
@@ -8,7 +11,6 @@ import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
-import { Proxy } from '../support/proxy.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 /** As in docs/operating.md. */
@@ -178,9 +180,15 @@ it('cancels a statement over TLS if the connection uses TLS', async () => {
     'ALTER ROLE postgres RESET client_connection_check_interval',
   );
   await store.reload();
-  const proxy = await Proxy.start(server.port);
+  const openings = new Set<string>();
+  const proxy = createServer((client) => {
+    client.once('data', (chunk: Buffer) => openings.add(chunk.toString('hex')));
+    const upstream = connect(server.port, '127.0.0.1');
+    pipeline(client, upstream, client, () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
   const url = new URL(store.url);
-  url.host = `localhost:${proxy.port}`;
+  url.host = `localhost:${(proxy.address() as AddressInfo).port}`;
   url.search = `sslmode=verify-full&sslrootcert=${TLS_CERT_FILE}`;
   const env = { DATABASE_TIMEOUT: '1s', DATABASE_URL: url.href };
   const encrypted = await ServiceProcess.start({ store, token: service.token, env });
@@ -189,8 +197,8 @@ it('cancels a statement over TLS if the connection uses TLS', async () => {
   while ((await store.rows(WAITING)).length > 0) await sleep(20);
   await unlock();
   await encrypted.kill();
-  await proxy.stop();
-  expect([...new Set(proxy.openings.map((bytes) => bytes.toString('hex')))]).toEqual([SSL_REQUEST]);
+  proxy.close();
+  expect([...openings]).toEqual([SSL_REQUEST]);
 
   const untrusted = `${store.url}?sslmode=verify-full`;
   expect(

@@ -5,8 +5,6 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 export class Proxy {
   /** Number of connections broken after their last response. */
   broken = 0;
-  /** The first bytes of each connection. */
-  readonly openings: Buffer[] = [];
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -46,7 +44,6 @@ export class Proxy {
         this.sockets.delete(socket);
       }
     };
-    client.once('data', (chunk: Buffer) => this.openings.push(chunk));
     client.on('data', (chunk) => upstream.write(chunk));
     upstream.on('data', (chunk) => {
       left -= 1;
