@@ -47,14 +47,6 @@ async function postUntil(status: number, token: string, to = service): Promise<R
   }
 }
 
-it('accepts a token of the identity provider, repeatedly', async () => {
-  const token = await provider.token();
-  for (let time = 0; time < 3; time++) {
-    expect(await post(token)).toMatchObject({ status: 200, body: { name: 'oak' } });
-  }
-  expect(await service.store.count()).toBe(1);
-});
-
 it('refuses a token that has expired since its last use', async () => {
   const token = await provider.token();
   expect((await post(token)).status).toBe(200);

