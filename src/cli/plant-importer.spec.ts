@@ -1,10 +1,9 @@
 /** @engine sqlite */
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { end, listen } from '../../test/support/local-server.js';
 import { describeError } from '../errors/operator-message.js';
 import { PlantsImport, type Refused } from './plant-importer.js';
 
@@ -12,6 +11,7 @@ type Listener = (plant: string, response: ServerResponse, request: IncomingMessa
 
 /** A stand-in for the service, the latest import into it, and what stops that. */
 let server: Server;
+let port: number;
 let run: PlantsImport;
 let stopping: AbortController;
 let listener: Listener;
@@ -19,19 +19,14 @@ beforeEach(async () => {
   stopping = new AbortController();
   server = createServer((request, response) => {
     void text(request).then((plant) => listener(plant, response, request));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  port = await listen(server);
 });
-afterEach(async () => {
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
-});
+afterEach(() => end(server));
 
 /** Imports a source into the server, which responds by a listener. Resolves to what was refused. */
 async function importing(source: Readable, respond: Listener, tries = 5, path = '/') {
   listener = respond;
-  const { port } = server.address() as AddressInfo;
   const url = new URL(path, `http://127.0.0.1:${port}`);
   const refused: Refused[] = [];
   run = new PlantsImport({ url, token: 't', tries }, stopping);

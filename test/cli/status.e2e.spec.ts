@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
+import { listen } from '../support/local-server.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
@@ -92,8 +92,7 @@ it.each([
 ])('status shows the whole reason in words', async (body, service) => {
   await run('migrate');
   const other = createServer((_request, response) => void response.writeHead(503).end(body));
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-  const { port } = other.address() as AddressInfo;
+  const port = await listen(other);
   const { code, stdout } = await run('status', String(port));
   other.close();
   expect(code).toBe(1);

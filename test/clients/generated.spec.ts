@@ -1,15 +1,14 @@
 /** @engine sqlite */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ERRORS } from '../../src/errors/error-codes.js';
+import { end, listen } from '../support/local-server.js';
 import { blockOf } from '../support/published.js';
 import { freePort } from '../support/postgres-programs.js';
 import type { Received } from '../support/received.js';
@@ -76,14 +75,9 @@ async function startProxy(responses: readonly Response[]) {
     const sent = own ?? (await client.post(body, { authorization, 'content-type': type }));
     response.writeHead(sent.status, sent.headers).end(sent.text);
   };
-  const server = createServer((...args) => void respond(...args)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const BASE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const stop = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  return { BASE_URL, times, [Symbol.dispose]: stop };
+  const server = createServer((...args) => void respond(...args));
+  const BASE_URL = `http://127.0.0.1:${await listen(server)}`;
+  return { BASE_URL, times, [Symbol.asyncDispose]: () => end(server) };
 }
 
 it.each(NAMES)('%s can be made, and made again in the same folder', async (name) => {
@@ -108,7 +102,7 @@ describe.each(NAMES)('%s', (name) => {
   it('sends again after a 503, a 429 and a 408, as Retry-After asks', async () => {
     const type = { 'content-type': 'application/json' };
     const text = '{"error":1,"message":"again"}';
-    using overloaded = await startProxy([
+    await using overloaded = await startProxy([
       { status: 503, headers: { ...type, 'retry-after': '2' }, text },
       { status: 429, headers: { ...type, 'retry-after': '1' }, text },
       { status: 408, headers: { ...type, connection: 'close' }, text },
@@ -129,7 +123,7 @@ describe.each(NAMES)('%s', (name) => {
   it('prints status and body of a proxy, and does not wait for an hour', async () => {
     const headers = { 'content-type': 'text/html', 'retry-after': '3600' };
     const response = { status: 502, headers, text: '<html>bad gateway</html>' };
-    using proxy = await startProxy([response, response]);
+    await using proxy = await startProxy([response, response]);
     const line = `{ ${runLineOf(name)}; } 2>&1 || true`;
     const { stdout } = await shell(name, line, { BASE_URL: proxy.BASE_URL, TOKEN: 'x' });
     expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`502 ${response.text}`]));

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import {
   deployedConfig,
@@ -14,6 +13,7 @@ import {
   textsOf,
   VERSION,
 } from '../support/deployment.js';
+import { listen } from '../support/local-server.js';
 import { read } from '../support/published.js';
 
 const MANIFEST = JSON.parse(read('package.json')) as {
@@ -93,12 +93,12 @@ describe('the image', () => {
   ])('takes %s for exit code %i of the health check', async (_name, code, status) => {
     const server = createServer(({ url }, response) =>
       response.writeHead(url === '/livez' ? (status ?? 500) : 404).end(),
-    ).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    );
+    const port = await listen(server);
     const [, ...args] = commandOf('HEALTHCHECK');
     // Nothing listens on port 1 (tcpmux).
-    const port = status ? (server.address() as AddressInfo).port : 1;
-    const check = spawn(process.execPath, args, { env: { MANAGEMENT_PORT: `${port}` } });
+    const env = { MANAGEMENT_PORT: `${status ? port : 1}` };
+    const check = spawn(process.execPath, args, { env });
     expect(await once(check, 'exit')).toEqual([code, null]);
     server.close();
   });

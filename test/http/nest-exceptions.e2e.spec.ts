@@ -27,7 +27,7 @@ describe('what a handler throws', () => {
     const connection = await notes.service.connect();
     for (const [path, text] of [
       ['ended', '{"ended":true}'],
-      ['all', '{"method":"GET"}'],
+      ['7', '{"id":7}'],
     ]) {
       connection.write(`GET /notes/${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
       const response = await connection.read({ method: 'GET', path: '/docs' });

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import {
-  All,
   Controller,
   Get,
   Header,
@@ -92,11 +91,6 @@ export class NotesController {
       throw new Error('the rest is missing');
     }
     return new StreamableFile(Readable.from(read()));
-  }
-
-  @All('all')
-  all(@Req() { method }: Request) {
-    return { method };
   }
 
   @Post('stored')

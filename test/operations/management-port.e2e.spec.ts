@@ -1,11 +1,11 @@
 /** @engine sqlite */
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { readConfig } from '../../src/config/environment.js';
 import { createManagement } from '../../src/management/management.module.js';
 import { ServiceState } from '../../src/management/service-state.js';
+import { listen } from '../support/local-server.js';
 import { Monitor } from '../support/monitor.js';
 import { RawConnection } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
@@ -13,9 +13,9 @@ import { Service } from '../support/service.js';
 /** Health and metrics, of a service that starts. */
 async function openManagement() {
   const app = await createManagement(readConfig({}));
-  await app.listen(0, '127.0.0.1');
+  await app.init();
   const server = app.getHttpServer();
-  const monitor = new Monitor((server.address() as AddressInfo).port);
+  const monitor = new Monitor(await listen(server));
   return { app, monitor, server, state: app.get(ServiceState) };
 }
 

@@ -1,21 +1,15 @@
 /** @engine sqlite */
 import { once } from 'node:events';
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { untilEnd } from '../support/cli.js';
+import { listen } from '../support/local-server.js';
 import { cli, makeStore, sqlite as store } from '../support/own-store.js';
 import { runMain, spawnMain } from '../support/service-process.js';
 
 makeStore();
-
-/** A server of another program. */
-async function listen() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, port: (server.address() as AddressInfo).port };
-}
 
 describe('a store that cannot be opened', () => {
   it.each([
@@ -37,7 +31,8 @@ describe('a store that cannot be opened', () => {
 
 it('a signal ends a start that waits for the store, and the log says so', async () => {
   // It accepts connections, and never responds.
-  const { server, port } = await listen();
+  const server = createServer();
+  const port = await listen(server);
   const child = spawnMain(store, { DATABASE_URL: `postgres://plants@127.0.0.1:${port}/plants` });
   const ended = untilEnd(child);
   await once(server, 'connection');
@@ -77,7 +72,8 @@ describe('a failed start reports on stderr', () => {
   });
 
   it.each(['PORT', 'MANAGEMENT_PORT'])('a %s in use by another process', async (name) => {
-    const { server, port } = await listen();
+    const server = createServer();
+    const port = await listen(server);
     const ran = await runMain(store, { [name]: `${port}`, LOG_LEVEL: 'info' });
     server.close();
     expect(existsSync(dirname(store.path))).toBe(false);

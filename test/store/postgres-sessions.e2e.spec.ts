@@ -1,7 +1,6 @@
 /** @engine postgres */
-import { once } from 'node:events';
 import { chmodSync, chownSync, statSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
@@ -9,6 +8,7 @@ import { Client as Postgres } from 'pg';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { runHere } from '../support/cli.js';
+import { listen } from '../support/local-server.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -185,10 +185,9 @@ it('cancels a statement over TLS if the connection uses TLS', async () => {
     client.once('data', (chunk: Buffer) => openings.add(chunk.toString('hex')));
     const upstream = connect(server.port, '127.0.0.1');
     pipeline(client, upstream, client, () => undefined);
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  });
   const url = new URL(store.url);
-  url.host = `localhost:${(proxy.address() as AddressInfo).port}`;
+  url.host = `localhost:${await listen(proxy)}`;
   url.search = `sslmode=verify-full&sslrootcert=${TLS_CERT_FILE}`;
   const env = { DATABASE_TIMEOUT: '1s', DATABASE_URL: url.href };
   const encrypted = await ServiceProcess.start({ store, token: service.token, env });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { end, listen } from './local-server.js';
 
 /** A span of OTLP in JSON (opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding"), with its attributes by name. */
 export interface ReceivedSpan {
@@ -42,7 +42,10 @@ export class Collector {
   status = 200;
   responds = true;
 
-  private constructor(private readonly server: Server) {
+  private constructor(
+    private readonly server: Server,
+    readonly port: number,
+  ) {
     server.on('request', (request, response) => {
       const { url = '', headers } = request;
       void buffer(request).then((body) => {
@@ -55,13 +58,8 @@ export class Collector {
 
   /** @param port 0 for a free one */
   static async start(port = 0): Promise<Collector> {
-    const server = createServer().listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    return new Collector(server);
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    const server = createServer();
+    return new Collector(server, await listen(server, port));
   }
 
   get url(): string {
@@ -87,10 +85,8 @@ export class Collector {
     this.exports.length = 0;
   }
 
-  async stop(): Promise<void> {
-    this.server.close();
-    this.server.closeAllConnections();
-    await once(this.server, 'close');
+  stop(): Promise<void> {
+    return end(this.server);
   }
 }
 

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   exportJWK,
   generateKeyPair,
@@ -11,6 +9,7 @@ import {
   type JWTPayload,
 } from 'jose';
 import type { Adapter, AsymmetricSigningAlgorithm } from 'oidc-provider';
+import { end, listen } from './local-server.js';
 
 /** The audience of the service. */
 export const AUDIENCE = 'https://plants.example';
@@ -102,18 +101,13 @@ export class IdentityProvider {
       const { status = 200, headers, body } = own;
       const isText = typeof body === 'string' || Buffer.isBuffer(body);
       response.writeHead(status, headers).end(isText ? body : JSON.stringify(body));
-    }).listen(this.port, '127.0.0.1');
-    await once(this.server, 'listening');
-    this.port = (this.server.address() as AddressInfo).port;
+    });
+    this.port = await listen(this.server, this.port);
   }
 
   /** Stops listening. */
   async stop(): Promise<void> {
-    const { server } = this;
-    if (!server?.listening) return;
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
+    if (this.server?.listening) await end(this.server);
   }
 
   /** Requests an access token by client credentials, for a resource (RFC 8707). */
