@@ -1,23 +1,13 @@
 /** @engine sqlite */
 import { spawn } from 'node:child_process';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
+import { nginx, service, startBehindNginx } from './proxied-service.js';
 import { Client } from '../support/client.js';
-import { Nginx, upstreamLine } from '../support/nginx.js';
-import { ServiceProcess } from '../support/service-process.js';
 
 const MAX_LATENCY_MS = 500;
 
-let service: ServiceProcess;
-let nginx: Nginx;
-beforeAll(async () => {
-  // Few lines: the log of an attack is not what is tested.
-  service = await ServiceProcess.start({ env: { TRUST_PROXY: '1', LOG_REQUESTS: 'none' } });
-  nginx = await Nginx.start({ upstream: upstreamLine(service.port) });
-});
-afterAll(async () => {
-  await nginx.stop();
-  await service.remove();
-});
+// Few lines: the log of an attack is not what is tested.
+startBehindNginx({ TRUST_PROXY: '1', LOG_REQUESTS: 'none' });
 
 /** Starts an attacker, and creates plants one after the other from before it attacks until it says that it is done. */
 async function createDuring(attack: string) {

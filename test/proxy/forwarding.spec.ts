@@ -1,24 +1,11 @@
 /** @engine sqlite */
 import { connect } from 'node:tls';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { client, nginx, service, startBehindNginx } from './proxied-service.js';
 import { Client } from '../support/client.js';
-import { Nginx, upstreamLine } from '../support/nginx.js';
-import { ServiceProcess } from '../support/service-process.js';
 
-let service: ServiceProcess;
-let nginx: Nginx;
-let client: Client;
-beforeAll(async () => {
-  service = await ServiceProcess.start({ env: { TRUST_PROXY: '1', NODE_ENV: 'test' } });
-  nginx = await Nginx.start({ upstream: upstreamLine(service.port), isTls: true });
-  client = new Client(nginx.port, service.token);
-});
-afterAll(async () => {
-  client.close();
-  await nginx.stop();
-  await service.remove();
-});
+startBehindNginx({ TRUST_PROXY: '1', NODE_ENV: 'test' }, true);
 
 const PLANT = '{"id":1,"name":"oak"}';
 const HSTS = 'strict-transport-security';

@@ -1,23 +1,10 @@
 /** @engine sqlite */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { client, nginx, service, startBehindNginx } from './proxied-service.js';
 import { Client } from '../support/client.js';
-import { Nginx, upstreamLine } from '../support/nginx.js';
 import { RawConnection } from '../support/raw-connection.js';
-import { ServiceProcess } from '../support/service-process.js';
 
-let service: ServiceProcess;
-let nginx: Nginx;
-let client: Client;
-beforeAll(async () => {
-  service = await ServiceProcess.start();
-  nginx = await Nginx.start({ upstream: upstreamLine(service.port) });
-  client = new Client(nginx.port, service.token);
-});
-afterAll(async () => {
-  client.close();
-  await nginx.stop();
-  await service.remove();
-});
+startBehindNginx();
 
 const HOST = 'host: localhost\r\n';
 const POST = `POST /plants HTTP/1.1\r\n${HOST}`;

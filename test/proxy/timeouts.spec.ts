@@ -1,33 +1,21 @@
 /** @engine sqlite */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Client } from '../support/client.js';
-import { Nginx, upstreamLine } from '../support/nginx.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { client, nginx, service, startBehindNginx } from './proxied-service.js';
 import { RawConnection } from '../support/raw-connection.js';
 import type { Received } from '../support/received.js';
-import { ServiceProcess } from '../support/service-process.js';
 
-let service: ServiceProcess;
-let nginx: Nginx;
-let client: Client;
+startBehindNginx();
 /** Connections with an incomplete head, and with an incomplete body. */
 let slow: RawConnection[];
 let create: Promise<Received>;
 // All wait at the same time.
 beforeAll(async () => {
-  service = await ServiceProcess.start();
-  nginx = await Nginx.start({ upstream: upstreamLine(service.port) });
-  client = new Client(nginx.port, service.token);
   const head = 'POST /plants HTTP/1.1\r\nhost: localhost\r\n';
   slow = await Promise.all([0, 1].map(() => RawConnection.open(nginx.port)));
   slow[0]?.write(head);
   slow[1]?.write(`${head}content-length: 20\r\n\r\n{`);
   service.signal('SIGSTOP');
   create = client.create({ id: 1n, name: 'oak' });
-});
-afterAll(async () => {
-  client.close();
-  await nginx.stop();
-  await service.remove();
 });
 
 it('a request that does not arrive in time gets no 408: nginx closes the connection', async () => {
