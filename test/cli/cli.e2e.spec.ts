@@ -1,20 +1,14 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { cli } from './backups.js';
+import { describe, expect, it } from '@jest/globals';
 import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
 import { runCli, runHere, spawnCli, type Ran } from '../support/cli.js';
-import { createStore } from '../support/engine.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
+import { cli, makeStore, store } from '../support/own-store.js';
 
-let store: TemporaryStore;
-beforeEach(async () => {
-  store = await createStore();
-});
-afterEach(() => store.remove());
+makeStore();
 
 const surroundings = (input = '') => ({
   cwd: store.folder,
@@ -58,7 +52,7 @@ describe('token', () => {
 
     const exists = /^error: a token named nursery exists: [^\n]+\n$/;
     const failure = { code: 1, stdout: '', stderr: expect.stringMatching(exists) };
-    expect(await cli(store, 'token create nursery')).toEqual(failure);
+    expect(await cli('token create nursery')).toEqual(failure);
 
     expect((await run('token list')).stdout).toMatch(/^ID .*\n1 +nursery +active .*\n$/);
     const [token] = JSON.parse((await run('token list --json')).stdout) as Record<string, string>[];
@@ -71,7 +65,7 @@ describe('token', () => {
     expect(revoked).toEqual({ code: 0, stdout: 'revoked 1: nursery (1)\n', stderr: says() });
     const stderr = expect.stringMatching(/^error: no active token (has the id 1|named nursery)\n$/);
     for (const which of ['1', 'nursery'])
-      expect(await cli(store, `token revoke ${which}`)).toEqual({ ...failure, stderr });
+      expect(await cli(`token revoke ${which}`)).toEqual({ ...failure, stderr });
   });
 
   it('is verified by its secret on stdin', async () => {
@@ -135,13 +129,13 @@ it.each(['token list', 'token create x', 'token revoke x', 'token rotate x'])(
   async (line) => {
     const missing = /^error: .*(no file .*|is empty): run .*`bin\/plant-store migrate`\n$/;
     const failure = { code: 1, stdout: '', stderr: expect.stringMatching(missing) };
-    expect(await cli(store, line)).toEqual(failure);
+    expect(await cli(line)).toEqual(failure);
     expect(readdirSync(store.folder)).toEqual([]);
     // Nor are its tables created in a file or database that exists.
     await run('migrate');
     await store.execute('DROP TABLE plant_store_migrations');
     const foreign = /it is not a plant store.*`bin\/plant-store migrate`/;
-    expect(await cli(store, line)).toEqual({ ...failure, stderr: expect.stringMatching(foreign) });
+    expect(await cli(line)).toEqual({ ...failure, stderr: expect.stringMatching(foreign) });
     const look = async () => store.rows('SELECT * FROM plant_store_migrations');
     await expect(look()).rejects.toThrow('plant_store_migrations');
   },

@@ -1,18 +1,14 @@
 import { createServer } from 'node:http';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { listen } from '../support/local-server.js';
+import { makeStore, store } from '../support/own-store.js';
 import { ServiceProcess } from '../support/service-process.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
 
-let store: TemporaryStore;
-beforeEach(async () => {
-  store = await createStore();
-});
-afterEach(() => store.remove());
+makeStore();
 
 const run = (line: string, port = '1', { url } = store) =>
   runHere(line.split(' '), {

@@ -12,23 +12,17 @@ import {
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { Client } from '../support/client.js';
-import { createStore } from '../support/engine.js';
+import { makeStore, store } from '../support/own-store.js';
 import type { Sent } from '../support/received.js';
 import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
-import type { TemporaryStore } from '../support/temporary-store.js';
 
-let store: TemporaryStore;
 let service: ServiceProcess | undefined;
-beforeEach(async () => {
-  store = await createStore();
-});
-afterEach(async () => {
+makeStore(async () => {
   await service?.kill();
   service = undefined;
-  await store.remove();
 });
 
 const env = () => certificateIn(store.folder);
