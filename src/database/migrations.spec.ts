@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
-import { createStore } from '../../test/support/engine.js';
-import type { TemporaryStore } from '../../test/support/temporary-store.js';
+import { makeStore, store as temporary } from '../../test/support/own-store.js';
 import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
 import { Token } from '../auth/tokens/token.entity.js';
@@ -10,13 +9,11 @@ import { Snapshot } from './snapshot.js';
 import { loadEngine, migrateStore, openStore, Store } from './store.js';
 import { MIGRATIONS } from './schema.js';
 
-let temporary: TemporaryStore;
+makeStore();
 let config: Config;
-beforeEach(async () => {
-  temporary = await createStore();
+beforeEach(() => {
   config = readConfig({ DATABASE_URL: temporary.url });
 });
-afterEach(() => temporary.remove());
 
 /** Opens the database as it is, works with it, and closes it. */
 async function withDatabase<Result>(work: (database: DataSource) => Promise<Result>) {
