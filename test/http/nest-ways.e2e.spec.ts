@@ -12,7 +12,6 @@ import {
   type INestApplication,
 } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
-import { getRepositoryToken } from '@nestjs/typeorm';
 import { Test } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -20,7 +19,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { IsString } from 'class-validator';
 import request from 'supertest';
 import { AppModule } from '../../src/app.module.js';
-import { Token } from '../../src/auth/tokens/token.entity.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
@@ -137,7 +135,7 @@ describe('createTestingModule() and createNestApplication()', () => {
     const testing = await Test.createTestingModule({ imports }).compile();
     app = testing.createNestApplication(options);
     await app.init();
-    const token = await new TokensService(app.get(getRepositoryToken(Token))).create('test');
+    const token = await app.get(TokensService).create('test');
     const authorization = `Bearer ${token}`;
     return (body: string, headers: object = { authorization }) =>
       request(app.getHttpServer())

@@ -1,9 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { getRepositoryToken } from '@nestjs/typeorm';
 import { AppModule, createApp } from '../../src/app.module.js';
-import { Token } from '../../src/auth/tokens/token.entity.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
 import { requestEnd, requestStart } from '../../src/http/request-context.js';
@@ -58,7 +56,7 @@ export class Service {
     const address = app.getHttpServer().address() as AddressInfo;
     const proxy = await startProxy(address.port);
     const port = proxy?.port ?? address.port;
-    const tokens = new TokensService(app.get(getRepositoryToken(Token)));
+    const tokens = app.get(TokensService);
     const token = await tokens.create('test');
     return new Service(app, store, port, token, new Client(port, token), tokens, log, proxy);
   }
