@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { useDisk } from '../../bench/machine.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
+import { Proxy } from '../../test/support/proxy.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
 import { Pair, storeOf } from './pair.js';
-import { Proxy } from './proxy.js';
 
 /** Milliseconds of a freeze, longer than any request may wait. */
 const FREEZE_MS = 8_000;

@@ -1,16 +1,14 @@
 /** @engine postgres */
 import { chmodSync, chownSync, statSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { runHere } from '../support/cli.js';
-import { listen } from '../support/local-server.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
+import { Proxy } from '../support/proxy.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 /** As in docs/operating.md. */
@@ -180,14 +178,9 @@ it('cancels a statement over TLS if the connection uses TLS', async () => {
     'ALTER ROLE postgres RESET client_connection_check_interval',
   );
   await store.reload();
-  const openings = new Set<string>();
-  const proxy = createServer((client) => {
-    client.once('data', (chunk: Buffer) => openings.add(chunk.toString('hex')));
-    const upstream = connect(server.port, '127.0.0.1');
-    pipeline(client, upstream, client, () => undefined);
-  });
+  const proxy = await Proxy.start(server.port);
   const url = new URL(store.url);
-  url.host = `localhost:${await listen(proxy)}`;
+  url.host = `localhost:${proxy.port}`;
   url.search = `sslmode=verify-full&sslrootcert=${TLS_CERT_FILE}`;
   const env = { DATABASE_TIMEOUT: '1s', DATABASE_URL: url.href };
   const encrypted = await ServiceProcess.start({ store, token: service.token, env });
@@ -196,8 +189,8 @@ it('cancels a statement over TLS if the connection uses TLS', async () => {
   while ((await store.rows(WAITING)).length > 0) await sleep(20);
   await unlock();
   await encrypted.kill();
-  proxy.close();
-  expect([...openings]).toEqual([SSL_REQUEST]);
+  await proxy.stop();
+  expect([...new Set(proxy.openings.map((bytes) => bytes.toString('hex')))]).toEqual([SSL_REQUEST]);
 
   const untrusted = `${store.url}?sslmode=verify-full`;
   expect(

@@ -5,6 +5,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 export class Proxy {
   /** Number of connections broken after their last response. */
   broken = 0;
+  /** The first bytes of each connection. */
+  readonly openings: Buffer[] = [];
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -44,6 +46,7 @@ export class Proxy {
         this.sockets.delete(socket);
       }
     };
+    client.once('data', (chunk: Buffer) => this.openings.push(chunk));
     client.on('data', (chunk) => upstream.write(chunk));
     upstream.on('data', (chunk) => {
       left -= 1;
