@@ -5,6 +5,7 @@ import {
   Body,
   Controller,
   Get,
+  GoneException,
   HttpCode,
   Module,
   Post,
@@ -12,7 +13,7 @@ import {
   type INestApplication,
 } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
-import { Test } from '@nestjs/testing';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -21,6 +22,7 @@ import request from 'supertest';
 import { AppModule } from '../../src/app.module.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
+import { PlantsService } from '../../src/plants/plants.service.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { createStore } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
@@ -128,12 +130,16 @@ describe('createTestingModule() and createNestApplication()', () => {
   });
 
   /** Creates the application. Returns what makes a POST of supertest, with a valid token or none. */
-  async function create(options: object) {
+  async function create(
+    options = {},
+    prepare: (testing: TestingModuleBuilder) => void = () => undefined,
+  ) {
     store = await createStore();
     const config = readConfig({ DATABASE_URL: store.url });
     const imports = [AppModule.forRoot(config, new ServiceLogger(config, new Log()))];
-    const testing = await Test.createTestingModule({ imports }).compile();
-    app = testing.createNestApplication(options);
+    const testing = Test.createTestingModule({ imports });
+    prepare(testing);
+    app = (await testing.compile()).createNestApplication(options);
     await app.init();
     const token = await app.get(TokensService).create('test');
     const authorization = `Bearer ${token}`;
@@ -159,5 +165,16 @@ describe('createTestingModule() and createNestApplication()', () => {
     await request(app.getHttpServer())
       .get('/nowhere')
       .expect(404, { error: 3000, message: 'no such path' });
+  });
+
+  it('overrideProvider() replaces a provider of the service', async () => {
+    const closed = { create: () => Promise.reject(new GoneException('the store has closed')) };
+    const post = await create({}, (testing) =>
+      testing.overrideProvider(PlantsService).useValue(closed),
+    );
+    await post('{"id":7,"name":"oak"}').expect(410, {
+      error: 3005,
+      message: 'the store has closed',
+    });
   });
 });
