@@ -1,11 +1,12 @@
 // The start of the service; cli.ts runs it, as `serve`.
 import type { Server as TlsServer } from 'node:https';
 import { Logger } from '@nestjs/common';
-import { announce, awaitListening, formatAddress, print, tryToListen } from './announce.js';
+import { announce, print } from './announce.js';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
 import { readKeyPair } from './config/key-pair.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
+import { awaitListening, formatAddress, tryToListen } from './listening.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
 import { endStartOnSignals, notifySystemd } from './shutdown.js';

@@ -87,3 +87,13 @@ it('more than 128 requests of one address at once: 429; another address is serve
   while (status === 429) ({ status } = await client.post(PLANT));
   expect(status).toBe(200);
 });
+
+it('more than 16 pages of one address at once: 429', async () => {
+  // Fewer than the requests that it may have in progress.
+  using browser = new Client(nginx.port, service.token, 64);
+  const get = () => browser.send({ method: 'GET', path: '/docs/swagger-ui-bundle.js' });
+  let pages = [await get()];
+  expect(pages[0]?.status).toBe(200);
+  while (!pages.some(({ status }) => status === 429))
+    pages = await Promise.all(Array.from({ length: 64 }, get));
+});
