@@ -12,7 +12,6 @@ import {
 import { readStoreConfig } from './store-config.js';
 import { printResult } from './terminal.js';
 
-/** Loaded by actions alone: --help does not need it. */
 const loadTable = () => import('./token-table.js');
 
 const MAY_BE_INVALID = `the printed token may not be valid: check it with ${COMMAND} token verify`;

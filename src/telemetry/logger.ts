@@ -70,7 +70,6 @@ function toMembers(message: unknown, rest: readonly unknown[]): Record<string, u
 
 /** Bytes that may wait for a slow reader; lines beyond them are dropped. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** How often waiting lines are offered to the reader again, in milliseconds. */
 const FLUSH_INTERVAL_MS = 100;
 
 /** Opens stdout. For a slow reader up to a megabyte waits. @param onDrain is given the number of dropped lines */

@@ -28,7 +28,6 @@ import type { Plant } from '../plants/plant.entity.js';
 const logger = new Logger('Tracing');
 const propagator = new W3CTraceContextPropagator();
 
-/** Milliseconds that the last spans have to reach the collector. */
 const LAST_EXPORT_TIMEOUT_MS = 2_000;
 /** A client may send any method: unknown ones are `_OTHER` (opentelemetry.io/docs/specs/semconv/http/http-spans). */
 const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));

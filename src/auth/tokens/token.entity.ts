@@ -38,7 +38,6 @@ export class Token {
   lastUsedAt!: Date | null;
 }
 
-/** How long before its end the operator is warned of a token. */
 export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
 /** Whether an expiry is before another; null is never. */
