@@ -3,7 +3,7 @@
  * represent every int64.
  */
 interface Kind {
-  /** SQL that makes a column's value from text. */
+  /** SQL that makes a column's value from text; of a boolean, `(text = 'true')`. */
   readonly fromText: (text: string) => string;
   /** SQL that makes text from a column: the same on every engine. */
   readonly toText: (column: string) => string;

@@ -5,7 +5,8 @@ import { KINDS, type KindName } from '../database/kinds.js';
 const makeOptions = <Type extends KindName>(type: Type) => ({
   type,
   transformer: {
-    to: (text: string | null) => (text === null ? null : KINDS[type].toDriver(text)),
+    // TypeORM also asks for fields that an entity lacks.
+    to: (text?: string | null) => (typeof text === 'string' ? KINDS[type].toDriver(text) : text),
     from: (value: string | number | bigint | null) => value?.toString() ?? null,
   },
 });
