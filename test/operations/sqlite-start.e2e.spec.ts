@@ -33,9 +33,12 @@ it('a signal ends a start that waits for the store, and the log says so', async 
   // It accepts connections, and never responds.
   const server = createServer();
   const port = await listen(server);
-  const child = spawnMain(store, { DATABASE_URL: `postgres://plants@127.0.0.1:${port}/plants` });
+  const url = `postgres://plants@127.0.0.1:${port}/plants`;
+  const child = spawnMain(store, { DATABASE_URL: url, DATABASE_TIMEOUT: '1s' });
   const ended = untilEnd(child);
   await once(server, 'connection');
+  // The start tries again.
+  await Promise.race([once(server, 'connection'), ended]);
   child.kill('SIGTERM');
   const { code, stdout } = await ended;
   expect(code).toBe(0);
