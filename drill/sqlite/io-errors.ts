@@ -6,8 +6,8 @@ import { random } from './disk.js';
 import { createRecorded, FILES, OPERATIONS, type Fault, type FaultyDisk } from './recording.js';
 import { faultIn, Replay } from './replay.js';
 
-/** Milliseconds of a lasting fault, for a service to end after a fault, and until a fault strikes at the latest. */
-const [LASTING_MS, ENDING_MS, MAX_WAIT_MS] = [1_000, 500, 60_000];
+/** Milliseconds of a lasting fault, and of each wait at most. */
+const [LASTING_MS, MAX_WAIT_MS] = [1_000, 60_000];
 /** Long names, many sent again, cause a checkpoint every 650 new plants. */
 const LOAD = { pause: 0, areLong: true, repeats: 3 / 4, contents: 1 };
 /** New plants after the fault: more than a checkpoint's worth, so that the log restarts. */
@@ -44,7 +44,7 @@ export async function failDisk(fault: Fault, points: number): Promise<Scenario[]
   const after = process.hrtime.bigint();
   const stage = await Stage.start(service, scenario, LOAD);
   await attempt(async () => {
-    await stage.round(scenario, () => strike(disk, service, fault));
+    await stage.round(scenario, () => strike(disk, stage, fault));
     const enough = stage.ledger.acknowledged.size + PLANTS;
     await stage.until('enough plants were stored', () => stage.ledger.acknowledged.size >= enough);
     await stage.round(later, () => service.restart());
@@ -60,22 +60,28 @@ export async function failDisk(fault: Fault, points: number): Promise<Scenario[]
 }
 
 /** Ends after the fault. The service goes on, or has ended for an I/O error and is restarted; a failed sync ends it. */
-async function strike(disk: FaultyDisk, service: Service, fault: Fault): Promise<void> {
+async function strike(disk: FaultyDisk, { service, ledger }: Stage, fault: Fault): Promise<void> {
   // A checkpoint syncs and truncates the database once; other operations are frequent.
   const isRare = fault.file === 'database' && /sync|truncate/.test(fault.operation);
   disk.arm(fault, isRare ? 1 : 1 + random(50));
-  const since = performance.now();
-  while (!disk.hasFailed) {
-    if (performance.now() - since > MAX_WAIT_MS) throw new Error('the fault does not strike');
-    await sleep(20);
-  }
+  await wait('the fault does not strike', () => disk.hasFailed);
   if (fault.lasting) await sleep(LASTING_MS);
   disk.repair();
-  await sleep(ENDING_MS);
+  const repaired = performance.now();
+  const isDecided = () => service.exit !== undefined || ledger.isQuiet(repaired);
+  await wait('the service neither ends nor goes on', isDecided);
   const { exit } = service;
   if (exit ? exit.code !== IO_ERROR : fault.operation === 'sync')
     throw new Error(`the service ${exit ? `ended with ${exit.code}` : 'went on'}`);
   if (exit) await service.start();
+}
+
+async function wait(problem: string, isOver: () => boolean): Promise<void> {
+  const since = performance.now();
+  while (!isOver()) {
+    if (performance.now() - since > MAX_WAIT_MS) throw new Error(problem);
+    await sleep(20);
+  }
 }
 
 /** Starts a service after a power cut, and sends the last plants again. */
