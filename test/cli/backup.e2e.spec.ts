@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { copyFileSync, globSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { copyFileSync, globSync, mkdirSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -40,7 +40,27 @@ function storeOf(backup: string): SqliteStore {
 const startBackup = (store: TemporaryStore) =>
   spawnCli(['backup', file], { cwd: store.folder, env: { DATABASE_URL: store.url } });
 
+/** The files in a folder that this process has open; none where the system has no /proc. */
+const listOpen = (folder: string): string[] =>
+  globSync('/proc/self/fd/*')
+    .flatMap((link) => {
+      try {
+        return readlinkSync(link);
+      } catch {
+        // That of the listing itself.
+        return [];
+      }
+    })
+    .filter((path) => path.startsWith(folder));
+
 describe('backup and restore', () => {
+  it('leave no file open', async () => {
+    const before = listOpen(source.folder);
+    expect(await cli(source, `backup ${file}`)).toMatchObject({ code: 0 });
+    expect(await cli(target, `restore ${file}`)).toMatchObject({ code: 0 });
+    expect([...listOpen(source.folder), ...listOpen(target.folder)]).toEqual(before);
+  });
+
   it('keep every plant, who created it, and every token, from engine to engine and back', async () => {
     await makeToken(source, 'kept');
     await cli(source, 'token revoke kept');

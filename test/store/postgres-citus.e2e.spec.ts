@@ -27,6 +27,12 @@ async function awaitLook(): Promise<void> {
 it('an export waits for transactions prepared before it, not for later ones', async () => {
   const exported = cli('export');
   await awaitLook();
+  await sleep(1_000);
+  const [{ last_value: looks } = {}] = await store.rows<{ last_value?: bigint }>(
+    'SELECT last_value FROM looks',
+  );
+  // Every 200 ms.
+  expect(Number(looks)).toBeLessThan(15);
   await store.execute("INSERT INTO prepared VALUES ('citus_0_2')");
   await store.execute("INSERT INTO plants (id, name) VALUES (1, 'oak')");
   await store.execute("DELETE FROM prepared WHERE gid = 'citus_0_1'");
@@ -54,3 +60,21 @@ it.each(['export plants.ndjson', 'backup plants.sqlite'])(
     });
   },
 );
+
+it('a snapshot lifts the time-outs of its transaction alone: a pooler may lend the session to others', async () => {
+  await store.execute('DELETE FROM prepared');
+  await store.execute(`
+    DO $$ DECLARE setting text; BEGIN
+      FOR setting IN SELECT name FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout') LOOP
+        EXECUTE format('ALTER DATABASE %I SET %I = ''1h''', current_database(), setting);
+      END LOOP;
+    END $$`);
+  await using snapshot = await Snapshot.open(readConfig({ DATABASE_URL: store.url }));
+  const read = async () => {
+    const sql = "SELECT setting FROM pg_settings WHERE name ~ '^(statement|transaction)_timeout$'";
+    return new Set((await snapshot.query<{ setting: string }>(sql)).map(({ setting }) => setting));
+  };
+  expect(await read()).toEqual(new Set(['0']));
+  await snapshot.query('COMMIT');
+  expect(await read()).toEqual(new Set(['3600000']));
+});
