@@ -46,7 +46,7 @@ export async function bringUpToDate(
 ): Promise<string[]> {
   // Before anything is made in a database that cannot be used.
   await engine.assertDurable?.(store);
-  const runner = store.createQueryRunner();
+  await using runner = store.createQueryRunner();
   const ran: string[] = [];
   if (migrates) {
     await runner.query(engine.beginMigration);
@@ -58,7 +58,6 @@ export async function bringUpToDate(
     await runner.query('COMMIT');
     // Services of both versions may run during an upgrade.
   } else await assertMigrated(runner, engine, ['newer']);
-  await runner.release();
   return ran;
 }
 

@@ -188,6 +188,15 @@ describe('fetchKeys() finds the keys', () => {
   });
 });
 
+it('fetchKeys() takes a document of 512 KiB, and no longer one', async () => {
+  const show = (length: number) => {
+    server.responses = { '/jwks': { body: JSON.stringify(KEYS.body).padEnd(length) } };
+    return fetchKeys({ authJwksUrl: `${server.url}/jwks` }, NO_LIMIT);
+  };
+  expect(await show(2 ** 19)).toEqual(KEYS.body);
+  await expect(show(2 ** 19 + 1)).rejects.toThrow('responded with more than 524288 bytes');
+});
+
 const BIG = 'x'.repeat(2 ** 20);
 const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
 
