@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule, createApp } from '../../src/app.module.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
+import type { Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/environment.js';
 import { requestEnd, requestStart } from '../../src/http/request-context.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
@@ -35,17 +36,19 @@ export class Service {
    * @param env variables that override those of the tests
    * @param modules of an application that has more than the service
    * @param prepare is called before it listens
+   * @param values of the configuration beyond what variables can have
    */
   static async start(
     env: Readonly<Record<string, string>> = {},
     modules: Type[] = [],
     prepare: (app: NestExpressApplication) => void = () => undefined,
+    values: Partial<Config> = {},
   ): Promise<Service> {
     const store = await createStore();
     const variables = { DATABASE_URL: store.url, PORT: '0', ...LOG_ALL, ...env };
     recordSecrets(Object.values(variables).join('\n'));
     const log = new Log();
-    const config = readConfig(variables);
+    const config: Config = Object.assign(readConfig(variables), values);
     const logger = new ServiceLogger(config, log);
     const imports = [AppModule.forRoot(config, logger), ...modules];
     const app = await createApp(config, logger, {
