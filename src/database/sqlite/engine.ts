@@ -24,6 +24,8 @@ const PRAGMAS = [
   'checkpoint_fullfsync = ON',
   // The writer runs checkpoints, and never on the main thread.
   'wal_autocheckpoint = 0',
+  // A long reader makes the log grow, and SQLite would keep the space. More than is written between two checkpoints.
+  'journal_size_limit = 67108864',
 ];
 
 /** 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice. */

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
 import { COLUMNS, Plant } from '../../plants/plant.entity.js';
@@ -59,12 +60,21 @@ describe('SqliteWriter', () => {
     expect(error).toMatchObject({ reason: 'the store is closed' });
   });
 
-  it('keeps the log from growing with what is written', async () => {
+  it('keeps the log from growing with what is written, also after a reader that made it grow', async () => {
     const MB = 2 ** 20;
     const name = 'x'.repeat(MB);
-    for (let id = 0; id < 200; id++) await insert(String(id), name);
-    expect(statSync(`${file.path}-wal`).size).toBeLessThan(100 * MB);
-    expect(await file.count()).toBe(200);
+    const write = async (from: number, to: number) => {
+      for (let id = from; id < to; id++) await insert(String(id), name);
+      return statSync(`${file.path}-wal`).size;
+    };
+    expect(await write(0, 150)).toBeLessThan(100 * MB);
+    const reader = new Database(file.path);
+    reader.exec('BEGIN');
+    reader.prepare('SELECT 1 FROM plants').get();
+    expect(await write(150, 250)).toBeGreaterThan(100 * MB);
+    reader.close();
+    expect(await write(250, 330)).toBeLessThan(100 * MB);
+    expect(await file.count()).toBe(330);
   });
 
   it('begins on no other file than the one that was opened', async () => {
