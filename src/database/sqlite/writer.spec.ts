@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import Database from 'better-sqlite3';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
@@ -60,21 +61,27 @@ describe('SqliteWriter', () => {
     expect(error).toMatchObject({ reason: 'the store is closed' });
   });
 
-  it('keeps the log from growing with what is written, also after a reader that made it grow', async () => {
+  it('keeps the log from growing, and warns of a reader that makes it grow', async () => {
     const MB = 2 ** 20;
     const name = 'x'.repeat(MB);
     const write = async (from: number, to: number) => {
       for (let id = from; id < to; id++) await insert(String(id), name);
       return statSync(`${file.path}-wal`).size;
     };
+    const logged: string[] = [];
+    const log = (line: string) => void logged.push(line);
+    Logger.overrideLogger({ log, error: log, warn: log });
     expect(await write(0, 150)).toBeLessThan(100 * MB);
+    expect(logged).toEqual([]);
     const reader = new Database(file.path);
     reader.exec('BEGIN');
     reader.prepare('SELECT 1 FROM plants').get();
-    expect(await write(150, 250)).toBeGreaterThan(100 * MB);
+    expect(await write(150, 350)).toBeGreaterThan(200 * MB);
+    const warning = /^the log has grown to 1[2-9]\d MB, as another process reads the store /;
+    expect(logged).toEqual([expect.stringMatching(warning)]);
     reader.close();
-    expect(await write(250, 330)).toBeLessThan(100 * MB);
-    expect(await file.count()).toBe(330);
+    expect(await write(350, 430)).toBeLessThan(100 * MB);
+    expect(await file.count()).toBe(430);
   });
 
   it('begins on no other file than the one that was opened', async () => {

@@ -12,6 +12,8 @@ const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 /** Pages in the log after which a checkpoint runs: 32 MB. */
 const CHECKPOINT_AFTER_PAGES = 8_000;
 const PAGE_BYTES = 4_096;
+/** Pages in the log from which a warning tells of it: 128 MB. Another one follows each time that they have doubled. */
+const WARN_FROM_PAGES = 2 ** 15;
 
 /** In sysexits.h. */
 const EX_IOERR = 74;
@@ -40,6 +42,7 @@ export class SqliteWriter extends Writer {
   /** In the log; an estimate that is rather too high. */
   private pages = 0;
   private checkpoint: Promise<void> | undefined;
+  private warnAtPages = WARN_FROM_PAGES;
   /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
   private ending: Promise<never> | undefined;
 
@@ -90,12 +93,24 @@ export class SqliteWriter extends Writer {
     this.pages = 0;
     try {
       await this.checkpointer.run(CHECKPOINT);
-      await this.committer.run(CHECKPOINT);
+      const { rows = [] } = await this.committer.run(CHECKPOINT);
+      for (const { log } of rows as { log: number }[]) this.warnOfReader(log);
     } catch (error) {
       if (CHECKPOINT_FAILED.test(readCode(error))) await this.end('a checkpoint', error);
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);
     }
     this.checkpoint = undefined;
+  }
+
+  /** A log starts over only when no transaction reads it: a forgotten one lets it fill the disk. */
+  private warnOfReader(pages: number): void {
+    if (pages < WARN_FROM_PAGES) this.warnAtPages = WARN_FROM_PAGES;
+    if (pages < this.warnAtPages) return;
+    this.warnAtPages = 2 * pages;
+    const size = `${Math.round((pages * PAGE_BYTES) / 2 ** 20)} MB`;
+    this.logger.warn(
+      `the log has grown to ${size}, as another process reads the store in one long transaction: end that`,
+    );
   }
 
   /**
