@@ -30,7 +30,8 @@ def main():
         subprocess.run([PROGRAMS / "pip", "install", "--quiet", f"schemathesis=={VERSION}"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         url = os.environ.get("DATABASE_URL", f"sqlite:{folder}/store.sqlite")
-        env = {"PATH": os.environ["PATH"], "DATABASE_URL": url, "PORT": "0", "LOG_LEVEL": "error"}
+        env = {"PATH": os.environ["PATH"], "DATABASE_URL": url, "LOG_LEVEL": "error"}
+        env |= {"PORT": "0", "MANAGEMENT_PORT": "off"}
         command = ROOT / "bin" / "plant-store"
         with subprocess.Popen([command, "serve"], cwd=folder, env=env, stdout=subprocess.PIPE, text=True) as service:
             # The first start prints a token, and a request with it.
