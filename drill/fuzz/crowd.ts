@@ -25,11 +25,16 @@ export interface Kind {
 
 const POST = 'POST /plants HTTP/1.1\r\nhost: a\r\n';
 const WITH_BODY = 'content-type: application/json\r\ncontent-length: 65536\r\n';
-const FORGED = `authorization: Bearer ${createSecret()}\r\n${WITH_BODY}`;
+const FORGED_TOKEN = `authorization: Bearer ${createSecret()}\r\n`;
+const FORGED = FORGED_TOKEN + WITH_BODY;
 /** Three bytes by Node's count, which limits a request's head to 16 KiB of them. */
 const SHORT = 'ab:c\r\n';
-const page = (headers = ''): string =>
-  `GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n${headers}\r\n`;
+/** A body of which each byte is a chunk, and takes Node some 300 bytes. */
+const CHUNKS = `transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}`;
+const PAGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n';
+const page = (headers = ''): string => `${PAGE}${headers}\r\n`;
+
+const BEHIND = `${POST}${CHUNKS}0\r\n\r\n`;
 
 const kind = (name: string, sent: string, drip = '', act?: Kind['act']): Kind => ({
   name,
@@ -47,9 +52,12 @@ const REQUESTS: readonly Kind[] = [
   kind('2,600 headers without an end', `${POST}${SHORT.repeat(2_600)}`, SHORT),
   kind('5,400 headers, then no body', `${POST}${WITH_BODY}${SHORT.repeat(5_380)}\r\n`, 'x'),
   kind('half a body, forged token', `${POST}${FORGED}\r\n${'x'.repeat(32_000)}`, 'x'),
+  kind('a body of tiny chunks, forged token', `${POST}${FORGED_TOKEN}${CHUNKS}`, '1\r\nx\r\n'),
   unread('16 docs pages', page()),
   unread('16 docs pages, 2,600 headers each', page(SHORT.repeat(2_600))),
   unread('16 documents', page().replace('/docs/swagger-ui-bundle.js', '/openapi.json')),
+  kind('docs page with tiny chunks, unread', PAGE + CHUNKS, '1\r\nx\r\n', 'unread'),
+  kind('tiny chunks behind an unread page', page() + BEHIND.repeat(3), '\r\n', 'unread'),
   unread('16 404s of long paths', page().replace('/docs', `/${'a'.repeat(16_000)}`)),
   kind('resets', page(), '', 'reset'),
   kind('CONNECT', 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'x'),

@@ -2,6 +2,7 @@ import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
+import { holdBody } from '../http/json-body.js';
 import { InvalidTokenException } from './principal.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
@@ -21,7 +22,9 @@ export class BearerGuard extends AuthGuard('bearer') {
   /** Passport keeps what it is given until a full collection: give it the header only. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const { authorization = '' } = request.headers;
+    const { authorization = '', 'transfer-encoding': coding } = request.headers;
+    // While the store is asked for the token.
+    using _held = coding === undefined ? undefined : holdBody(request);
     const shown: HeaderRequest = { headers: { authorization } };
     await super.canActivate(toContext(shown));
     request.user = shown.user;

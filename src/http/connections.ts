@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { maxHeaderSize, type IncomingMessage, type Server } from 'node:http';
 import { Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +20,7 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  /** Requests behind the last response of a connection. Node keeps them until that is sent. */
+  /** Bytes of the requests behind the last response of a connection. Node keeps them until the client has read that. */
   private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
   phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
@@ -44,8 +44,9 @@ export class Connections {
       if (socket.destroyed) return;
       // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
       if (requests.at(-1)?.response.getHeader('connection') === 'close') {
-        const ignored = (this.ignored.get(socket) ?? 0) + 1;
-        if (requests.length + ignored > MAX_PIPELINED) socket.destroy();
+        const ignored = (this.ignored.get(socket) ?? 0) + measureHead(request);
+        if (ignored > maxHeaderSize) socket.destroy();
+        request.resume();
         return void this.ignored.set(socket, ignored);
       }
       const context = new RequestContext(request, response, requests);
@@ -94,4 +95,9 @@ export class Connections {
       for (const socket of this.open.keys()) socket.destroy();
     }, closeMs).unref();
   }
+}
+
+/** Bytes in memory, but for the body. A request without headers takes a kilobyte. */
+function measureHead({ rawHeaders, url = '' }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, 1_024 + url.length);
 }

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { finished } from 'node:stream/promises';
 import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
-import readBody from 'raw-body';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { parseInt64 } from '../database/kinds.js';
 import { redact } from '../errors/operator-message.js';
@@ -40,15 +40,45 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   if (length > 0 && request.readableLength === length && request.socket.writable)
     return request.read(length) as Buffer;
-  const body = await readBody(request, { limit }).catch((error: unknown) => {
-    // raw-body has stopped reading: skip the rest, as the connection's next request follows it.
-    request.resume();
-    const { type } = error as { type?: string };
-    throw type === 'entity.too.large' ? createTooLarge(limit) : createEndedEarly();
-  });
+  const body = await readParts(request, limit);
   // A late request got 408; its rest may still arrive, and must not be stored.
   if (!request.socket.writable) throw createEndedEarly();
   return body;
+}
+
+/** Parts of a body in memory: a client may send each byte in a chunk or packet of its own, and each takes some 300 bytes. */
+const MAX_PARTS = 64;
+
+async function readParts(request: Request, limit: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  request.on('data', (part: Buffer) => {
+    size += part.length;
+    // The rest is still read, as the connection's next request follows it.
+    if (size > limit) reject(createTooLarge(limit));
+    else parts.push(part);
+    if (parts.length === MAX_PARTS) parts.splice(0, MAX_PARTS, Buffer.concat(parts));
+  });
+  const ended = finished(request).catch(() => Promise.reject(createEndedEarly()));
+  await Promise.race([ended, refused]);
+  return Buffer.concat(parts);
+}
+
+/** Reads no more of a body until disposed, and merges the parts that have arrived. */
+export function holdBody(request: Request): Disposable {
+  const merge = (): void => {
+    const parts = request.read() as Buffer | null;
+    if (parts) request.unshift(parts);
+    request.socket.pause();
+  };
+  request.once('readable', merge);
+  return {
+    [Symbol.dispose]: () => {
+      request.off('readable', merge);
+      request.socket.resume();
+    },
+  };
 }
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */

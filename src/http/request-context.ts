@@ -42,6 +42,8 @@ export class RequestContext {
 
   /** Called as an Error body is sent. @param rawStatus if past Node's response: what handlers still send is lost */
   fail({ kind, details }: ApiException, rawStatus?: number): void {
+    // Nobody needs the body, which may be late, and the client may not read the response.
+    this.request.resume();
     if (this.rawStatus !== undefined) return;
     [this.error, this.details, this.rawStatus] = [kind.error, details, rawStatus];
   }

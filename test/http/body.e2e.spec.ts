@@ -114,6 +114,18 @@ describe('a body in pieces', () => {
     expect((await service.store.plant(9n))?.name).toBe('🌵');
   });
 
+  it('is joined, even when each byte is a chunk', async () => {
+    using connection = await service.connect();
+    const headers = { ...service.client.headers, 'transfer-encoding': 'chunked' };
+    const plant = Buffer.from(JSON.stringify({ id: 19, name: 'x'.repeat(900), tag: '🌵' }));
+    const chunks = Buffer.concat(
+      Array.from(plant, (byte) => Buffer.from([...Buffer.from('1\r\n'), byte, 13, 10])),
+    );
+    connection.write(requestText(headers)).write(chunks).write('0\r\n\r\n');
+    expect(await connection.read()).toMatchObject({ status: 200, body: { tag: '🌵' } });
+    expect((await service.store.plant(19n))?.name).toBe('x'.repeat(900));
+  });
+
   it.each([0, 1, 2, 5])(
     'is read whole, when the request waits behind others for %d turns of the event loop',
     async (turns) => {

@@ -114,21 +114,27 @@ describe('too late', () => {
     await own.stop();
   });
 
-  it('closes the connection of a client that sends on and on behind its last response', async () => {
-    const sendMuch: RequestHandler = (_request, response) =>
-      void response.set('connection', 'close').end('x'.repeat(2 ** 25));
-    const own = await Service.start({}, [], (app) => app.use('/much', sendMuch));
-    own.app.getHttpServer().timeout = 0;
-    const { socket } = await own.connect();
-    socket.pause();
-    const ended = Promise.withResolvers<unknown>();
-    requestEnd.subscribe(ended.resolve);
-    const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
-    socket.write(get('/much') + get('/x').repeat(MAX_PIPELINED));
-    await ended.promise;
-    socket.destroy();
-    await own.stop();
-  });
+  it.each([
+    ['on and on', MAX_PIPELINED, ''],
+    ['long headers', 2, `a: ${'b'.repeat(15_000)}\r\n`],
+  ])(
+    'closes the connection of a client that sends %s behind its last response',
+    async (_what, times, headers) => {
+      const sendMuch: RequestHandler = (_request, response) =>
+        void response.set('connection', 'close').end('x'.repeat(2 ** 25));
+      const own = await Service.start({}, [], (app) => app.use('/much', sendMuch));
+      own.app.getHttpServer().timeout = 0;
+      const { socket } = await own.connect();
+      socket.pause();
+      const ended = Promise.withResolvers<unknown>();
+      requestEnd.subscribe(ended.resolve);
+      const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+      socket.write(get('/much') + get('/x', headers).repeat(times));
+      await ended.promise;
+      socket.destroy();
+      await own.stop();
+    },
+  );
 
   it('cuts off a refused client that never closes its side', async () => {
     const connection = (await hasty.connect(true)).write('no HTTP\r\n\r\n');
