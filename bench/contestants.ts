@@ -1,61 +1,75 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { freePort } from '../test/support/postgres-programs.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { SERVER_CORE, start } from './machine.js';
 import type { Sample } from './measure.js';
 
-export type Engine = 'SQLite' | 'PostgreSQL';
+type Engine = 'SQLite' | 'PostgreSQL';
 
 /** A server to be measured. */
-type Contestant = ReturnType<typeof service>;
+export type Contestant = ReturnType<typeof service>;
 
 /** A running server. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
+
+export const STORING_NEST = 'stock Nest + repository.insert()';
 
 /** Servers that do less than the service: a script, whether it stores plants, and whether requests need the token. */
 const OTHERS: Readonly<Record<Engine, Record<string, readonly [string, boolean, boolean?]>>> = {
   SQLite: {
     'stock Nest, empty handler': ['stock-nest.js', false],
     'Nest as documented': ['nest.js', true, true],
-    'Fastify, empty handler': ['stock-fastify.js', false],
     'Fastify + better-sqlite3': ['fastify.js', true],
     'bare node:http': ['bare.js', false],
   },
   PostgreSQL: {
-    'stock Nest + repository.insert()': ['nest.js', true],
+    [STORING_NEST]: ['nest.js', true],
     'Nest as documented': ['nest.js', true, true],
     'Fastify + pg': ['fastify.js', true],
   },
 };
 
-/** The service and the others; each has its own store. */
+/** The service and the others; each has its own store. @param names of the others */
 export async function contestantsOn(
   engine: Engine,
   newStore: () => Promise<TemporaryStore>,
+  names = Object.keys(OTHERS[engine]),
 ): Promise<Contestant[]> {
   const own = service(`this service on ${engine}`, await newStore());
   const contestants = [own];
-  for (const [name, [script, isStoring, isGuarded]] of Object.entries(OTHERS[engine])) {
+  for (const name of names) {
+    const [script = '', isStoring = false, isGuarded] = OTHERS[engine][name] ?? [];
     const [store, { token }] = [await newStore(), own];
-    const args = [resolve('dist/bench/servers', script)];
+    const command = [process.execPath, resolve('dist/bench/servers', script)];
     const env = { DATABASE_URL: store.url, TOKEN: token, ...(isGuarded && { GUARDED: 'yes' }) };
-    contestants.push({ name, args, env, token, store, isStoring });
+    contestants.push({ name, command, env, token, store, isStoring });
   }
   return contestants;
+}
+
+/** PocketBase, built by Go. Its store is in a folder of its own, which is not counted. */
+export async function pocketBase(store: TemporaryStore): Promise<Contestant> {
+  const program = join(store.folder, 'pocketbase');
+  execFileSync('go', ['build', '-o', program], { cwd: 'bench/servers/pocketbase' });
+  const token = execFileSync(program, ['token'], { cwd: store.folder }).toString().trim();
+  const command = [program, 'serve', `--http=127.0.0.1:${await freePort()}`];
+  return { name: 'PocketBase', command, env: {}, token, store, isStoring: false };
 }
 
 /** The built service. Creates the store and a token by its commands. */
 function service(name: string, store: TemporaryStore) {
   const program = resolve('dist/src/cli.js');
   const env: Record<string, string> = { DATABASE_URL: store.url, PORT: '0', MANAGEMENT_PORT: '0' };
-  const run = (...command: string[]) =>
-    execFileSync(process.execPath, [program, ...command], { cwd: store.folder, env });
+  const run = (...args: string[]) =>
+    execFileSync(process.execPath, [program, ...args], { cwd: store.folder, env });
   run('migrate');
   const token = run('token', 'create', 'bench').toString().trim();
-  return { name, args: [program, 'serve'], env, token, store, isStoring: true };
+  const command = [process.execPath, program, 'serve'];
+  return { name, command, env, token, store, isStoring: true };
 }
 
 /**
@@ -64,9 +78,9 @@ function service(name: string, store: TemporaryStore) {
  * @throws Error if it ends before
  */
 export async function startServer(contestant: Contestant) {
-  const { name, args, env, store } = contestant;
+  const { name, command, env, store } = contestant;
   // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
-  const child = start(SERVER_CORE, [process.execPath, ...args], {
+  const child = start(SERVER_CORE, command, {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
   });
