@@ -2,7 +2,7 @@ import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { holdBody } from '../http/json-body.js';
+import { mergeParts } from '../http/json-body.js';
 import { InvalidTokenException } from './principal.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
@@ -24,7 +24,7 @@ export class BearerGuard extends AuthGuard('bearer') {
     const request = context.switchToHttp().getRequest<Request>();
     const { authorization = '', 'transfer-encoding': coding } = request.headers;
     // While the store is asked for the token.
-    using _held = coding === undefined ? undefined : holdBody(request);
+    using _merging = coding === undefined ? undefined : mergeParts(request);
     const shown: HeaderRequest = { headers: { authorization } };
     await super.canActivate(toContext(shown));
     request.user = shown.user;

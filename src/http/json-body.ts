@@ -21,12 +21,12 @@ export const JsonBody = createParamDecorator(async (_data: unknown, context: Exe
   const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
   const { headers, rawBody } = request;
   const parsed: unknown = request.body;
-  const limit = (request.app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
+  const limit = getLimit(request);
   checkType(headers['content-type']);
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
     throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
-  if ((rawBody?.length ?? Number(headers['content-length'] ?? 0)) > limit)
-    throw createTooLarge(limit);
+  const length = rawBody?.length ?? Number(headers['content-length'] ?? 0);
+  if (length > limit || tooLarge.has(request)) throw createTooLarge(limit);
   if (rawBody === undefined && parsed !== undefined) return parsed;
   return parseJson(rawBody ?? (await readRaw(request, limit)));
 });
@@ -46,39 +46,55 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
   return body;
 }
 
-/** Parts of a body in memory: a client may send each byte in a chunk or packet of its own, and each takes some 300 bytes. */
-const MAX_PARTS = 64;
-
+/** Copies the parts of a body: a client may send each byte in a chunk or a packet of its own, and Node has 300 for it. */
 async function readParts(request: Request, limit: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
+  let body = Buffer.alloc(0);
   let size = 0;
   const { promise: refused, reject } = Promise.withResolvers<never>();
-  request.on('data', (part: Buffer) => {
-    size += part.length;
-    // The rest is still read, as the connection's next request follows it.
-    if (size > limit) reject(createTooLarge(limit));
-    else parts.push(part);
-    if (parts.length === MAX_PARTS) parts.splice(0, MAX_PARTS, Buffer.concat(parts));
-  });
+  const collect = (part: Buffer): void => {
+    const end = size + part.length;
+    if (end > limit) {
+      // The rest is still read, as the connection's next request follows it.
+      request.off('data', collect).resume();
+      reject(createTooLarge(limit));
+      return;
+    }
+    if (end > body.length) body = Buffer.concat([body], Math.max(end, 2 * body.length));
+    part.copy(body, size);
+    size = end;
+  };
+  request.on('data', collect);
   const ended = finished(request).catch(() => Promise.reject(createEndedEarly()));
   await Promise.race([ended, refused]);
-  return Buffer.concat(parts);
+  return body.subarray(0, size);
 }
 
-/** Reads no more of a body until disposed, and merges the parts that have arrived. */
-export function holdBody(request: Request): Disposable {
+/** Bytes, of as many parts at most, after which {@link mergeParts} merges them. */
+const MERGED_AFTER = 128;
+
+/** Whose body was larger than the limit before anybody read it. */
+const tooLarge = new WeakSet<Request>();
+
+/** Merges the parts of a body that nobody reads yet, as they arrive, until disposed. Skips one that is too large. */
+export function mergeParts(request: Request): Disposable {
+  const limit = getLimit(request);
+  let merged = 0;
   const merge = (): void => {
-    const parts = request.read() as Buffer | null;
-    if (parts) request.unshift(parts);
-    request.socket.pause();
+    const { readableLength: size, readableHighWaterMark: mark } = request;
+    if (size > limit) {
+      tooLarge.add(request.off('readable', merge).resume());
+      // A larger read() would raise the mark, at which the stream stops.
+    } else if (size >= merged + MERGED_AFTER && size < mark) {
+      request.unshift(request.read(size));
+      merged = size;
+    }
   };
-  request.once('readable', merge);
-  return {
-    [Symbol.dispose]: () => {
-      request.off('readable', merge);
-      request.socket.resume();
-    },
-  };
+  request.on('readable', merge);
+  return { [Symbol.dispose]: () => void request.off('readable', merge) };
+}
+
+function getLimit({ app }: Request): number {
+  return (app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
 }
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */

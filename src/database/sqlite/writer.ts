@@ -109,7 +109,7 @@ export class SqliteWriter extends Writer {
     this.warnAtPages = 2 * pages;
     const size = `${Math.round((pages * PAGE_BYTES) / 2 ** 20)} MB`;
     this.logger.warn(
-      `the log has grown to ${size}, as another process reads the store in one long transaction: end that`,
+      `the log has grown to ${size}, as a reader, such as another process, has a long transaction: end that`,
     );
   }
 
