@@ -20,13 +20,12 @@ const open = () =>
     () => undefined,
   );
 
-/** Sends refused plants on 20 connections as fast as the responses come. */
-async function refusals(): Promise<void> {
-  const body = '{"id":1.5}';
-  const batch = `${POST}${headers}content-length: ${body.length}\r\n\r\n${body}`.repeat(200);
+/** Sends requests on many connections as fast as the responses come, until it has some number of these. */
+async function flood(request: string, connections: number, total: number): Promise<void> {
+  const batch = request.repeat(200);
   let responses = 0;
-  const flood = (): void => {
-    const socket = open().once('close', flood);
+  const start = (): void => {
+    const socket = open().once('close', start);
     const send = (): void => {
       while (socket.writable && socket.write(batch));
     };
@@ -36,10 +35,10 @@ async function refusals(): Promise<void> {
       (chunk) => (responses += chunk.toString('latin1').split('HTTP/1.1 ').length - 1),
     );
   };
-  range(20).forEach(flood);
-  while (responses < 1_000) await sleep(DRIP_MS);
+  range(connections).forEach(start);
+  while (responses < total / 5) await sleep(DRIP_MS);
   console.log('ready');
-  while (responses < 5_000) await sleep(DRIP_MS);
+  while (responses < total) await sleep(DRIP_MS);
 }
 
 /** Sends a beginning on 500 connections, and then a byte at a time. Opens those anew that are closed. */
@@ -86,7 +85,8 @@ async function pages(): Promise<void> {
 }
 
 const ATTACKS: Readonly<Record<string, () => Promise<void>>> = {
-  refusals,
+  refusals: () => flood(`${POST}${headers}content-length: 10\r\n\r\n{"id":1.5}`, 20, 5_000),
+  errors: () => flood('GET /plant-store-error/ HTTP/1.1\r\nhost: x\r\n\r\n', 128, 1_000),
   heads: () => drips(`${POST}x: `),
   bodies: () => drips(`${POST}${headers}content-length: 60000\r\n\r\n`),
   connections,

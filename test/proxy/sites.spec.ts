@@ -1,9 +1,11 @@
 /** @engine sqlite */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:tls';
 import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { Client } from '../support/client.js';
-import { FRAGMENT, Nginx, type Place } from '../support/nginx.js';
+import { FRAGMENT, Nginx, upstreamLine, type Place } from '../support/nginx.js';
 import { service, startProcess } from '../support/own-process.js';
 
 startProcess();
@@ -33,6 +35,20 @@ it("the guide's files serve HTTPS", async () => {
       .replaceAll('/var/log/nginx', folder),
   });
   expect((await createThrough(files, true)).status).toBe(200);
+});
+
+it('a handshake that would take 165 ms of CPU time is refused', async () => {
+  const nginx = await Nginx.start({ upstream: upstreamLine(service.port), isTls: true });
+  const shake = (ecdhCurve: string) =>
+    once(
+      connect({ port: nginx.tlsPort, host: '127.0.0.1', rejectUnauthorized: false, ecdhCurve }),
+      'secureConnect',
+    );
+  await shake('X25519');
+  await expect(shake('ffdhe8192')).rejects.toMatchObject({
+    code: expect.stringContaining('HANDSHAKE_FAILURE'),
+  });
+  await nginx.stop();
 });
 
 it("compose's files serve HTTP", async () => {
