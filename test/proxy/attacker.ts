@@ -86,7 +86,7 @@ async function pages(): Promise<void> {
 
 const ATTACKS: Readonly<Record<string, () => Promise<void>>> = {
   refusals: () => flood(`${POST}${headers}content-length: 10\r\n\r\n{"id":1.5}`, 20, 5_000),
-  errors: () => flood('GET /plant-store-error/ HTTP/1.1\r\nhost: x\r\n\r\n', 128, 1_000),
+  errors: () => flood('GET /plant-store-error/ HTTP/1.1\r\nhost: x\r\n\r\n', 128, 300),
   heads: () => drips(`${POST}x: `),
   bodies: () => drips(`${POST}${headers}content-length: 60000\r\n\r\n`),
   connections,
