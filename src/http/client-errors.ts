@@ -44,8 +44,9 @@ export function respondToClientErrors(server: Server, connections: Connections):
       // The request may already be stored, so it gets its own response.
       if (!whole.headersSent) whole.setHeader('connection', 'close');
       whole.once('close', () => socket.destroy());
-    } else if (!socket.writable || broken?.response.headersSent) socket.destroy();
-    else sendRawError(socket, code, broken);
+    } else if (broken?.response.headersSent) socket.destroy();
+    // Else it already ends behind a response, which destroy() would cut off.
+    else if (socket.writable) sendRawError(socket, code, broken);
   };
   server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
