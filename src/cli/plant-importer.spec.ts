@@ -58,10 +58,10 @@ describe('an import', () => {
     },
   );
 
-  it('reads no further ahead than the bound, over 64 connections, however long', async () => {
+  it('reads no further ahead than the bound, over 32 connections, however long', async () => {
     const plants = 4_000;
     // The lines in memory, and what Readable.from() reads ahead by itself.
-    const bound = 64 + 16 + 2;
+    const bound = 32 + 16 + 2;
     let [read, responses, ahead, connections] = [0, 0, 0, 0];
     function* lines(): Generator<Buffer> {
       for (; read < plants; read++) {
@@ -78,7 +78,7 @@ describe('an import', () => {
     });
     expect(run.tally).toMatchObject({ stored: plants, refused: 0 });
     expect(ahead).toBeLessThanOrEqual(bound);
-    expect(connections).toBeLessThanOrEqual(64);
+    expect(connections).toBeLessThanOrEqual(32);
   });
 
   it('stops if its source fails, once requests in flight have their responses', async () => {

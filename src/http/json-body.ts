@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { finished } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
@@ -15,7 +16,7 @@ const DEFAULT_BODY_LIMIT = 64 * 1024;
  * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
  * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. After a
  * body parser, uses its `rawBody`, or else what it has parsed. For a ValidationPipe: `validateCustomDecorators`.
- * @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON, BAD_REQUEST
+ * @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON, BAD_REQUEST, OVERLOADED
  */
 export const JsonBody = createParamDecorator(async (_data: unknown, context: ExecutionContext) => {
   const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
@@ -28,8 +29,24 @@ export const JsonBody = createParamDecorator(async (_data: unknown, context: Exe
   const length = rawBody?.length ?? Number(headers['content-length'] ?? 0);
   if (length > limit || tooLarge.has(request)) throw createTooLarge(limit);
   if (rawBody === undefined && parsed !== undefined) return parsed;
-  return parseJson(rawBody ?? (await readRaw(request, limit)));
+  const body = rawBody ?? (await readRaw(request, limit));
+  if (body.length > SMALL_BODY) await waitForTurn();
+  return parseJson(body);
 });
+
+/** Bytes that take at most a millisecond to parse. */
+const SMALL_BODY = 16 * 1024;
+const MAX_WAITING = 256;
+let waiting = 0;
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** One large body a turn of the event loop: a turn accepts one connection only. @throws ApiException OVERLOADED */
+async function waitForTurn(): Promise<void> {
+  if (waiting === MAX_WAITING) throw new ApiException(ERRORS.OVERLOADED);
+  waiting++;
+  await (lastTurn = lastTurn.then(() => setImmediate()));
+  waiting--;
+}
 
 async function readRaw(request: Request, limit: number): Promise<Buffer> {
   const { headers, httpVersion } = request;
@@ -152,12 +169,13 @@ function shorten(text: string): string {
 
 /** A double represents every decimal number of up to 15 digits (IEEE 754). */
 const MAX_SAFE_LENGTH = 15;
+const ZERO = /^-?[0.]+(?:[eE]|$)/;
 
 function parseNumber(literal: string): number | bigint | LosslessNumber {
   const number = Number(literal);
   const size = Math.abs(number);
   // Zero may be a number that is too small for a double.
-  const isExact = literal.length <= MAX_SAFE_LENGTH && (number !== 0 || literal === '0');
+  const isExact = literal.length <= MAX_SAFE_LENGTH && (number !== 0 || ZERO.test(literal));
   if (isExact && size <= Number.MAX_SAFE_INTEGER) return number;
   if (size > 2 ** 63) return new LosslessNumber(literal);
   const int64 = parseInt64(literal);

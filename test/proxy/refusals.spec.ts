@@ -63,9 +63,9 @@ describe('what nginx refuses itself has an Error body', () => {
   });
 });
 
-it('more than 80 requests of one address at once: 429; another address is served', async () => {
+it('more than 40 requests of one address at once: 429; another address is served', async () => {
   const pending = await Promise.all(
-    Array.from({ length: 80 }, async () => {
+    Array.from({ length: 40 }, async () => {
       const connection = await RawConnection.open(nginx.port);
       connection.write(`${POST}content-length: 20\r\nexpect: 100-continue\r\n\r\n`);
       // From then on the request counts.
@@ -89,10 +89,10 @@ it('more than 80 requests of one address at once: 429; another address is served
 
 it('more than 16 pages of one address at once: 429', async () => {
   // Fewer than the requests that it may have in progress.
-  using browser = new Client(nginx.port, service.token, 64);
+  using browser = new Client(nginx.port, service.token, 32);
   const get = () => browser.send({ method: 'GET', path: '/docs/swagger-ui-bundle.js' });
   let pages = [await get()];
   expect(pages[0]?.status).toBe(200);
   while (!pages.some(({ status }) => status === 429))
-    pages = await Promise.all(Array.from({ length: 64 }, get));
+    pages = await Promise.all(Array.from({ length: 32 }, get));
 });
