@@ -33,7 +33,7 @@ interface Events {
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
 type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
 
-/** Lines in memory, and connections; less than the nginx file allows an address. */
+/** Lines in memory, and connections: fewer than the nginx file allows an address. */
 const MAX_IN_FLIGHT = 32;
 const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_BACKOFF_MS = 10_000;

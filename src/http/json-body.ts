@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { finished } from 'node:stream/promises';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
@@ -30,22 +30,27 @@ export const JsonBody = createParamDecorator(async (_data: unknown, context: Exe
   if (length > limit || tooLarge.has(request)) throw createTooLarge(limit);
   if (rawBody === undefined && parsed !== undefined) return parsed;
   const body = rawBody ?? (await readRaw(request, limit));
-  if (body.length > SMALL_BODY) await waitForTurn();
+  if (body.length > SMALL_BODY) await waitForTurn(body.length);
+  // The client has left, or its request was late and got 408: the plant must not be stored.
+  if (!request.socket.writable) throw createEndedEarly();
   return parseJson(body);
 });
 
-/** Bytes that take at most a millisecond to parse. */
+/** Bytes that take some 2 ms to parse at worst. */
 const SMALL_BODY = 16 * 1024;
-const MAX_WAITING = 256;
-let waiting = 0;
+const MAX_WAITING_BYTES = 2 ** 23;
+let waitingBytes = 0;
 let lastTurn: Promise<unknown> = Promise.resolve();
 
-/** One large body a turn of the event loop: a turn accepts one connection only. @throws ApiException OVERLOADED */
-async function waitForTurn(): Promise<void> {
-  if (waiting === MAX_WAITING) throw new ApiException(ERRORS.OVERLOADED);
-  waiting++;
-  await (lastTurn = lastTurn.then(() => setImmediate()));
-  waiting--;
+/**
+ * Lets one large body be parsed in each turn of the event loop: libuv accepts one connection a turn, so that long turns
+ * keep new clients waiting. @throws ApiException OVERLOADED
+ */
+async function waitForTurn(bytes: number): Promise<void> {
+  if (waitingBytes + bytes > MAX_WAITING_BYTES) throw new ApiException(ERRORS.OVERLOADED);
+  waitingBytes += bytes;
+  await (lastTurn = lastTurn.then(() => nextTurn()));
+  waitingBytes -= bytes;
 }
 
 async function readRaw(request: Request, limit: number): Promise<Buffer> {
@@ -57,10 +62,7 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   if (length > 0 && request.readableLength === length && request.socket.writable)
     return request.read(length) as Buffer;
-  const body = await readParts(request, limit);
-  // A late request got 408; its rest may still arrive, and must not be stored.
-  if (!request.socket.writable) throw createEndedEarly();
-  return body;
+  return readParts(request, limit);
 }
 
 /** Copies the parts of a body: a client may send each byte in a chunk or a packet of its own, and Node has 300 for it. */

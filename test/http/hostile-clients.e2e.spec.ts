@@ -71,8 +71,11 @@ describe('large bodies', () => {
       senders.map((sender) => sender.write(GET(path)).read({ method: 'GET', path })),
     );
   });
-  afterAll(() => {
+  afterAll(async () => {
+    const open = files();
     for (const sender of senders) sender.close();
+    // The next test counts them.
+    while (files() > open - senders.length) await sleep(10);
   });
   const makeBody = (members: number) =>
     `{${range(members)
@@ -88,12 +91,12 @@ describe('large bodies', () => {
     });
     using other = await service.connect();
     expect((await other.write(GET(path)).read({ method: 'GET', path })).status).toBe(404);
-    expect(parsed).toBeLessThan(senders.length / 2);
+    expect(parsed).toBeLessThan((senders.length * 3) / 4);
     await Promise.all(sent);
   });
 
   it('that are too many at once get 503, and later ones are parsed', async () => {
-    const request = requestText(client.headers, makeBody(1_600));
+    const request = requestText(client.headers, makeBody(2_000));
     const errors = await Promise.all(
       senders.map(async (sender) => {
         sender.write(request.repeat(16));
@@ -104,8 +107,8 @@ describe('large bodies', () => {
       }),
     );
     expect(new Set(errors.flat())).toEqual(new Set([1003, 5002]));
-    const [last] = senders;
-    expect((await last?.write(request).read())?.body).toMatchObject({ error: 1003 });
+    const [sender] = senders;
+    expect((await sender?.write(request).read())?.body).toMatchObject({ error: 1003 });
   });
 });
 

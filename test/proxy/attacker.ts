@@ -20,6 +20,9 @@ const open = () =>
     () => undefined,
   );
 
+/** A token holder's body of 64 KB that takes long to parse. */
+const COSTLY = `{"id":1.5,"x":[${'-0,'.repeat(20_000)}0]}`;
+
 /** Sends requests on many connections as fast as the responses come, until it has some number of these. */
 async function flood(request: string, connections: number, total: number): Promise<void> {
   const batch = request.repeat(200);
@@ -87,6 +90,8 @@ async function pages(): Promise<void> {
 const ATTACKS: Readonly<Record<string, () => Promise<void>>> = {
   refusals: () => flood(`${POST}${headers}content-length: 10\r\n\r\n{"id":1.5}`, 20, 5_000),
   errors: () => flood('GET /plant-store-error/ HTTP/1.1\r\nhost: x\r\n\r\n', 128, 300),
+  costly: () =>
+    flood(`${POST}${headers}content-length: ${COSTLY.length}\r\n\r\n${COSTLY}`, 40, 500),
   heads: () => drips(`${POST}x: `),
   bodies: () => drips(`${POST}${headers}content-length: 60000\r\n\r\n`),
   connections,

@@ -39,6 +39,7 @@ async function createDuring(attack: string) {
 it.each([
   ['a flood of pipelined refusals, with a valid token', 'refusals'],
   ["a flood of pipelined requests for nginx's own errors", 'errors'],
+  ['a flood of large bodies, with a valid token', 'costly'],
   ['500 slow heads', 'heads'],
   ['500 slow bodies, with a valid token', 'bodies'],
   ['1,500 connections', 'connections'],
