@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { maxHeaderSize, type IncomingMessage, type Server } from 'node:http';
-import { Server as TcpServer } from 'node:net';
+import type { Server } from 'node:http';
+import { Server as TcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
@@ -11,6 +11,8 @@ import { RequestContext, requestStart } from './request-context.js';
 
 /** Maximum number of requests in progress on a connection; one more ends it. */
 export const MAX_PIPELINED = 16;
+/** Maximum bytes behind the beginning of the oldest of them: Node keeps headers and responses until they are read. */
+const MAX_PIPELINED_BYTES = 32 * 1024;
 /** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
 /** Maximum time for clients to finish after that. */
@@ -20,7 +22,7 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  /** Bytes of the requests behind the last response of a connection. Node keeps them until the client has read that. */
+  /** How many requests are behind the last response of a connection. Node keeps them until the client has read that. */
   private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
   phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
@@ -40,12 +42,13 @@ export class Connections {
     return (request, response, next) => {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
-      if (requests.length === MAX_PIPELINED) socket.destroy();
+      const isTooMuch = countPipelinedBytes(socket, requests) > MAX_PIPELINED_BYTES;
+      if (requests.length === MAX_PIPELINED || isTooMuch) socket.destroy();
       if (socket.destroyed) return;
       // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
       if (requests.at(-1)?.response.getHeader('connection') === 'close') {
-        const ignored = (this.ignored.get(socket) ?? 0) + measureHead(request);
-        if (ignored > maxHeaderSize) socket.destroy();
+        const ignored = (this.ignored.get(socket) ?? 0) + 1;
+        if (ignored === MAX_PIPELINED) socket.destroy();
         request.resume();
         return void this.ignored.set(socket, ignored);
       }
@@ -97,7 +100,8 @@ export class Connections {
   }
 }
 
-/** Bytes in memory, but for the body. A request without headers takes a kilobyte. */
-function measureHead({ rawHeaders, url = '' }: IncomingMessage): number {
-  return rawHeaders.reduce((sum, text) => sum + text.length, 1_024 + url.length);
+/** Bytes that have arrived since the oldest request without a complete response began. */
+function countPipelinedBytes(socket: Socket, requests: readonly RequestContext[]): number {
+  const oldest = requests.find(({ isOver }) => !isOver);
+  return oldest ? socket.bytesRead - oldest.bytesBefore : 0;
 }

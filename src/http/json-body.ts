@@ -55,9 +55,13 @@ async function waitForTurn(bytes: number): Promise<void> {
 
 async function readRaw(request: Request, limit: number): Promise<Buffer> {
   const { headers, httpVersion } = request;
-  // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1).
-  if (headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1')
-    request.res?.writeContinue();
+  // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). Behind another response Node would write it into this one.
+  if (
+    headers.expect?.toLowerCase() === '100-continue' &&
+    httpVersion === '1.1' &&
+    request.res?.socket
+  )
+    request.res.writeContinue();
   const length = Number(headers['content-length']);
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   if (length > 0 && request.readableLength === length && request.socket.writable)
@@ -78,7 +82,7 @@ async function readParts(request: Request, limit: number): Promise<Buffer> {
       reject(createTooLarge(limit));
       return;
     }
-    if (end > body.length) body = Buffer.concat([body], Math.max(end, 2 * body.length));
+    if (end > body.length) body = Buffer.concat([body], Math.min(limit, 2 * end));
     part.copy(body, size);
     size = end;
   };
@@ -177,7 +181,8 @@ function parseNumber(literal: string): number | bigint | LosslessNumber {
   const number = Number(literal);
   const size = Math.abs(number);
   // Zero may be a number that is too small for a double.
-  const isExact = literal.length <= MAX_SAFE_LENGTH && (number !== 0 || ZERO.test(literal));
+  if (number === 0 && !ZERO.test(literal)) return new LosslessNumber(literal);
+  const isExact = literal.length <= MAX_SAFE_LENGTH;
   if (isExact && size <= Number.MAX_SAFE_INTEGER) return number;
   if (size > 2 ** 63) return new LosslessNumber(literal);
   const int64 = parseInt64(literal);

@@ -20,11 +20,14 @@ export class RequestContext {
   /** Read at once: Node does not know it once the client has left. */
   readonly remoteAddress: string | undefined;
   readonly requestId: string;
+  /** Bytes that the connection had received when the request's headers were read. */
+  readonly bytesBefore: number;
   /** The `error` member of the response's body; undefined for successful responses. */
   error: number | undefined = undefined;
   /** Members of the request's log line that the error adds. */
   details: LogMembers | undefined = undefined;
-  private isOver = false;
+  /** Whether the response is sent, or the client has left. */
+  isOver = false;
   private rawStatus: number | undefined = undefined;
 
   /** @param inProgress the requests of its connection, oldest first */
@@ -35,6 +38,7 @@ export class RequestContext {
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     this.remoteAddress = request.socket.remoteAddress;
+    this.bytesBefore = request.socket.bytesRead;
     inProgress.push(this);
     response.context = this;
     response.on('close', endRequest);

@@ -62,10 +62,11 @@ it('invalid HTTP is refused once, even in many pieces while a response is due', 
 });
 
 describe('large bodies', () => {
+  const MANY = 256;
   const path = '/none';
   let senders: RawConnection[];
   beforeAll(async () => {
-    senders = await Promise.all(range(64).map(() => service.connect()));
+    senders = await Promise.all(range(MANY).map(() => service.connect()));
     // A response shows that a connection was accepted.
     await Promise.all(
       senders.map((sender) => sender.write(GET(path)).read({ method: 'GET', path })),
@@ -85,30 +86,22 @@ describe('large bodies', () => {
   it('do not keep other clients waiting until all of them are parsed', async () => {
     const request = requestText(client.headers, makeBody(4_500));
     let parsed = 0;
-    const sent = senders.map(async (sender) => {
+    const sent = senders.slice(0, 64).map(async (sender) => {
       expect((await sender.write(request).read()).body).toMatchObject({ error: 1003 });
       parsed += 1;
     });
     using other = await service.connect();
     expect((await other.write(GET(path)).read({ method: 'GET', path })).status).toBe(404);
-    expect(parsed).toBeLessThan((senders.length * 3) / 4);
+    expect(parsed).toBeLessThan(48);
     await Promise.all(sent);
   });
 
   it('that are too many at once get 503, and later ones are parsed', async () => {
-    const request = requestText(client.headers, makeBody(2_000));
-    const errors = await Promise.all(
-      senders.map(async (sender) => {
-        sender.write(request.repeat(16));
-        const numbers = new Set<number>();
-        for (let i = 0; i < 16; i++)
-          numbers.add(((await sender.read()).body as { error: number }).error);
-        return [...numbers];
-      }),
-    );
-    expect(new Set(errors.flat())).toEqual(new Set([1003, 5002]));
-    const [sender] = senders;
-    expect((await sender?.write(request).read())?.body).toMatchObject({ error: 1003 });
+    const request = requestText(client.headers, makeBody(4_500));
+    const send = async (sender: RawConnection) =>
+      ((await sender.write(request).read()).body as { error: number }).error;
+    expect(new Set(await Promise.all(senders.map(send)))).toEqual(new Set([1003, 5002]));
+    expect(await Promise.all(senders.slice(0, 1).map(send))).toEqual([1003]);
   });
 });
 
