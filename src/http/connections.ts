@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { Server as TcpServer, type Socket } from 'node:net';
+import { Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { RequestHandler } from 'express';
 import { Config } from '../config/config.js';
-import { RequestContext, requestStart } from './request-context.js';
+import { measure, RequestContext, requestStart } from './request-context.js';
 
 /** Maximum number of requests in progress on a connection; one more ends it. */
 export const MAX_PIPELINED = 16;
-/** Maximum bytes behind the beginning of the oldest of them: Node keeps headers and responses until they are read. */
-const MAX_PIPELINED_BYTES = 32 * 1024;
+/** Maximum size of several of them: Node keeps headers and responses until the client has read what is before them. */
+const MAX_PIPELINED_SIZE = 80 * 1024;
 /** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
 /** Maximum time for clients to finish after that. */
@@ -22,7 +22,7 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  /** How many requests are behind the last response of a connection. Node keeps them until the client has read that. */
+  /** The size of the requests behind the last response of a connection. */
   private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
   phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
@@ -42,15 +42,15 @@ export class Connections {
     return (request, response, next) => {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
-      const isTooMuch = countPipelinedBytes(socket, requests) > MAX_PIPELINED_BYTES;
-      if (requests.length === MAX_PIPELINED || isTooMuch) socket.destroy();
+      const ignored = this.ignored.get(socket) ?? 0;
+      const size = requests.reduce((sum, other) => sum + (other.isOver ? 0 : other.size), ignored);
+      const isTooLarge = size > 0 && size + measure(request) > MAX_PIPELINED_SIZE;
+      if (requests.length === MAX_PIPELINED || isTooLarge) socket.destroy();
       if (socket.destroyed) return;
       // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
       if (requests.at(-1)?.response.getHeader('connection') === 'close') {
-        const ignored = (this.ignored.get(socket) ?? 0) + 1;
-        if (ignored === MAX_PIPELINED) socket.destroy();
         request.resume();
-        return void this.ignored.set(socket, ignored);
+        return void this.ignored.set(socket, ignored + measure(request));
       }
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
@@ -98,10 +98,4 @@ export class Connections {
       for (const socket of this.open.keys()) socket.destroy();
     }, closeMs).unref();
   }
-}
-
-/** Bytes that have arrived since the oldest request without a complete response began. */
-function countPipelinedBytes(socket: Socket, requests: readonly RequestContext[]): number {
-  const oldest = requests.find(({ isOver }) => !isOver);
-  return oldest ? socket.bytesRead - oldest.bytesBefore : 0;
 }

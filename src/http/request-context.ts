@@ -20,8 +20,8 @@ export class RequestContext {
   /** Read at once: Node does not know it once the client has left. */
   readonly remoteAddress: string | undefined;
   readonly requestId: string;
-  /** Bytes that the connection had received when the request's headers were read. */
-  readonly bytesBefore: number;
+  /** An estimate of its bytes in memory. */
+  readonly size: number;
   /** The `error` member of the response's body; undefined for successful responses. */
   error: number | undefined = undefined;
   /** Members of the request's log line that the error adds. */
@@ -38,7 +38,7 @@ export class RequestContext {
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     this.remoteAddress = request.socket.remoteAddress;
-    this.bytesBefore = request.socket.bytesRead;
+    this.size = measure(request);
     inProgress.push(this);
     response.context = this;
     response.on('close', endRequest);
@@ -71,6 +71,17 @@ export class RequestContext {
     return this.rawStatus ?? (this.response.headersSent ? this.response.statusCode : undefined);
   }
 }
+
+/** Node keeps objects of 4 KB for a request, and each header twice; a response may repeat the body. */
+export function measure({ headers, rawHeaders, url }: Request): number {
+  const head = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
+  const body =
+    'transfer-encoding' in headers ? CHUNKED_SIZE : Number(headers['content-length'] ?? 0);
+  return 4_096 + 2 * head + body;
+}
+
+/** What a body of unknown size counts as. */
+const CHUNKED_SIZE = 16 * 1024;
 
 /** Shared by all responses: V8 would promote a closure for each, and all that it reaches, to its old space. */
 function endRequest(this: Response): void {

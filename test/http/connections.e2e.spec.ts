@@ -22,9 +22,9 @@ it('an Upgrade header that Connection does not name is ignored: the next request
   for (let i = 0; i < 2; i++) expect((await connection.read()).status).toBe(200);
 });
 
-it(`${MAX_PIPELINED} pipelined requests of long plants get responses in order, and are stored`, async () => {
+it(`${MAX_PIPELINED} pipelined requests get responses in order, and are stored`, async () => {
   using connection = await service.connect();
-  const nameOf = (id: number) => `${id}`.padEnd(1_500, 'n');
+  const nameOf = (id: number) => `${id}`.padEnd(100, 'n');
   const ids = range(MAX_PIPELINED).map((i) => 200 + i);
   connection.write(ids.map((id) => plant(id, nameOf(id))).join(''));
   for (const id of ids) {
@@ -121,8 +121,8 @@ describe('too late', () => {
   });
 
   it.each([
-    ['on and on', MAX_PIPELINED, ''],
-    ['long headers', 8, `a: ${'b'.repeat(15_000)}\r\n`],
+    ['on and on', 20, ''],
+    ['long headers', 3, `a: ${'b'.repeat(15_000)}\r\n`],
   ])(
     'closes the connection of a client that sends %s behind its last response',
     async (_what, times, headers) => {
