@@ -36,20 +36,28 @@ export const JsonBody = createParamDecorator(async (_data: unknown, context: Exe
   return parseJson(body);
 });
 
-/** Bytes that take some 2 ms to parse at worst. */
-const SMALL_BODY = 16 * 1024;
+/** Bytes that take a fraction of a millisecond to parse, whatever they are. */
+const SMALL_BODY = 1_024;
+/** Bytes that are parsed in a turn of the event loop, some 5 ms at worst, or else one body. */
+const MAX_BYTES_PER_TURN = 16 * 1024;
 const MAX_WAITING_BYTES = 2 ** 23;
 let waitingBytes = 0;
+let bytesInLastTurn = 0;
 let lastTurn: Promise<unknown> = Promise.resolve();
 
 /**
- * Lets one large body be parsed in each turn of the event loop: libuv accepts one connection a turn, so that long turns
- * keep new clients waiting. @throws ApiException OVERLOADED
+ * Spreads the parsing of bodies over turns of the event loop: libuv accepts one connection a turn, so that long turns keep
+ * new clients waiting. @throws ApiException OVERLOADED
  */
 async function waitForTurn(bytes: number): Promise<void> {
   if (waitingBytes + bytes > MAX_WAITING_BYTES) throw new ApiException(ERRORS.OVERLOADED);
   waitingBytes += bytes;
-  await (lastTurn = lastTurn.then(() => nextTurn()));
+  bytesInLastTurn += bytes;
+  if (bytesInLastTurn > MAX_BYTES_PER_TURN) {
+    bytesInLastTurn = bytes;
+    lastTurn = lastTurn.then(() => nextTurn());
+  }
+  await lastTurn;
   waitingBytes -= bytes;
 }
 

@@ -176,18 +176,6 @@ describe('Expect', () => {
     expect(await connection.read({ method, path })).toMatchObject({ status, body: { error } });
   });
 
-  it('100-continue of a pipelined request does not get into the response before it', async () => {
-    using connection = await service.connect();
-    const plants = [80, 81].map((id) => ({ id, name: `${id}`.padEnd(1_000, 'n') }));
-    const [first = '', second = ''] = plants.map((plant) => JSON.stringify(plant));
-    const { headers } = service.client;
-    connection.write(
-      requestText(headers, first) + requestText({ ...headers, expect: '100-continue' }, second),
-    );
-    for (const { name } of plants)
-      expect(await connection.read()).toMatchObject({ status: 200, body: { name } });
-  });
-
   it('100-continue in HTTP/1.0, which has no status 100, is ignored', async () => {
     const text = requestText({ ...service.client.headers, expect: '100-continue' }, PLANT);
     const bytes = text.replace('HTTP/1.1', 'HTTP/1.0');

@@ -33,6 +33,18 @@ it(`${MAX_PIPELINED} pipelined requests get responses in order, and are stored`,
   }
 });
 
+it('100-continue of a pipelined request does not get into the response before it', async () => {
+  using connection = await service.connect();
+  const plants = [80, 81].map((id) => ({ id, name: `${id}`.padEnd(1_000, 'n') }));
+  const [first = '', second = ''] = plants.map((plant) => JSON.stringify(plant));
+  const { headers } = service.client;
+  connection.write(
+    requestText(headers, first) + requestText({ ...headers, expect: '100-continue' }, second),
+  );
+  for (const { name } of plants)
+    expect(await connection.read()).toMatchObject({ status: 200, body: { name } });
+});
+
 const LONG = `GET / HTTP/1.1\r\n${HOST}a: ${'b'.repeat(15_000)}\r\n\r\n`;
 
 // From here on tests have a service of their own, which then authenticates for all.

@@ -39,6 +39,7 @@ describe('what nginx refuses itself has an Error body', () => {
     ['chunks over the limit', `${chunked}10001\r\n${'x'.repeat(65_537)}\r\n0\r\n\r\n`, LARGE],
     ['another transfer coding', chunked.replace('chunked', 'gzip, chunked'), NO_CODING],
     ['TRACE', `TRACE /plants HTTP/1.1\r\n${HOST}\r\n`, NO_METHOD],
+    ['TRACE with a bad chunk', `${chunked.replace('POST', 'TRACE')}zz\r\n`, INVALID],
     ['a path of its own', `GET /plant-store-error/5001 HTTP/1.1\r\n${HOST}\r\n`, NO_PATH],
   ])('%s', async (_name, bytes, [status, error, message]) => {
     const connection = (await RawConnection.open(nginx.port)).write(Buffer.from(bytes, 'latin1'));

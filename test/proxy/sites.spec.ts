@@ -37,7 +37,7 @@ it("the guide's files serve HTTPS", async () => {
   expect((await createThrough(files, true)).status).toBe(200);
 });
 
-it('a handshake that would take 165 ms of CPU time is refused', async () => {
+it('handshakes that would take milliseconds of CPU time are refused', async () => {
   const nginx = await Nginx.start({ upstream: upstreamLine(service.port), isTls: true });
   const shake = (ecdhCurve: string) =>
     once(
@@ -45,9 +45,10 @@ it('a handshake that would take 165 ms of CPU time is refused', async () => {
       'secureConnect',
     );
   await shake('X25519');
-  await expect(shake('ffdhe8192')).rejects.toMatchObject({
-    code: expect.stringContaining('HANDSHAKE_FAILURE'),
-  });
+  for (const curve of ['secp384r1', 'ffdhe8192'])
+    await expect(shake(curve)).rejects.toMatchObject({
+      code: expect.stringContaining('HANDSHAKE_FAILURE'),
+    });
   await nginx.stop();
 });
 
