@@ -40,7 +40,7 @@ export const JsonBody = createParamDecorator(async (_data: unknown, context: Exe
 const SMALL_BODY = 1_024;
 /** Bytes that are parsed in a turn of the event loop, some 5 ms at worst, or else one body. */
 const MAX_BYTES_PER_TURN = 16 * 1024;
-const MAX_WAITING_BYTES = 2 ** 23;
+const MAX_WAITING_BYTES = 2 ** 24;
 let waitingBytes = 0;
 let bytesInLastTurn = 0;
 let lastTurn: Promise<unknown> = Promise.resolve();
