@@ -123,7 +123,9 @@ export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
   const request = OWN_IDS.chain((id) => pick(validRequests(token, id, REFUSED)));
   const several = fc
     .array(request, { maxLength: 3 })
-    .filter((list) => list.length < 2 || list.map(([text]) => text).join('').length < MAX_SIZE);
+    .filter((list) => list.length < 2 || list.map(([text]) => text).join('').length < MAX_SIZE)
+    // Node closes behind a request that got no 100, as one does that is not the first in line.
+    .filter(([, ...more]) => !more.some(([text]) => text.includes('expect: ')));
   const valid = fc.tuple(way, several, pausesInside).map(([own, list, pauses]): Script => {
     const areAllDue = own.tls === undefined || list.length < 2;
     const text = list.map(([each]) => each).join('') + LAST;
