@@ -7,7 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { RequestHandler } from 'express';
 import { Config } from '../config/config.js';
-import { measure, RequestContext, requestStart } from './request-context.js';
+import { estimateSize, RequestContext, requestStart } from './request-context.js';
 
 /** Maximum number of requests in progress on a connection; one more ends it. */
 export const MAX_PIPELINED = 16;
@@ -43,14 +43,15 @@ export class Connections {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
       const ignored = this.ignored.get(socket) ?? 0;
-      const size = requests.reduce((sum, other) => sum + (other.isOver ? 0 : other.size), ignored);
-      const isTooLarge = size > 0 && size + measure(request) > MAX_PIPELINED_SIZE;
+      const unfinished = requests.filter(({ isOver }) => !isOver);
+      const size = unfinished.reduce((sum, other) => sum + estimateSize(other.request), ignored);
+      const isTooLarge = size > 0 && size + estimateSize(request) > MAX_PIPELINED_SIZE;
       if (requests.length === MAX_PIPELINED || isTooLarge) socket.destroy();
       if (socket.destroyed) return;
       // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
       if (requests.at(-1)?.response.getHeader('connection') === 'close') {
         request.resume();
-        return void this.ignored.set(socket, ignored + measure(request));
+        return void this.ignored.set(socket, ignored + estimateSize(request));
       }
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');

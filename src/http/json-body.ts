@@ -72,8 +72,7 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
     request.res.writeContinue();
   const length = Number(headers['content-length']);
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
-  if (length > 0 && request.readableLength === length && request.socket.writable)
-    return request.read(length) as Buffer;
+  if (length > 0 && request.readableLength === length) return request.read(length) as Buffer;
   return readParts(request, limit);
 }
 

@@ -20,8 +20,6 @@ export class RequestContext {
   /** Read at once: Node does not know it once the client has left. */
   readonly remoteAddress: string | undefined;
   readonly requestId: string;
-  /** An estimate of its bytes in memory. */
-  readonly size: number;
   /** The `error` member of the response's body; undefined for successful responses. */
   error: number | undefined = undefined;
   /** Members of the request's log line that the error adds. */
@@ -38,7 +36,6 @@ export class RequestContext {
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     this.remoteAddress = request.socket.remoteAddress;
-    this.size = measure(request);
     inProgress.push(this);
     response.context = this;
     response.on('close', endRequest);
@@ -72,8 +69,11 @@ export class RequestContext {
   }
 }
 
-/** Node keeps objects of 4 KB for a request, and each header twice; a response may repeat the body. */
-export function measure({ headers, rawHeaders, url }: Request): number {
+/**
+ * Estimates a request's bytes in memory: Node keeps objects of 4 KB for it, and each header twice; its response may repeat
+ * the body.
+ */
+export function estimateSize({ headers, rawHeaders, originalUrl: url }: Request): number {
   const head = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
   const body =
     'transfer-encoding' in headers ? CHUNKED_SIZE : Number(headers['content-length'] ?? 0);
