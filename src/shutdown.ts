@@ -23,14 +23,17 @@ const logger = new Logger('Shutdown');
 export function endStartOnSignals({ scheme }: Config): (app: INestApplication) => void {
   // With TLS it reloads the certificate. Unhandled, it would cut requests off, and say nothing.
   const signals = ['SIGTERM', 'SIGINT', ...(scheme === 'https' ? [] : ['SIGHUP'])];
+  let isStarting = true;
+  // Stays: Nest removes its own listeners before the exit, and npm forwards a signal that the service has had.
   const exit = (signal: string): void => {
+    if (!isStarting) return;
     logger.log(`${signal}: stopped before the service listened`);
     process.exit(0);
   };
   for (const signal of signals) process.on(signal, exit);
   return (app) => {
     app.enableShutdownHooks(signals, { useProcessExit: true });
-    for (const signal of signals) process.off(signal, exit);
+    isStarting = false;
   };
 }
 

@@ -43,6 +43,17 @@ it('SIGHUP: no new connections, the last requests get their responses, which clo
   ]);
 });
 
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s again and again until the end: it exits 0',
+  async (signal) => {
+    await start();
+    const signals = setInterval(() => service.signal(signal), 1);
+    expect(await service.exited).toEqual(ENDED);
+    clearInterval(signals);
+    expect(service.output.match(/: stopping$/gm)).toHaveLength(1);
+  },
+);
+
 it('a client that negotiates TLS does not hold up a stop beyond SHUTDOWN_TIMEOUT', async () => {
   // Shorter than a handshake may take.
   service = await ServiceProcess.start({ isTls: true, env: { SHUTDOWN_TIMEOUT: '2s' } });
