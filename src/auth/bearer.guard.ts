@@ -2,7 +2,7 @@ import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { mergeParts } from '../http/json-body.js';
+import { mergeParts } from '../http/request-body.js';
 import { InvalidTokenException } from './principal.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */

@@ -1,16 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { finished } from 'node:stream/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { parseInt64 } from '../database/kinds.js';
 import { redact } from '../errors/operator-message.js';
-
-/** The setting of Express that has the maximum size of a body in bytes. */
-export const BODY_LIMIT = 'body limit';
-const DEFAULT_BODY_LIMIT = 64 * 1024;
+import { checkSize, readBody } from './request-body.js';
 
 /**
  * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
@@ -22,112 +17,13 @@ export const JsonBody = createParamDecorator(async (_data: unknown, context: Exe
   const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
   const { headers, rawBody } = request;
   const parsed: unknown = request.body;
-  const limit = getLimit(request);
   checkType(headers['content-type']);
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
     throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
-  const length = rawBody?.length ?? Number(headers['content-length'] ?? 0);
-  if (length > limit || tooLarge.has(request)) throw createTooLarge(limit);
+  checkSize(request);
   if (rawBody === undefined && parsed !== undefined) return parsed;
-  const body = rawBody ?? (await readRaw(request, limit));
-  if (body.length > SMALL_BODY) await waitForTurn(body.length);
-  // The client has left, or its request was late and got 408: the plant must not be stored.
-  if (!request.socket.writable) throw createEndedEarly();
-  return parseJson(body);
+  return parseJson(await readBody(request));
 });
-
-/** Bytes that take a fraction of a millisecond to parse, whatever they are. */
-const SMALL_BODY = 1_024;
-/** Bytes that are parsed in a turn of the event loop, some 5 ms at worst, or else one body. */
-const MAX_BYTES_PER_TURN = 16 * 1024;
-const MAX_WAITING_BYTES = 2 ** 24;
-let waitingBytes = 0;
-let bytesInLastTurn = 0;
-let lastTurn: Promise<unknown> = Promise.resolve();
-
-/**
- * Spreads the parsing of bodies over turns of the event loop: libuv accepts one connection a turn, so that long turns keep
- * new clients waiting. @throws ApiException OVERLOADED
- */
-async function waitForTurn(bytes: number): Promise<void> {
-  if (waitingBytes + bytes > MAX_WAITING_BYTES) throw new ApiException(ERRORS.OVERLOADED);
-  waitingBytes += bytes;
-  bytesInLastTurn += bytes;
-  if (bytesInLastTurn > MAX_BYTES_PER_TURN) {
-    bytesInLastTurn = bytes;
-    lastTurn = lastTurn.then(() => nextTurn());
-  }
-  await lastTurn;
-  waitingBytes -= bytes;
-}
-
-async function readRaw(request: Request, limit: number): Promise<Buffer> {
-  const { headers, httpVersion } = request;
-  // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). Behind another response Node would write it into this one.
-  if (
-    headers.expect?.toLowerCase() === '100-continue' &&
-    httpVersion === '1.1' &&
-    request.res?.socket
-  )
-    request.res.writeContinue();
-  const length = Number(headers['content-length']);
-  // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
-  if (length > 0 && request.readableLength === length) return request.read(length) as Buffer;
-  return readParts(request, limit);
-}
-
-/** Copies the parts of a body: a client may send each byte in a chunk or a packet of its own, and Node has 300 for it. */
-async function readParts(request: Request, limit: number): Promise<Buffer> {
-  const maxLength = Number(request.headers['content-length'] ?? limit);
-  let body = Buffer.alloc(0);
-  let size = 0;
-  const { promise: refused, reject } = Promise.withResolvers<never>();
-  const collect = (part: Buffer): void => {
-    const end = size + part.length;
-    if (end > limit) {
-      // The rest is still read, as the connection's next request follows it.
-      request.off('data', collect).resume();
-      reject(createTooLarge(limit));
-      return;
-    }
-    // One part is the rule. Growing by degrees would leave the old buffers in memory for a while.
-    if (end > body.length) body = Buffer.concat([body], size === 0 ? end : maxLength);
-    part.copy(body, size);
-    size = end;
-  };
-  request.on('data', collect);
-  const ended = finished(request).catch(() => Promise.reject(createEndedEarly()));
-  await Promise.race([ended, refused]);
-  return body.subarray(0, size);
-}
-
-/** Bytes, of as many parts at most, after which {@link mergeParts} merges them. */
-const MERGED_AFTER = 128;
-
-/** Whose body was larger than the limit before anybody read it. */
-const tooLarge = new WeakSet<Request>();
-
-/** Merges the parts of a body that nobody reads yet, as they arrive, until disposed. Skips one that is too large. */
-export function mergeParts(request: Request): Disposable {
-  const limit = getLimit(request);
-  let merged = 0;
-  const merge = (): void => {
-    const { readableLength: size, readableHighWaterMark: mark } = request;
-    if (size > limit) {
-      tooLarge.add(request.off('readable', merge).resume());
-      // A larger read() would raise the mark, at which the stream stops.
-    } else if (size >= merged + MERGED_AFTER && size < mark) {
-      request.unshift(request.read(size));
-      merged = size;
-    }
-  };
-  request.on('readable', merge);
-  return { [Symbol.dispose]: () => void request.off('readable', merge) };
-}
-
-function getLimit({ app }: Request): number {
-  return (app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
-}
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */
 function checkType(contentType = ''): void {
@@ -136,14 +32,6 @@ function checkType(contentType = ''): void {
   const sent = shorten(type) || 'missing';
   const message = `the media type is ${sent}: send \`Content-Type: application/json\``;
   throw new ApiException(ERRORS.MEDIA_TYPE, message);
-}
-
-function createTooLarge(limit: number): ApiException {
-  return new ApiException(ERRORS.TOO_LARGE, `${ERRORS.TOO_LARGE.message} of ${limit} bytes`);
-}
-
-function createEndedEarly(): ApiException {
-  return new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 }
 
 /** @throws ApiException INVALID_JSON that says where the error is */

@@ -8,7 +8,7 @@ import { logAcceptErrors } from '../errors/availability-log.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { MAX_FIELDS } from './client-errors.js';
 import { sendError } from './error.filter.js';
-import { BODY_LIMIT } from './json-body.js';
+import { BODY_LIMIT } from './request-body.js';
 
 const SECOND = 1_000;
 /** In milliseconds (docs/configuration.md, "Limits"). */
