@@ -51,13 +51,16 @@ export async function contestantsOn(
   return contestants;
 }
 
+/** It is written in Go, which runs handlers on any thread. */
+export const POCKETBASE = 'PocketBase';
+
 /** PocketBase, built by Go. Its store is in a folder of its own, which is not counted. */
 export async function pocketBase(store: TemporaryStore): Promise<Contestant> {
   const program = join(store.folder, 'pocketbase');
   execFileSync('go', ['build', '-o', program], { cwd: 'bench/servers/pocketbase' });
   const token = execFileSync(program, ['token'], { cwd: store.folder }).toString().trim();
   const command = [program, 'serve', `--http=127.0.0.1:${await freePort()}`];
-  return { name: 'PocketBase', command, env: {}, token, store, isStoring: false };
+  return { name: POCKETBASE, command, env: {}, token, store, isStoring: false };
 }
 
 /** The built service. Creates the store and a token by its commands. */

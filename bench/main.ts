@@ -4,6 +4,7 @@ import { PostgresStore } from '../test/support/postgres-store.js';
 import { SqliteStore } from '../test/support/sqlite-store.js';
 import {
   contestantsOn,
+  POCKETBASE,
   pocketBase,
   startServer,
   STORING_NEST,
@@ -101,7 +102,8 @@ async function describe(server: Server, own = server): Promise<Cells> {
     'creates/s': rangeOf(figuresOf(server, 'rate'), 0),
     'CPU, µs': rangeOf(cpu, 1),
     'our CPU ÷ its': server === own ? '' : rangeOf(ratios, 2),
-    'main thread': number(medianOf(figuresOf(server, 'mainCpu')), 1),
+    'main thread':
+      server.name === POCKETBASE ? '' : number(medianOf(figuresOf(server, 'mainCpu')), 1),
     'memory, MB': medianOf(figuresOf(server, 'peakMb')),
     [`with ${number(CROWD)} connections`]: crowd.peakMb,
   };

@@ -45,7 +45,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
       if (!whole.headersSent) whole.setHeader('connection', 'close');
       whole.once('close', () => socket.destroy());
     } else if (broken?.response.headersSent) socket.destroy();
-    // Else it already ends behind a response, which destroy() would cut off.
+    // A socket that is not writable already closes after a response, which destroy() would cut off.
     else if (socket.writable) sendRawError(socket, code, broken);
   };
   server.on('connect', (_request, socket) => reject(socket, 'CONNECT'));

@@ -13,6 +13,8 @@ import { estimateSize, RequestContext, requestStart } from './request-context.js
 export const MAX_PIPELINED = 16;
 /** Maximum size of several of them: Node keeps headers and responses until the client has read what is before them. */
 const MAX_PIPELINED_SIZE = 80 * 1024;
+/** Methods whose body has no meaning (RFC 9110, section 9.3). */
+const HAVE_NO_BODY = /^(GET|HEAD|OPTIONS)$/;
 /** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
 /** Maximum time for clients to finish after that. */
@@ -44,10 +46,13 @@ export class Connections {
       const requests = this.open.get(socket) ?? this.track(socket);
       const ignored = this.ignored.get(socket) ?? 0;
       const unfinished = requests.filter(({ isOver }) => !isOver);
-      const size = unfinished.reduce((sum, other) => sum + estimateSize(other.request), ignored);
-      const isTooLarge = size > 0 && size + estimateSize(request) > MAX_PIPELINED_SIZE;
+      const isPipelined = ignored > 0 || unfinished.some(({ isSent }) => !isSent);
+      const size = unfinished.reduce((sum, other) => sum + other.estimateSize(), ignored);
+      const isTooLarge = isPipelined && size + estimateSize(request) > MAX_PIPELINED_SIZE;
       if (requests.length === MAX_PIPELINED || isTooLarge) socket.destroy();
       if (socket.destroyed) return;
+      // A body that nobody reads would stay in memory until the client has read the response.
+      if (HAVE_NO_BODY.test(request.method)) request.resume();
       // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
       if (requests.at(-1)?.response.getHeader('connection') === 'close') {
         request.resume();

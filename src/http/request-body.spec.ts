@@ -2,10 +2,33 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import express, { type Request } from 'express';
-import { mergeParts } from './request-body.js';
+import { ERRORS } from '../errors/error-codes.js';
+import { mergeParts, readBody } from './request-body.js';
+
+/** A request whose body a body parser has read. */
+const makeRequest = (length: number) =>
+  ({ rawBody: Buffer.alloc(length), socket: { writable: true } }) as unknown as Request;
+
+it('large bodies are for turns of the event loop of their own, in which others are served', async () => {
+  let turn = 0;
+  const bodies = Array.from({ length: 20 }, () => readBody(makeRequest(60_000)).then(() => turn));
+  const all = Promise.all(bodies);
+  const isOpen = () => Promise.race([all.then(() => false), nextTurn(true)]);
+  while (await isOpen()) turn += 1;
+  const turns = await all;
+  expect(new Set(turns).size).toBe(turns.length);
+});
+
+it('bodies that are too many at once get OVERLOADED, and later ones are read', async () => {
+  const bodies = Array.from({ length: 17 }, () => readBody(makeRequest(2 ** 20)));
+  const [last, ...others] = (await Promise.allSettled(bodies)).reverse();
+  expect(last).toMatchObject({ status: 'rejected', reason: { kind: ERRORS.OVERLOADED } });
+  expect(others.every(({ status }) => status === 'fulfilled')).toBe(true);
+  await readBody(makeRequest(2 ** 20));
+});
 
 it.each([
   [20_000, 20_000],

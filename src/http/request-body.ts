@@ -25,6 +25,8 @@ export function checkSize(request: RawBodyRequest<Request>): void {
  */
 export async function readBody(request: RawBodyRequest<Request>): Promise<Buffer> {
   const body = request.rawBody ?? (await readRaw(request, getLimit(request)));
+  const context = request.res?.context;
+  if (context) context.bodyLength = body.length;
   if (body.length > SMALL_BODY) await waitForTurn(body.length);
   // The client has left, or its request was late and got 408: the plant must not be stored.
   if (!request.socket.writable) throw createEndedEarly();
@@ -58,7 +60,7 @@ async function waitForTurn(bytes: number): Promise<void> {
 
 async function readRaw(request: Request, limit: number): Promise<Buffer> {
   const { headers, httpVersion } = request;
-  // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). Behind another response Node would write it into this one.
+  // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). For a queued request, Node would write the 100 into the response before it.
   if (
     headers.expect?.toLowerCase() === '100-continue' &&
     httpVersion === '1.1' &&
@@ -71,7 +73,7 @@ async function readRaw(request: Request, limit: number): Promise<Buffer> {
   return readParts(request, limit);
 }
 
-/** Copies the parts of a body: a client may send each byte in a chunk or a packet of its own, and Node has 300 for it. */
+/** Copies the parts into one buffer: each costs Node 300 bytes, and a client may send one for each byte. */
 async function readParts(request: Request, limit: number): Promise<Buffer> {
   const maxLength = Number(request.headers['content-length'] ?? limit);
   let body = Buffer.alloc(0);
@@ -80,13 +82,17 @@ async function readParts(request: Request, limit: number): Promise<Buffer> {
   const collect = (part: Buffer): void => {
     const end = size + part.length;
     if (end > limit) {
-      // The rest is still read, as the connection's next request follows it.
-      request.off('data', collect).resume();
+      // The stream keeps flowing: the connection's next request follows the rest.
+      request.off('data', collect);
       reject(createTooLarge(limit));
       return;
     }
-    // One part is the rule. Growing by degrees would leave the old buffers in memory for a while.
-    if (end > body.length) body = Buffer.concat([body], size === 0 ? end : maxLength);
+    if (end > body.length) {
+      // Most bodies have one part. Growing in steps would leave the old buffers in memory; zeros would use it.
+      const grown = Buffer.allocUnsafe(size === 0 ? end : maxLength);
+      body.copy(grown, 0, 0, size);
+      body = grown;
+    }
     part.copy(body, size);
     size = end;
   };
@@ -96,10 +102,10 @@ async function readParts(request: Request, limit: number): Promise<Buffer> {
   return body.subarray(0, size);
 }
 
-/** Bytes, of as many parts at most, after which {@link mergeParts} merges them. */
+/** Number of new bytes in memory from which {@link mergeParts} merges their parts. */
 const MERGED_AFTER = 128;
 
-/** Whose body was larger than the limit before anybody read it. */
+/** Requests whose body exceeded the limit before it had a reader. */
 const tooLarge = new WeakSet<Request>();
 
 /** Merges the parts of a body that nobody reads yet, as they arrive, until disposed. Skips one that is too large. */
@@ -110,7 +116,7 @@ export function mergeParts(request: Request): Disposable {
     const { readableLength: size, readableHighWaterMark: mark } = request;
     if (size > limit) {
       tooLarge.add(request.off('readable', merge).resume());
-      // A larger read() would raise the mark, at which the stream stops.
+      // read() of more than the high-water mark would raise it, and the stream would buffer more.
     } else if (size >= merged + MERGED_AFTER && size < mark) {
       request.unshift(request.read(size));
       merged = size;

@@ -24,6 +24,8 @@ export class RequestContext {
   error: number | undefined = undefined;
   /** Members of the request's log line that the error adds. */
   details: LogMembers | undefined = undefined;
+  /** Bytes of the body once it is read. */
+  bodyLength = 0;
   /** Whether the response is sent, or the client has left. */
   isOver = false;
   private rawStatus: number | undefined = undefined;
@@ -43,7 +45,7 @@ export class RequestContext {
 
   /** Called as an Error body is sent. @param rawStatus if past Node's response: what handlers still send is lost */
   fail({ kind, details }: ApiException, rawStatus?: number): void {
-    // Nobody needs the body, which may be late, and the client may not read the response.
+    // The rest of the body would stay in memory until the client has read the response.
     this.request.resume();
     if (this.rawStatus !== undefined) return;
     [this.error, this.details, this.rawStatus] = [kind.error, details, rawStatus];
@@ -57,6 +59,16 @@ export class RequestContext {
     if (this.request.complete) this.remove();
     else this.request.once('end', () => this.remove()).resume();
     if (requestEnd.hasSubscribers) requestEnd.publish(this);
+  }
+
+  /** Whether the client may have the whole response: over TLS, it can before `isOver`. */
+  get isSent(): boolean {
+    return this.response.writableEnded && this.response.socket !== null;
+  }
+
+  /** @see estimateSize */
+  estimateSize(): number {
+    return estimateSize(this.request, this.bodyLength);
   }
 
   private remove(): void {
@@ -73,15 +85,16 @@ export class RequestContext {
  * Estimates a request's bytes in memory: Node keeps objects of 4 KB for it, and each header twice; its response may repeat
  * the body.
  */
-export function estimateSize({ headers, rawHeaders, originalUrl: url }: Request): number {
+export function estimateSize(request: Request, bodyLength = 0): number {
+  const { headers, rawHeaders, originalUrl: url, readableLength } = request;
   const head = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
-  const body =
-    'transfer-encoding' in headers ? CHUNKED_SIZE : Number(headers['content-length'] ?? 0);
+  const chunked = Math.max(MIN_CHUNKED_SIZE, bodyLength, readableLength);
+  const body = 'transfer-encoding' in headers ? chunked : Number(headers['content-length'] ?? 0);
   return 4_096 + 2 * head + body;
 }
 
-/** What a body of unknown size counts as. */
-const CHUNKED_SIZE = 16 * 1024;
+/** What a chunked body counts as while its size is unknown. */
+const MIN_CHUNKED_SIZE = 16 * 1024;
 
 /** Shared by all responses: V8 would promote a closure for each, and all that it reaches, to its old space. */
 function endRequest(this: Response): void {

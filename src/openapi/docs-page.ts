@@ -83,9 +83,7 @@ function removeSecondScheme(request: { readonly headers: { Authorization?: strin
 /** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`, to which a browser is redirected from `/`. */
 export function serveDocument(app: NestExpressApplication, config: Config): void {
   const express = app.getHttpAdapter().getInstance();
-  express.use(['/docs', '/openapi.json', '/openapi.yaml'], (request, response, next) => {
-    // A body that no one reads would be in memory until the client has read the page.
-    request.resume();
+  express.use(['/docs', '/openapi.json', '/openapi.yaml'], (_request, response, next) => {
     response.set(HEADERS);
     next();
   });

@@ -1,9 +1,9 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
-import { requestEnd } from '../../src/http/request-context.js';
+import { requestEnd, requestStart, type RequestContext } from '../../src/http/request-context.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { service, startService } from '../support/own-service.js';
 import { countInFlight, Service } from '../support/service.js';
@@ -45,6 +45,10 @@ it('100-continue of a pipelined request does not get into the response before it
     expect(await connection.read()).toMatchObject({ status: 200, body: { name } });
 });
 
+/** Gives a request a long chunked body. */
+const chunk = (text: string) =>
+  text.replace(/content-length: \d+/, 'transfer-encoding: chunked').replace(/{.*/, CHUNKED);
+const CHUNKED = `ea60\r\n${'x'.repeat(60_000)}\r\n0\r\n\r\n`;
 const LONG = `GET / HTTP/1.1\r\n${HOST}a: ${'b'.repeat(15_000)}\r\n\r\n`;
 
 // From here on tests have a service of their own, which then authenticates for all.
@@ -52,6 +56,7 @@ const LONG = `GET / HTTP/1.1\r\n${HOST}a: ${'b'.repeat(15_000)}\r\n\r\n`;
 it.each<[string, number, (connection: RawConnection, text: string) => unknown]>([
   ['one pipelined request too many', MAX_PIPELINED, (connection, text) => connection.write(text)],
   ['pipelined requests that are too long', 1, (connection) => connection.write(LONG.repeat(4))],
+  ['pipelined chunked bodies', 1, (connection, text) => connection.write(chunk(text).repeat(3))],
   ['a client that leaves', MAX_PIPELINED, ({ socket }) => socket.resetAndDestroy()],
 ])(
   '%s ends all requests of the connection at once; others are served',
@@ -68,6 +73,33 @@ it.each<[string, number, (connection: RawConnection, text: string) => unknown]>(
     while (inFlight.count > 0) await sleep(5);
     await unlock();
     expect((await own.client.create({ id: 2n, name: 'oak' })).status).toBe(200);
+    await own.stop();
+  },
+);
+
+it.each(['GET /', 'GET /docs/', 'HEAD /openapi.json', 'OPTIONS /plants'])(
+  'the body of %s is dropped, even behind a response that is late',
+  async (target) => {
+    const own = await Service.start({ CORS_ORIGINS: 'http://a' });
+    const unlock = await own.store.lock();
+    const last = Promise.withResolvers<Request>();
+    const catchRequest = (context: unknown) => {
+      const { request } = context as RequestContext;
+      if (request.method !== 'POST') last.resolve(request);
+    };
+    requestStart.subscribe(catchRequest);
+    const connection = await own.connect();
+    connection.write(requestText(own.client.headers, '{"id":1,"name":"n"}'));
+    const head = `${target} HTTP/1.1\r\n${HOST}accept: text/html\r\norigin: http://a\r\naccess-control-request-method: POST`;
+    connection.write(
+      `${head}\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(2_000)}0\r\n\r\n`,
+    );
+    const request = await last.promise;
+    while (!request.complete) await sleep(5);
+    expect(request.readableLength).toBe(0);
+    requestStart.unsubscribe(catchRequest);
+    connection.close();
+    await unlock();
     await own.stop();
   },
 );

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Client } from '../support/client.js';
 import { service, startProcess } from '../support/own-process.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
@@ -59,50 +59,6 @@ it('invalid HTTP is refused once, even in many pieces while a response is due', 
   await connection.closed();
   // Repeated refusals would leak listeners, and Node would warn.
   expect(service.output).not.toContain('MaxListeners');
-});
-
-describe('large bodies', () => {
-  const MANY = 400;
-  const path = '/none';
-  let senders: RawConnection[];
-  beforeAll(async () => {
-    senders = await Promise.all(range(MANY).map(() => service.connect()));
-    // A response shows that a connection was accepted.
-    await Promise.all(
-      senders.map((sender) => sender.write(GET(path)).read({ method: 'GET', path })),
-    );
-  });
-  afterAll(async () => {
-    const open = files();
-    for (const sender of senders) sender.close();
-    // The next test counts them.
-    while (files() > open - senders.length) await sleep(10);
-  });
-  const makeBody = (members: number) =>
-    `{${range(members)
-      .map((i) => `"k${i}":${i}`)
-      .join()}}`;
-
-  it('do not keep other clients waiting until all of them are parsed', async () => {
-    const request = requestText(client.headers, makeBody(4_500));
-    let parsed = 0;
-    const sent = senders.slice(0, 64).map(async (sender) => {
-      expect((await sender.write(request).read()).body).toMatchObject({ error: 1003 });
-      parsed += 1;
-    });
-    using other = await service.connect();
-    expect((await other.write(GET(path)).read({ method: 'GET', path })).status).toBe(404);
-    expect(parsed).toBeLessThan(48);
-    await Promise.all(sent);
-  });
-
-  it('that are too many at once get 503, and later ones are parsed', async () => {
-    const request = requestText(client.headers, makeBody(4_500));
-    const send = async (sender: RawConnection) =>
-      ((await sender.write(request).read()).body as { error: number }).error;
-    expect(new Set(await Promise.all(senders.map(send)))).toEqual(new Set([1003, 5002]));
-    expect(await Promise.all(senders.slice(0, 1).map(send))).toEqual([1003]);
-  });
 });
 
 it('unread pages hold no file but the connection, and nothing once the client has gone', async () => {

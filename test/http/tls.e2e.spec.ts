@@ -49,6 +49,14 @@ async function send({ port, token }: ServiceProcess, request: Sent) {
 }
 
 describe('TLS', () => {
+  it('a client that waits for each response is never taken for one that pipelines', async () => {
+    await issue('localhost');
+    service = await ServiceProcess.start({ store, env: env() });
+    const body = `{"id":"","name":"${'n'.repeat(60_000)}"}`;
+    using client = new Client(service.port, service.token, 1, true);
+    for (let i = 0; i < 200; i++) expect((await client.send({ body })).status).toBe(400);
+  });
+
   it('serves HTTPS only; SIGHUP reloads the certificate', async () => {
     await issue('first');
     service = await ServiceProcess.start({ store, env: env() });

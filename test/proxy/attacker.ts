@@ -44,7 +44,7 @@ async function flood(request: string, connections: number, total: number): Promi
   while (responses < total) await sleep(DRIP_MS);
 }
 
-/** Sends a beginning on 500 connections, and then a byte at a time. Opens those anew that are closed. */
+/** Sends a beginning on 500 connections, and then a byte at a time. Reopens those that are closed. */
 async function drips(beginning: string): Promise<void> {
   const sockets = range(500).map(open);
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));

@@ -86,7 +86,7 @@ class Session {
     this.giveBack(true);
   }
 
-  /** The pool lends the session to the next one at once, who is given the function anew. */
+  /** The pool lends the session to the next one at once, who is given the function again. */
   private giveBack(isToEnd: boolean): void {
     const { returnToPool } = this;
     this.returnToPool = undefined;
