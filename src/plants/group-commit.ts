@@ -6,7 +6,7 @@ import { Writer } from '../database/engine.js';
 import { TOO_LONG } from '../database/store-errors.js';
 import { StoreHealth } from '../database/health.js';
 import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
-import { countCharacters, hasSameContent, type Plant } from './plant.entity.js';
+import { countCharacters, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait, and their characters; past either the service is overloaded. */
@@ -159,12 +159,12 @@ export class GroupCommit implements OnApplicationShutdown {
     const plants = group.map(({ plant }) => plant);
     const commit = { plants, startedAt: performance.now() };
     try {
-      const insert = () => this.plants.insertOrFind(plants);
-      const { contents } = await commits.tracePromise(insert, commit);
+      const insert = () => this.plants.insertOrCompare(plants);
+      const { conflicts } = await commits.tracePromise(insert, commit);
       this.health.markAvailable();
-      for (const [i, queued] of group.entries()) {
-        const isSame = hasSameContent(contents[i], queued.plant);
-        settle(queued, isSame ? undefined : new ApiException(ERRORS.ID_TAKEN));
+      for (const queued of group) {
+        const isTaken = conflicts.has(queued.plant);
+        settle(queued, isTaken ? new ApiException(ERRORS.ID_TAKEN) : undefined);
       }
     } catch (cause) {
       const error = this.health.recordFailure(cause);

@@ -51,7 +51,7 @@ const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies AuditField
 
 export type PlantContent = Omit<Plant, AuditField>;
 
-/** SQL, comparison, export, backup and restore derive from them. */
+/** SQL, export, backup and restore derive from them. */
 export const COLUMNS = (Object.keys(OPTIONS) as (keyof Plant)[]).map((field) => {
   const { type, name = field }: PlantColumn = OPTIONS[field];
   return { field, name, kind: KINDS[type], isAudit: AUDIT.includes(field) };
@@ -61,11 +61,6 @@ export const COLUMNS = (Object.keys(OPTIONS) as (keyof Plant)[]).map((field) => 
 export const CONTENT = COLUMNS.filter(({ field, isAudit }) => field !== 'id' && !isAudit).map(
   ({ field }) => field as Exclude<keyof PlantContent, 'id'>,
 );
-
-/** @param a the plant that is stored under the id of `b` */
-export function hasSameContent(a: PlantContent | undefined, b: PlantContent): boolean {
-  return a === b || (a !== undefined && CONTENT.every((field) => a[field] === b[field]));
-}
 
 /** Counts the characters of a plant's content, which is in memory while the plant waits. */
 export function countCharacters(plant: PlantContent): number {
