@@ -26,6 +26,8 @@ const MAX_HANDSHAKE_MS = 10 * SECOND;
 const IDLE_TIMEOUT_MS = 75 * SECOND;
 /** Each connection is a file descriptor, and up to 16 requests in memory. */
 const MAX_CONNECTIONS = 2_000;
+/** OpenSSL keeps some 100 KB for each, and a response that is not read once more. */
+const MAX_TLS_CONNECTIONS = 1_000;
 
 /** Nest's Express adapter, with the limits that Node has for a server and Nest has no option for. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -51,7 +53,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     // JsonBody asks for a body, once the token is valid; an unknown expectation is ignored.
     for (const event of ['checkContinue', 'checkExpectation']) server.on(event, listener);
     server.timeout = IDLE_TIMEOUT_MS;
-    server.maxConnections = MAX_CONNECTIONS;
+    server.maxConnections = httpsOptions ? MAX_TLS_CONNECTIONS : MAX_CONNECTIONS;
     // Node drops fields beyond this silently; with one more, client-errors.ts can tell.
     server.maxHeadersCount = MAX_FIELDS + 1;
     logAcceptErrors(server, new Logger('Http'));

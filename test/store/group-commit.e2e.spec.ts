@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Writer } from '../../src/database/engine.js';
 import { StoreUnavailableException } from '../../src/errors/error-codes.js';
 import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit.js';
 import { Plant } from '../../src/plants/plant.entity.js';
@@ -34,6 +35,17 @@ describe('plants that share a commit', () => {
       expect(tally(responses)).toEqual({ [`200 {"name":"${winner}"}`]: 5, [TAKEN]: 95 });
     }
   });
+});
+
+it('a conflict with a long plant does not bring that into memory', async () => {
+  const query = jest.spyOn(service.app.get(Writer), 'query');
+  const ids = range(20).map(BigInt);
+  const send = (name: string) => Promise.all(ids.map((id) => service.client.create({ id, name })));
+  await send('n'.repeat(60_000));
+  expect(tally(await send('oak'))).toEqual({ [TAKEN]: ids.length });
+  const rows = await Promise.all(query.mock.results.map(({ value }) => value));
+  expect(JSON.stringify(rows).length).toBeLessThan(20_000);
+  query.mockRestore();
 });
 
 it('a commit that succeeds in time does not make the store unavailable later', async () => {
