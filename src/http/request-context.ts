@@ -82,7 +82,7 @@ export class RequestContext {
 }
 
 /**
- * Estimates a request's bytes in memory: Node keeps objects of 4 KB for it, and each header twice; its response may repeat
+ * Estimates a request's bytes in memory: Node keeps objects for it and each field, and each header twice; its response may repeat
  * the body.
  */
 export function estimateSize(request: Request, bodyLength = 0): number {
@@ -90,9 +90,11 @@ export function estimateSize(request: Request, bodyLength = 0): number {
   const head = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
   const chunked = Math.max(MIN_CHUNKED_SIZE, bodyLength, readableLength);
   const body = 'transfer-encoding' in headers ? chunked : Number(headers['content-length'] ?? 0);
-  return 4_096 + 2 * head + body;
+  return BASE_SIZE + FIELD_SIZE * (rawHeaders.length / 2) + 2 * head + body;
 }
 
+/** Node's objects for a request and its response, and for each header field. */
+const [BASE_SIZE, FIELD_SIZE] = [3_072, 128];
 /** What a chunked body counts as while its size is unknown. */
 const MIN_CHUNKED_SIZE = 16 * 1024;
 

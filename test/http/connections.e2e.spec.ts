@@ -49,6 +49,9 @@ it('100-continue of a pipelined request does not get into the response before it
 const chunk = (text: string) =>
   text.replace(/content-length: \d+/, 'transfer-encoding: chunked').replace(/{.*/, CHUNKED);
 const CHUNKED = `ea60\r\n${'x'.repeat(60_000)}\r\n0\r\n\r\n`;
+const MANY = `GET / HTTP/1.1\r\n${HOST}${range(90)
+  .map((i) => `f${i}:\r\n`)
+  .join('')}\r\n`;
 const LONG = `GET / HTTP/1.1\r\n${HOST}a: ${'b'.repeat(15_000)}\r\n\r\n`;
 
 // From here on tests have a service of their own, which then authenticates for all.
@@ -56,6 +59,7 @@ const LONG = `GET / HTTP/1.1\r\n${HOST}a: ${'b'.repeat(15_000)}\r\n\r\n`;
 it.each<[string, number, (connection: RawConnection, text: string) => unknown]>([
   ['one pipelined request too many', MAX_PIPELINED, (connection, text) => connection.write(text)],
   ['pipelined requests that are too long', 1, (connection) => connection.write(LONG.repeat(4))],
+  ['pipelined requests of many fields', 1, (connection) => connection.write(MANY.repeat(8))],
   ['pipelined chunked bodies', 1, (connection, text) => connection.write(chunk(text).repeat(3))],
   ['a client that leaves', MAX_PIPELINED, ({ socket }) => socket.resetAndDestroy()],
 ])(
@@ -165,7 +169,7 @@ describe('too late', () => {
   });
 
   it.each([
-    ['on and on', 20, ''],
+    ['on and on', 30, ''],
     ['long headers', 3, `a: ${'b'.repeat(15_000)}\r\n`],
   ])(
     'closes the connection of a client that sends %s behind its last response',
