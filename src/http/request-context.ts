@@ -81,10 +81,7 @@ export class RequestContext {
   }
 }
 
-/**
- * Estimates a request's bytes in memory: Node keeps objects for it and each field, and each header twice; its response may repeat
- * the body.
- */
+/** Estimates a request's bytes in memory: Node keeps each header twice, and the response may repeat the body. */
 export function estimateSize(request: Request, bodyLength = 0): number {
   const { headers, rawHeaders, originalUrl: url, readableLength } = request;
   const head = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
