@@ -4,15 +4,15 @@ import { getSystem, type LinesQuery } from '../database/engine.js';
 import type { Store } from '../database/store.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
-import { PlantsRepository, type Row } from '../plants/plants.repository.js';
+import { PlantsRepository } from '../plants/plants.repository.js';
 import { Progress } from './terminal.js';
 
 /** A table of a store that a backup contains, with all of its columns; the first is its key. */
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Stores rows, in the order of their keys; a plant whose id exists stays as it is. */
-  insert(store: Store, rows: readonly Row[]): Promise<unknown>;
+  /** Stores a JSON array of rows, in the order of their keys; a plant whose id exists stays as it is. */
+  insert(store: Store, rows: string): Promise<unknown>;
 }
 
 const TOKEN_COLUMNS = 'id name hash created_at expires_at revoked_at last_used_at'.split(' ');
@@ -30,8 +30,8 @@ export const TABLES: readonly Table[] = [
 export const TABLE_NAMES = TABLES.map(({ name }) => name);
 
 /** Inserts tokens with their ids: an insert of entities would leave those to PostgreSQL. */
-async function insertTokens(store: DataSource, rows: readonly Row[]): Promise<void> {
-  const values = rows.map((row) =>
+async function insertTokens(store: DataSource, rows: string): Promise<void> {
+  const values = (JSON.parse(rows) as (string | null)[][]).map((row) =>
     Object.fromEntries(TOKEN_COLUMNS.map((name, i) => [name, row[i]])),
   );
   // SQLite takes 32,766 parameters, which are 4,680 tokens. A chunk has 256 KiB, and each token over 100 bytes.
@@ -46,8 +46,8 @@ export async function finishTokens(store: Store): Promise<void> {
   );
 }
 
-function parseRows(chunk: Buffer): Row[] {
-  return JSON.parse(`[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`) as Row[];
+function joinLines(chunk: Buffer): string {
+  return `[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`;
 }
 
 /** Passes chunks of lines on, counts the lines and shows progress. */
@@ -81,7 +81,7 @@ export async function digestTables(
 ): Promise<Digests> {
   const digests: Record<string, Digest> = {};
   for (const table of TABLES) {
-    const insert = target && ((chunk: Buffer) => table.insert(target, parseRows(chunk)));
+    const insert = target && ((chunk: Buffer) => table.insert(target, joinLines(chunk)));
     const range = { after: lastKeys?.get(table.name) };
     const stage = target ? 'copying' : 'checking';
     digests[table.name] = await digestTable(stage, store, table, range, insert);

@@ -6,9 +6,6 @@ import { KINDS } from '../database/kinds.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, Plant } from './plant.entity.js';
 
-/** A row's values as text, in the order of its table's columns. */
-export type Row = readonly (string | null)[];
-
 const names = COLUMNS.map(({ name }) => name).join(', ');
 
 /** Columns with their value in a row, which is an array in JSON. */
@@ -84,26 +81,28 @@ export class PlantsRepository extends Repository<Plant> {
   async insertOrCompare(plants: readonly Plant[]) {
     const createdAt = String(Date.now());
     for (const plant of plants) plant.createdAt = createdAt;
-    const rows = plants.map((plant) => COLUMNS.map(({ field }) => plant[field]));
+    const rows = JSON.stringify(plants.map((plant) => COLUMNS.map(({ field }) => plant[field])));
     const inserted = await this.insertRows(rows);
     const same = inserted === plants.length ? undefined : await this.compareRows(rows);
+    // The service deletes no plants: the comparison was on another server, which does not have them yet.
+    if (same && same.length < plants.length)
+      throw new StoreUnavailableException('conflicting id not found by comparison');
     return { inserted, conflicts: new Set(same && plants.filter((_, i) => !same[i])) };
   }
 
-  /** Inserts rows of {@link COLUMNS}. Ids are not returned: V8 would keep their text in its table of strings. */
-  async insertRows(rows: readonly Row[]): Promise<number> {
+  /**
+   * Inserts rows, a JSON array of arrays of strings or nulls in the order of {@link COLUMNS}. Resolves to how many were
+   * new. Ids are not returned: V8 would keep their text in its table of strings.
+   */
+  async insertRows(rows: string): Promise<number> {
     const { insert } = this.statements;
-    const inserted = await this.writer.query<{ count: number }>(insert, [JSON.stringify(rows)]);
+    const inserted = await this.writer.query<{ count: number }>(insert, [rows]);
     return inserted.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** @throws StoreUnavailableException if an id is not taken; the store's error */
-  private async compareRows(rows: readonly Row[]): Promise<boolean[]> {
+  private async compareRows(rows: string): Promise<boolean[]> {
     const { compare } = this.statements;
-    const found = await this.writer.query<{ same: unknown }>(compare, [JSON.stringify(rows)]);
-    // The service deletes no plants: the comparison was on another server, which does not have them yet.
-    if (found.length < rows.length)
-      throw new StoreUnavailableException('conflicting id not found by comparison');
+    const found = await this.writer.query<{ same: unknown }>(compare, [rows]);
     return found.map(({ same }) => Boolean(same));
   }
 }

@@ -26,7 +26,7 @@ import { SqliteThread } from './writer-thread.js';
 /** Inserts a plant if its id is free, and returns how many were inserted. */
 function insert(id: string, name = 'oak'): Promise<number> {
   const plant: Partial<Plant> = { id, name };
-  return plants.insertRows([COLUMNS.map(({ field }) => plant[field] ?? null)]);
+  return plants.insertRows(JSON.stringify([COLUMNS.map(({ field }) => plant[field] ?? null)]));
 }
 
 let file: SqliteStore;
