@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from '@jest/globals';
+import { NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
 import type { Client } from '../support/client.js';
 import { service, startProcess } from '../support/own-process.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
@@ -15,7 +16,7 @@ const BUNDLE = '/docs/swagger-ui-bundle.js';
 const files = () => readdirSync(`/proc/${service.pid}/fd`).length;
 
 // Longer than a busy machine holds up a test that locks the store.
-startProcess({ env: { DATABASE_TIMEOUT: '60s' } });
+startProcess({ env: { DATABASE_TIMEOUT: '60s', NODE_OPTIONS } });
 let client: Client;
 beforeAll(() => {
   client = service.client(1);
@@ -73,6 +74,19 @@ it('unread pages hold no file but the connection, and nothing once the client ha
   expect(files()).toBeLessThanOrEqual(before + hoses.length);
   for (const hose of hoses) hose.close();
   while (files() > before) await sleep(20);
+});
+
+it('requests that 120 connections pipeline do not use up the heap, even in one turn of its event loop', async () => {
+  await expectServing();
+  const hoses = await Promise.all(range(120).map(() => service.connect()));
+  const requests = Buffer.from(GET('/').repeat(2_000));
+  service.signal('SIGSTOP');
+  await Promise.all(
+    hoses.map(({ socket }) => new Promise((resolve) => socket.write(requests, resolve))),
+  );
+  service.signal('SIGCONT');
+  await Promise.all(hoses.map((hose) => hose.closed()));
+  await expectServing();
 });
 
 it('out of file descriptors: survives, logs it once, and serves again when some are free', async () => {
