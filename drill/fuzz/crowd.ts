@@ -59,6 +59,7 @@ const REQUESTS: readonly Kind[] = [
   kind('docs page with tiny chunks, unread', PAGE + CHUNKS, '1\r\nx\r\n', 'unread'),
   kind('tiny chunks behind an unread page', page() + BEHIND.repeat(3), '\r\n', 'unread'),
   unread('16 404s of long paths', page().replace('/docs', `/${'a'.repeat(16_000)}`)),
+  kind('3,000 requests behind it', page() + 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000), '', 'unread'),
   kind('resets', page(), '', 'reset'),
   kind('CONNECT', 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'x'),
   kind('401s, each as soon as the last', `${POST}content-length: 2\r\n\r\n{}`, '', 'eager'),

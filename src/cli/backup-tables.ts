@@ -46,7 +46,7 @@ export async function finishTokens(store: Store): Promise<void> {
   );
 }
 
-function joinLines(chunk: Buffer): string {
+function toJsonArray(chunk: Buffer): string {
   return `[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`;
 }
 
@@ -81,7 +81,7 @@ export async function digestTables(
 ): Promise<Digests> {
   const digests: Record<string, Digest> = {};
   for (const table of TABLES) {
-    const insert = target && ((chunk: Buffer) => table.insert(target, joinLines(chunk)));
+    const insert = target && ((chunk: Buffer) => table.insert(target, toJsonArray(chunk)));
     const range = { after: lastKeys?.get(table.name) };
     const stage = target ? 'copying' : 'checking';
     digests[table.name] = await digestTable(stage, store, table, range, insert);

@@ -1,11 +1,5 @@
-import http, {
-  IncomingMessage,
-  ServerResponse,
-  type RequestListener,
-  type ServerOptions,
-} from 'node:http';
+import http, { type RequestListener, type ServerOptions } from 'node:http';
 import https from 'node:https';
-import { Socket } from 'node:net';
 import { Logger, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
@@ -15,6 +9,7 @@ import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { MAX_FIELDS } from './client-errors.js';
 import { sendError } from './error.filter.js';
 import { BODY_LIMIT } from './request-body.js';
+import { isSurplus, REQUEST_CLASSES } from './surplus-requests.js';
 
 const SECOND = 1_000;
 /** In milliseconds (docs/configuration.md, "Limits"). */
@@ -30,7 +25,7 @@ const TIMEOUTS = {
 const MAX_HANDSHAKE_MS = 10 * SECOND;
 /** Maximum time without a byte read or written; longer than a request waits for the store. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;
-/** Each is a file descriptor, up to 150 KB for its requests, and with TLS some 100 KB of OpenSSL's. */
+/** Each takes a file descriptor, 250 KB at worst, and with TLS some 100 KB of OpenSSL's. */
 const MAX_CONNECTIONS = 1_000;
 
 /** Nest's Express adapter, with the limits that Node has for a server and Nest has no option for. */
@@ -48,7 +43,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override initHttpServer({ httpsOptions }: NestApplicationOptions): void {
     const listener = createListener(this.getInstance());
     // Node would refuse a request without Host by itself, with an empty body.
-    const options = { ...TIMEOUTS, ...CLASSES, requireHostHeader: false };
+    const options = { ...TIMEOUTS, ...REQUEST_CLASSES, requireHostHeader: false };
     // A stop waits for handshakes: closeAllConnections() does not know these connections.
     const handshakeTimeout = Math.min(MAX_HANDSHAKE_MS, this.config.shutdownTimeout / 2);
     const server = httpsOptions
@@ -65,34 +60,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 }
 
-/** Stands for whatever a destroyed connection had sent. Its stream has ended, so that no bodies stay in it. */
-const SURPLUS = new IncomingMessage(new Socket().destroy()).destroy();
-SURPLUS.push(null);
-const SURPLUS_RESPONSE = new ServerResponse(SURPLUS);
-
-/**
- * Node parses all of what it has read, in 64 KB up to 2,300 requests, after a limit has destroyed their connection, and
- * keeps the objects of each, some 1 KB, until the event loop's turn is over.
- */
-const CLASSES = {
-  IncomingMessage: class extends IncomingMessage {
-    constructor(socket: Socket) {
-      if (socket.destroyed) return SURPLUS;
-      super(socket);
-    }
-  },
-  ServerResponse: class extends ServerResponse {
-    constructor(...args: ConstructorParameters<typeof ServerResponse>) {
-      if (args[0] === SURPLUS) return SURPLUS_RESPONSE.removeAllListeners();
-      super(...args);
-    }
-  },
-};
-
 /** Express, with an end of ours: it calls its third argument, as within another app, where nothing has responded. */
 function createListener(app: Express): RequestListener {
   return (request, response) => {
-    if (request === SURPLUS) return;
+    if (isSurplus(request)) return;
     const { url = '' } = request;
     if (!url.startsWith('/')) {
       const { pathname = '', username = '', password = '' } = URL.parse(url) ?? {};

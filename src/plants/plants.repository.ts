@@ -27,8 +27,8 @@ interface Statements {
   /** Inserts those rows of a JSON text whose id is free, and returns how many: the sum of its rows' counts. */
   readonly insert: string;
   /**
-   * Returns for each of those rows, in their order, whether the plant that is stored under its id, on stable storage, has
-   * its content. The stored ones are not returned: they may be much longer than what clients have sent.
+   * Returns for each of those rows whose id is stored, on stable storage, in their order, whether it is with that content.
+   * The stored ones are not returned: they may be much longer than what clients have sent.
    */
   readonly compare: string;
 }
