@@ -49,7 +49,8 @@ export class Connections {
       const isPipelined = ignored > 0 || unfinished.some(({ isSent }) => !isSent);
       const size = unfinished.reduce((sum, other) => sum + other.estimateSize(), ignored);
       const isTooLarge = isPipelined && size + estimateSize(request) > MAX_PIPELINED_SIZE;
-      if (requests.length === MAX_PIPELINED || isTooLarge) socket.destroy();
+      // With its connection, as a request that is destroyed keeps no body.
+      if (requests.length === MAX_PIPELINED || isTooLarge) request.destroy();
       if (socket.destroyed) return;
       // A body that nobody reads would stay in memory until the client has read the response.
       if (HAVE_NO_BODY.test(request.method)) request.resume();

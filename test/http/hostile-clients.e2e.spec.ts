@@ -11,6 +11,7 @@ import { requestText, type RawConnection } from '../support/raw-connection.js';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const CHUNKED = `POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(9_000)}`;
 const BUNDLE = '/docs/swagger-ui-bundle.js';
 /** The number of open file descriptors of the service. */
 const files = () => readdirSync(`/proc/${service.pid}/fd`).length;
@@ -76,15 +77,19 @@ it('unread pages hold no file but the connection, and nothing once the client ha
   while (files() > before) await sleep(20);
 });
 
-it('requests that 120 connections pipeline do not use up the heap, even in one turn of its event loop', async () => {
+it.each([
+  ['thousands of requests', 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000)],
+  ['a request too many, in tiny chunks,', GET('/').repeat(16) + CHUNKED],
+])('%s in one read on each of 120 connections do not use up the heap', async (_name, text) => {
   await expectServing();
   const before = files();
   const hoses = await Promise.all(range(120).map(() => service.connect()));
   while (files() < before + hoses.length) await sleep(20);
-  const requests = Buffer.from('GET / HTTP/1.1\r\n\r\n'.repeat(3_000));
+  const bytes = Buffer.from(text);
+  // The service reads them all in one turn of its event loop.
   service.signal('SIGSTOP');
   await Promise.all(
-    hoses.map(({ socket }) => new Promise((resolve) => socket.write(requests, resolve))),
+    hoses.map(({ socket }) => new Promise((resolve) => socket.write(bytes, resolve))),
   );
   service.signal('SIGCONT');
   await Promise.all(hoses.map((hose) => hose.closed()));
