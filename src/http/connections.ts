@@ -74,7 +74,7 @@ export class Connections {
     socket.once('close', () => {
       this.open.delete(socket);
       // Node emits no `close` for responses that are queued behind another one.
-      for (const context of [...requests]) context.end();
+      for (const { isOver, response } of [...requests]) if (!isOver) response.emit('close');
     });
     return requests;
   }

@@ -1,9 +1,13 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, jest } from '@jest/globals';
+import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { ERRORS } from '../../src/errors/error-codes.js';
+import { requestStart, type RequestContext } from '../../src/http/request-context.js';
 import { runQuietly } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
 import { service, startService } from '../support/own-service.js';
+import { requestText } from '../support/raw-connection.js';
 import { countInFlight, Service } from '../support/service.js';
 
 startService();
@@ -70,6 +74,26 @@ it('what a lookup has found is as old as its query: the result of a slow one is 
   expect(await waiting).toBe(503);
   await tokens.revoke('test');
   expect(await create()).toBe(401);
+});
+
+it('requests whose client has left do not wait for their token', async () => {
+  const { client, store } = service;
+  const contexts: RequestContext[] = [];
+  const collect = (context: unknown) => contexts.push(context as RequestContext);
+  requestStart.subscribe(collect);
+  await store.execute('BEGIN; LOCK TABLE tokens');
+  const connection = await service.connect();
+  const headers = { ...client.headers, authorization: `Bearer ${createSecret()}` };
+  connection.write(requestText(headers, '{"id":1,"name":"oak"}').repeat(2));
+  await (store as PostgresStore).untilLocked('tokens');
+  while (contexts.length < 2) await sleep(5);
+  connection.close();
+  // What they throw is not sent.
+  while (contexts.some(({ error }) => error === undefined)) await sleep(5);
+  const { error } = ERRORS.BAD_REQUEST;
+  expect(contexts).toMatchObject([{ error }, { error }]);
+  await store.execute('COMMIT');
+  requestStart.unsubscribe(collect);
 });
 
 it('the last use of a token does not go back behind what another process has recorded', async () => {
