@@ -31,8 +31,11 @@ export class BearerGuard extends AuthGuard('bearer') {
     // What waits for a client that has left would stay in memory, however many clients come and leave.
     const leave = (): void => reject(new ApiException(ERRORS.BAD_REQUEST, 'the client has left'));
     response.once('close', leave);
-    await Promise.race([super.canActivate(toContext(shown)), closed]);
-    response.off('close', leave);
+    try {
+      await Promise.race([super.canActivate(toContext(shown)), closed]);
+    } finally {
+      response.off('close', leave);
+    }
     request.user = shown.user;
     return true;
   }

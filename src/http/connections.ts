@@ -13,6 +13,8 @@ import { estimateSize, RequestContext, requestStart } from './request-context.js
 export const MAX_PIPELINED = 16;
 /** Maximum size of several of them: Node keeps headers and responses until the client has read what is before them. */
 const MAX_PIPELINED_SIZE = 80 * 1024;
+/** Maximum number of all of them, which take some 16 KB each while they wait for the store. */
+export const MAX_IN_PROGRESS = 4_096;
 /** Methods whose body has no meaning (RFC 9110, section 9.3). */
 const HAVE_NO_BODY = /^(GET|HEAD|OPTIONS)$/;
 /** Maximum time in which a stop still serves open connections. */
@@ -24,6 +26,7 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
+  private readonly inProgress = new Set<RequestContext>();
   /** The size of the requests behind the last response of a connection. */
   private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
@@ -39,6 +42,11 @@ export class Connections {
     return this.open.get(socket) ?? [];
   }
 
+  /** Whether so many requests are in progress that one more is to be refused. */
+  get isFull(): boolean {
+    return this.inProgress.size > MAX_IN_PROGRESS;
+  }
+
   /** Creates the first middleware: every request behind it has a context, and its response an id. */
   createContext(): RequestHandler {
     return (request, response, next) => {
@@ -49,7 +57,7 @@ export class Connections {
       const isPipelined = ignored > 0 || unfinished.some(({ isSent }) => !isSent);
       const size = unfinished.reduce((sum, other) => sum + other.estimateSize(), ignored);
       const isTooLarge = isPipelined && size + estimateSize(request) > MAX_PIPELINED_SIZE;
-      // With its connection, as a request that is destroyed keeps no body.
+      // Destroys the connection with it: a destroyed request drops its body.
       if (requests.length === MAX_PIPELINED || isTooLarge) request.destroy();
       if (socket.destroyed) return;
       // A body that nobody reads would stay in memory until the client has read the response.
@@ -59,7 +67,7 @@ export class Connections {
         request.resume();
         return void this.ignored.set(socket, ignored + estimateSize(request));
       }
-      const context = new RequestContext(request, response, requests);
+      const context = new RequestContext(request, response, requests, this.inProgress);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
       if (this.phase === 'draining' || this.phase === 'refusing')
         response.setHeader('connection', 'close');
@@ -73,8 +81,8 @@ export class Connections {
     this.open.set(socket, requests);
     socket.once('close', () => {
       this.open.delete(socket);
-      // Node emits no `close` for responses that are queued behind another one.
-      for (const { isOver, response } of [...requests]) if (!isOver) response.emit('close');
+      // Node does not always emit `close` for responses that are queued behind another one.
+      for (const context of [...requests]) context.end();
     });
     return requests;
   }

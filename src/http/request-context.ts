@@ -30,15 +30,20 @@ export class RequestContext {
   isOver = false;
   private rawStatus: number | undefined = undefined;
 
-  /** @param inProgress the requests of its connection, oldest first */
+  /**
+   * @param ofConnection the requests of its connection, oldest first: until it has a response and is complete
+   * @param inProgress those of all connections: until it has a response
+   */
   constructor(
     readonly request: Request,
     readonly response: Response,
-    private readonly inProgress: RequestContext[],
+    private readonly ofConnection: RequestContext[],
+    private readonly inProgress: Set<RequestContext>,
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     this.remoteAddress = request.socket.remoteAddress;
-    inProgress.push(this);
+    ofConnection.push(this);
+    inProgress.add(this);
     response.context = this;
     response.on('close', endRequest);
   }
@@ -55,6 +60,7 @@ export class RequestContext {
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.inProgress.delete(this);
     // The rest of the request is still read, and may be late or invalid.
     if (this.request.complete) this.remove();
     else this.request.once('end', () => this.remove()).resume();
@@ -72,7 +78,7 @@ export class RequestContext {
   }
 
   private remove(): void {
-    this.inProgress.splice(this.inProgress.indexOf(this), 1);
+    this.ofConnection.splice(this.ofConnection.indexOf(this), 1);
   }
 
   /** The status of the response; undefined if the connection was gone before there was one. */

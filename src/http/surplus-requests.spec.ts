@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { expect, it } from '@jest/globals';
+import { listen } from '../../test/support/local-server.js';
 import { isSurplus, REQUEST_CLASSES } from './surplus-requests.js';
 
 /** A request with a header field of this name, whose body is ten parts. */
@@ -9,19 +9,24 @@ const post = (field: string, end: string) =>
   `POST / HTTP/1.1\r\n${field}: a\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10)}${end}`;
 
 it.each([
-  ['whole', '0\r\n\r\n'],
-  ['without an end', ''],
-  ['with trailers', '0\r\nt: a\r\n\r\n'],
+  ['whole', '0\r\n\r\n', 0],
+  ['without an end', '', 0],
+  ['with trailers', '0\r\nt: a\r\n\r\n', 0],
+  ['more than a connection may have', '0\r\n\r\n', 1],
 ])(
-  'requests behind a destroyed connection are one, which keeps no fields and no body: %s',
-  async (_name, end) => {
+  'requests behind a destroyed connection are one, which keeps no fields and no listeners: %s',
+  async (_name, end, maxRequestsPerSocket) => {
     const seen: IncomingMessage[] = [];
-    const server = createServer({ ...REQUEST_CLASSES, requireHostHeader: false }, (request) => {
+    const responses: ServerResponse[] = [];
+    const options = { ...REQUEST_CLASSES, requireHostHeader: false };
+    const server = createServer(options, (request, response) => {
       seen.push(request);
+      responses.push(response);
       request.socket.destroy();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    });
+    server.on('dropRequest', (request: IncomingMessage) => seen.push(request));
+    server.maxRequestsPerSocket = maxRequestsPerSocket;
+    const port = await listen(server);
     for (const name of ['a', 'b', 'c']) {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
       socket.write(post(`${name}1`, '0\r\n\r\n') + post(`${name}2`, end));
@@ -31,6 +36,6 @@ it.each([
     const surplus = seen.filter(isSurplus);
     expect([seen.length, surplus.length, new Set(surplus).size]).toEqual([6, 3, 1]);
     expect(surplus[0]?.headers).toEqual({});
-    expect(surplus[0]?.readableLength).toBe(0);
+    expect(responses.at(-1)?.listenerCount('finish')).toBe(1);
   },
 );

@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import type { ErrorDto } from '../../src/errors/error.dto.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
+import { MAX_IN_PROGRESS, MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestStart, type RequestContext } from '../../src/http/request-context.js';
 import { runQuietly } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
@@ -82,18 +84,44 @@ it('requests whose client has left do not wait for their token', async () => {
   const collect = (context: unknown) => contexts.push(context as RequestContext);
   requestStart.subscribe(collect);
   await store.execute('BEGIN; LOCK TABLE tokens');
-  const connection = await service.connect();
-  const headers = { ...client.headers, authorization: `Bearer ${createSecret()}` };
-  connection.write(requestText(headers, '{"id":1,"name":"oak"}').repeat(2));
-  await (store as PostgresStore).untilLocked('tokens');
-  while (contexts.length < 2) await sleep(5);
-  connection.close();
-  // What they throw is not sent.
-  while (contexts.some(({ error }) => error === undefined)) await sleep(5);
-  const { error } = ERRORS.BAD_REQUEST;
-  expect(contexts).toMatchObject([{ error }, { error }]);
-  await store.execute('COMMIT');
-  requestStart.unsubscribe(collect);
+  try {
+    const connection = await service.connect();
+    const headers = { ...client.headers, authorization: `Bearer ${createSecret()}` };
+    const post = requestText(headers, '{"id":1,"name":"oak"}');
+    connection.write(post.repeat(2));
+    await (store as PostgresStore).untilLocked('tokens');
+    while (contexts.length < 2) await sleep(5);
+    connection.close();
+    // What they throw is not sent.
+    while (contexts.some(({ error }) => error === undefined)) await sleep(5);
+    const { error } = ERRORS.BAD_REQUEST;
+    expect(contexts).toMatchObject([{ error }, { error }]);
+  } finally {
+    await store.execute('COMMIT');
+    requestStart.unsubscribe(collect);
+  }
+});
+
+it(`more than ${MAX_IN_PROGRESS} requests, most of which wait for their token, are refused`, async () => {
+  // However long a busy machine takes, the store must not count as unavailable.
+  const own = await Service.start({}, [], undefined, { databaseTimeout: 3_600_000 });
+  const authorization = `Bearer ${createSecret()}`;
+  const post = requestText({ ...own.client.headers, authorization }, '{"id":1,"name":"oak"}');
+  const connections = Array.from({ length: MAX_IN_PROGRESS / MAX_PIPELINED + 1 });
+  const ask = async () => {
+    using connection = await own.connect();
+    const { body } = await connection.write(requestText({}, '{}')).read();
+    return (body as ErrorDto).error;
+  };
+  await own.store.execute('BEGIN; LOCK TABLE tokens');
+  const crowd = await Promise.all(connections.map(() => own.connect()));
+  for (const connection of crowd) connection.write(post.repeat(MAX_PIPELINED));
+  const [{ error: overloaded }, { error: noToken }] = [ERRORS.OVERLOADED, ERRORS.NO_TOKEN];
+  while ((await ask()) !== overloaded) await sleep(20);
+  for (const connection of crowd) connection.close();
+  while ((await ask()) !== noToken) await sleep(20);
+  await own.store.execute('COMMIT');
+  await own.stop();
 });
 
 it('the last use of a token does not go back behind what another process has recorded', async () => {

@@ -41,7 +41,8 @@ describe('a plant', () => {
   it('records the token that created it, and the time', async () => {
     const before = Date.now();
     const clients = [service.client, other, other, service.client];
-    await Promise.all(clients.map((client, i) => client.create({ id: BigInt(i), name: 'oak' })));
+    const plants = clients.map((client, i) => client.create({ id: BigInt(i), name: 'oak' }));
+    expect(tally(await Promise.all(plants))).toEqual({ '200 {"name":"oak"}': 4 });
     const after = Date.now();
     const found = await trail();
     expect(found.map(({ token }) => token)).toEqual(['test', 'other', 'other', 'test']);
