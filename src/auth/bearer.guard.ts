@@ -1,6 +1,6 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 import { mergeParts } from '../http/request-body.js';
 import { InvalidTokenException } from './principal.js';
@@ -21,21 +21,12 @@ const toContext = (request: HeaderRequest) =>
 export class BearerGuard extends AuthGuard('bearer') {
   /** Passport keeps what it is given until a full collection: give it the header only. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    const http = context.switchToHttp();
-    const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
+    const request = context.switchToHttp().getRequest<Request>();
     const { authorization = '', 'transfer-encoding': coding } = request.headers;
     // While the store is asked for the token.
     using _merging = coding === undefined ? undefined : mergeParts(request);
     const shown: HeaderRequest = { headers: { authorization } };
-    const { promise: closed, reject } = Promise.withResolvers<never>();
-    // What waits for a client that has left would stay in memory, however many clients come and leave.
-    const leave = (): void => reject(new ApiException(ERRORS.BAD_REQUEST, 'the client has left'));
-    response.once('close', leave);
-    try {
-      await Promise.race([super.canActivate(toContext(shown)), closed]);
-    } finally {
-      response.off('close', leave);
-    }
+    await super.canActivate(toContext(shown));
     request.user = shown.user;
     return true;
   }

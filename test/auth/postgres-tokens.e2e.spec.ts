@@ -5,7 +5,6 @@ import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import type { ErrorDto } from '../../src/errors/error.dto.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { MAX_IN_PROGRESS, MAX_PIPELINED } from '../../src/http/connections.js';
-import { requestStart, type RequestContext } from '../../src/http/request-context.js';
 import { runQuietly } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
 import { service, startService } from '../support/own-service.js';
@@ -76,30 +75,6 @@ it('what a lookup has found is as old as its query: the result of a slow one is 
   expect(await waiting).toBe(503);
   await tokens.revoke('test');
   expect(await create()).toBe(401);
-});
-
-it('requests whose client has left do not wait for their token', async () => {
-  const { client, store } = service;
-  const contexts: RequestContext[] = [];
-  const collect = (context: unknown) => contexts.push(context as RequestContext);
-  requestStart.subscribe(collect);
-  await store.execute('BEGIN; LOCK TABLE tokens');
-  try {
-    const connection = await service.connect();
-    const headers = { ...client.headers, authorization: `Bearer ${createSecret()}` };
-    const post = requestText(headers, '{"id":1,"name":"oak"}');
-    connection.write(post.repeat(2));
-    await (store as PostgresStore).untilLocked('tokens');
-    while (contexts.length < 2) await sleep(5);
-    connection.close();
-    // What they throw is not sent.
-    while (contexts.some(({ error }) => error === undefined)) await sleep(5);
-    const { error } = ERRORS.BAD_REQUEST;
-    expect(contexts).toMatchObject([{ error }, { error }]);
-  } finally {
-    await store.execute('COMMIT');
-    requestStart.unsubscribe(collect);
-  }
 });
 
 it(`more than ${MAX_IN_PROGRESS} requests, most of which wait for their token, are refused`, async () => {
