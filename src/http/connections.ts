@@ -13,7 +13,7 @@ import { estimateSize, RequestContext, requestStart } from './request-context.js
 export const MAX_PIPELINED = 16;
 /** Maximum size of several of them: Node keeps headers and responses until the client has read what is before them. */
 const MAX_PIPELINED_SIZE = 80 * 1024;
-/** Maximum number of all of them, which take some 16 KB each while they wait for the store. */
+/** Maximum number of requests in progress on all connections; each takes some 16 KB while it waits for the store. */
 export const MAX_IN_PROGRESS = 4_096;
 /** Methods whose body has no meaning (RFC 9110, section 9.3). */
 const HAVE_NO_BODY = /^(GET|HEAD|OPTIONS)$/;
