@@ -7,6 +7,7 @@ import { IdentityProvider, SigningKey } from '../../../test/support/identity-pro
 import { readConfig } from '../../config/environment.js';
 import { ApiException } from '../../errors/error-codes.js';
 import { InvalidTokenException } from '../principal.js';
+import { MAX_WAITING } from '../wait-limit.js';
 import { JwtVerifier, MAX_VERIFYING } from './jwt-verifier.js';
 
 const AUDIENCE = 'https://plants.example';
@@ -93,6 +94,14 @@ describe('forged tokens beyond the limit', () => {
     expect(new Set(outcomes)).toEqual(new Set([undefined, 'good']));
     expect(server.asked).toHaveLength(1);
   });
+});
+
+it('requests beyond the limit are refused while others wait for the provider with the same token', async () => {
+  const token = await sign(key, 'burst');
+  const outcomes = await verifyAll(Array<string>(MAX_WAITING + 1).fill(token));
+  expect(outcomes.pop()).toBe(OVERLOADED);
+  expect(new Set(outcomes)).toEqual(new Set(['burst']));
+  expect(await verify(token)).toBe('burst');
 });
 
 it.each<[string, SigningKey, string | undefined]>([

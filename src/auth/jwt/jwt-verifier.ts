@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { InvalidTokenException, toLogMembers, type Principal } from '../principal.js';
 import { hashToken } from '../tokens/token.entity.js';
+import { WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
 
 /** 12,000 valid tokens, and those of all requests that can be in progress, which must not push them out. */
@@ -38,6 +39,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   private cache = this.createCache();
   private readonly keys: ProviderKeys;
   private verifying = 0;
+  private readonly limit = new WaitLimit();
 
   constructor(private readonly config: Config) {
     this.keys = new ProviderKeys(config, () => (this.cache = this.createCache()));
@@ -56,8 +58,10 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   async verify(token: string): Promise<Principal> {
     const hash = hashToken(token);
     let verified = this.cache.get(hash);
-    if (!verified || Date.now() >= verified.endsAt)
-      verified = await this.cache.forceFetch(hash, { forceRefresh: true, context: token });
+    if (!verified || Date.now() >= verified.endsAt) {
+      const options = { forceRefresh: true, context: token };
+      verified = await this.limit.wait(() => this.cache.forceFetch(hash, options));
+    }
     const { principal, hasScope } = verified;
     if (hasScope) return principal;
     const kind = ERRORS.INSUFFICIENT_SCOPE;

@@ -7,8 +7,9 @@ import { openStore, type Store } from '../../database/store.js';
 import { ApiException, ERRORS } from '../../errors/error-codes.js';
 import { LastUsed } from './last-used.js';
 import { createSecret, Token } from './token.entity.js';
-import { MAX_QUEUED_TOKENS, TokenVerifier } from './token-verifier.js';
+import { TokenVerifier } from './token-verifier.js';
 import { TokensService } from './tokens.service.js';
+import { MAX_WAITING } from '../wait-limit.js';
 
 let temporary: TemporaryStore;
 let store: Store;
@@ -45,16 +46,22 @@ function verifyAll(secrets: readonly string[]): Promise<unknown[]> {
   return Promise.all(secrets.map((one) => verify(one).catch(explain)));
 }
 
-it('unknown tokens beyond the limit are refused, and a known one does not wait behind them', async () => {
-  expect(await verifyAll([secret])).toEqual(['test']);
-  elapse();
-  const unknown = Array.from({ length: MAX_QUEUED_TOKENS + 76 }, createSecret);
-  const outcomes = await verifyAll([...unknown, secret]);
-  const refused = Array.from({ length: 76 }, () => new ApiException(ERRORS.OVERLOADED));
-  expect(outcomes.slice(MAX_QUEUED_TOKENS)).toEqual([...refused, 'test']);
-  const found = new Set(outcomes.slice(0, MAX_QUEUED_TOKENS));
-  expect(found).toEqual(new Set(['unknown: not in the database']));
-});
+it.each<[string, (count: number) => string[]]>([
+  ['many', (count) => Array.from({ length: count }, createSecret)],
+  ['the same one', (count) => Array<string>(count).fill(createSecret())],
+])(
+  'requests beyond the limit are refused while others wait for unknown tokens, a known one does not wait behind them: %s',
+  async (_name, createSecrets) => {
+    expect(await verifyAll([secret])).toEqual(['test']);
+    elapse();
+    const outcomes = await verifyAll([...createSecrets(MAX_WAITING + 76), secret]);
+    const refused = Array.from({ length: 76 }, () => new ApiException(ERRORS.OVERLOADED));
+    expect(outcomes.slice(MAX_WAITING)).toEqual([...refused, 'test']);
+    const found = new Set(outcomes.slice(0, MAX_WAITING));
+    expect(found).toEqual(new Set(['unknown: not in the database']));
+    expect(await verifyAll([createSecret()])).toEqual(['unknown: not in the database']);
+  },
+);
 
 it('a known token works without the database until it must be looked up again', async () => {
   expect(await verifyAll([secret])).toEqual(['test']);

@@ -5,8 +5,9 @@ import { LRUCache } from 'lru-cache';
 import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../../database/health.js';
 import { TOO_LONG } from '../../database/store-errors.js';
-import { ApiException, ERRORS, StoreUnavailableException } from '../../errors/error-codes.js';
+import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { InvalidTokenException, toLogMembers, type Principal } from '../principal.js';
+import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
 import { hashToken, hasSecretForm, Token } from './token.entity.js';
 
@@ -15,8 +16,6 @@ const CACHE_TTL_MS = 4_000;
 /** After how long a used token is looked up again, while it is still accepted. */
 const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
-/** Tokens that may wait for the next query; beyond that the service is overloaded. */
-export const MAX_QUEUED_TOKENS = 1_024;
 
 const MALFORMED =
   'malformed: not plant_ and 38 letters and digits, of which the last 6 are a checksum';
@@ -40,7 +39,7 @@ interface KnownToken {
 export class TokenVerifier {
   private readonly cache = new LRUCache<string, KnownToken>({
     // A lookup takes a place too: those of forged tokens must not push out known ones.
-    max: MAX_CACHED_TOKENS + 2 * MAX_QUEUED_TOKENS,
+    max: MAX_CACHED_TOKENS + MAX_WAITING,
     fetchMethod: async (hash, known) => {
       const found = await (known ? this.refreshes : this.lookups).find(hash);
       // A clock that is set back does not make a token last longer.
@@ -75,10 +74,13 @@ export class TokenVerifier {
     const age = known ? performance.now() - known.queriedAt : Infinity;
     tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
     if (age < REFRESH_AFTER_MS) return this.accept(known);
-    const lookup = this.cache.fetch(hash, { forceRefresh: true });
-    if (age >= CACHE_TTL_MS) return this.accept(await this.health.awaitLookup(lookup));
+    const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
+    if (age >= CACHE_TTL_MS) {
+      const { limit } = known ? this.refreshes : this.lookups;
+      return this.accept(await limit.wait(() => this.health.awaitLookup(lookUp())));
+    }
     // In the background. If it fails, so does the first request after CACHE_TTL_MS.
-    lookup.catch(() => undefined);
+    lookUp().catch(() => undefined);
     return this.accept(known);
   }
 
@@ -103,12 +105,12 @@ class TokenLookup {
   private hashes: string[] = [];
   private next: Promise<ReadonlyMap<string, KnownToken>> | undefined;
   private latest: Promise<unknown> = Promise.resolve();
+  readonly limit = new WaitLimit();
 
   constructor(private readonly tokens: Repository<Token>) {}
 
-  /** @throws ApiException OVERLOADED; the store's error */
+  /** @throws the store's error */
   async find(hash: string): Promise<KnownToken | undefined> {
-    if (this.hashes.length >= MAX_QUEUED_TOKENS) throw new ApiException(ERRORS.OVERLOADED);
     this.hashes.push(hash);
     this.next ??= this.latest.then(() => this.query());
     this.latest = this.next.catch(() => undefined);
