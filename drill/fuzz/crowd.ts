@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { wrap } from './play.js';
 
 /** The heap that V8 takes in 512 MiB (compose.yaml, deploy/kubernetes). */
@@ -44,7 +45,7 @@ const kind = (name: string, sent: string, drip = '', act?: Kind['act']): Kind =>
 });
 /** Sends a request as often as one connection may, and does not read the responses. */
 const unread = (name: string, request: string) =>
-  kind(`${name}, unread`, request.repeat(16), '\r\n', 'unread');
+  kind(`${name}, unread`, request.repeat(MAX_PIPELINED), '\r\n', 'unread');
 
 const REQUESTS: readonly Kind[] = [
   kind('garbage', '\x80'.repeat(1_000), '\x80'),
@@ -53,12 +54,12 @@ const REQUESTS: readonly Kind[] = [
   kind('5,400 headers, then no body', `${POST}${WITH_BODY}${SHORT.repeat(5_380)}\r\n`, 'x'),
   kind('half a body, forged token', `${POST}${FORGED}\r\n${'x'.repeat(32_000)}`, 'x'),
   kind('a body of tiny chunks, forged token', `${POST}${FORGED_TOKEN}${CHUNKS}`, '1\r\nx\r\n'),
-  unread('16 docs pages', page()),
-  unread('16 docs pages, 2,600 headers each', page(SHORT.repeat(2_600))),
-  unread('16 documents', page().replace('/docs/swagger-ui-bundle.js', '/openapi.json')),
+  unread('docs pages', page()),
+  unread('docs pages, 2,600 headers each', page(SHORT.repeat(2_600))),
+  unread('documents', page().replace('/docs/swagger-ui-bundle.js', '/openapi.json')),
   kind('docs page with tiny chunks, unread', PAGE + CHUNKS, '1\r\nx\r\n', 'unread'),
   kind('tiny chunks behind an unread page', page() + BEHIND.repeat(3), '\r\n', 'unread'),
-  unread('16 404s of long paths', page().replace('/docs', `/${'a'.repeat(16_000)}`)),
+  unread('404s of long paths', page().replace('/docs', `/${'a'.repeat(16_000)}`)),
   kind('3,000 requests behind it', page() + 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000), '', 'unread'),
   kind('resets', page(), '', 'reset'),
   kind('CONNECT', 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'x'),

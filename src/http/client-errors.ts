@@ -123,7 +123,7 @@ export function createChecks(
     if (upgrade !== undefined && /\bupgrade\b/i.test(connection ?? ''))
       response.setHeader('connection', 'close');
     if (connections.phase === 'refusing') throw new ApiException(ERRORS.SHUTTING_DOWN);
-    if (connections.isFull || isOverloaded()) throw new ApiException(ERRORS.OVERLOADED);
+    if (isOverloaded()) throw new ApiException(ERRORS.OVERLOADED);
     const error = findRequestError(request);
     if (error) throw new ApiException(ERRORS.BAD_REQUEST, error);
     if (coding.toLowerCase() !== 'chunked') throw new ApiException(ERRORS.NO_SUCH_CODING);

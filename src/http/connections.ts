@@ -10,11 +10,9 @@ import { Config } from '../config/config.js';
 import { estimateSize, RequestContext, requestStart } from './request-context.js';
 
 /** Maximum number of requests in progress on a connection; one more ends it. */
-export const MAX_PIPELINED = 16;
+export const MAX_PIPELINED = 8;
 /** Maximum size of several of them: Node keeps headers and responses until the client has read what is before them. */
 const MAX_PIPELINED_SIZE = 80 * 1024;
-/** Maximum number of requests in progress on all connections; each takes some 16 KB while it waits for the store. */
-export const MAX_IN_PROGRESS = 4_096;
 /** Methods whose body has no meaning (RFC 9110, section 9.3). */
 const HAVE_NO_BODY = /^(GET|HEAD|OPTIONS)$/;
 /** Maximum time in which a stop still serves open connections. */
@@ -26,7 +24,6 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  private readonly inProgress = new Set<RequestContext>();
   /** The size of the requests behind the last response of a connection. */
   private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
@@ -40,11 +37,6 @@ export class Connections {
   /** Lists the requests of a connection that have no complete response, oldest first. */
   listInProgress(socket: Duplex): readonly RequestContext[] {
     return this.open.get(socket) ?? [];
-  }
-
-  /** Whether so many requests are in progress that one more is to be refused. */
-  get isFull(): boolean {
-    return this.inProgress.size > MAX_IN_PROGRESS;
   }
 
   /** Creates the first middleware: every request behind it has a context, and its response an id. */
@@ -67,7 +59,7 @@ export class Connections {
         request.resume();
         return void this.ignored.set(socket, ignored + estimateSize(request));
       }
-      const context = new RequestContext(request, response, requests, this.inProgress);
+      const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
       if (this.phase === 'draining' || this.phase === 'refusing')
         response.setHeader('connection', 'close');

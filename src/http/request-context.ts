@@ -30,20 +30,15 @@ export class RequestContext {
   isOver = false;
   private rawStatus: number | undefined = undefined;
 
-  /**
-   * @param ofConnection the requests of its connection, oldest first: until it has a response and is complete
-   * @param inProgress those of all connections: until it has a response
-   */
+  /** @param ofConnection the requests of its connection, oldest first: until it has a response and is complete */
   constructor(
     readonly request: Request,
     readonly response: Response,
     private readonly ofConnection: RequestContext[],
-    private readonly inProgress: Set<RequestContext>,
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     this.remoteAddress = request.socket.remoteAddress;
     ofConnection.push(this);
-    inProgress.add(this);
     response.context = this;
     response.on('close', endRequest);
   }
@@ -60,7 +55,6 @@ export class RequestContext {
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.inProgress.delete(this);
     // The rest of the request is still read, and may be late or invalid.
     if (this.request.complete) this.remove();
     else this.request.once('end', () => this.remove()).resume();

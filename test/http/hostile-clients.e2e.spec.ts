@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from '@jest/globals';
 import { NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
+import { MAX_PIPELINED } from '../../src/http/connections.js';
 import type { Client } from '../support/client.js';
 import { service, startProcess } from '../support/own-process.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
@@ -69,7 +70,7 @@ it('unread pages hold no file but the connection, and nothing once the client ha
   const hoses: RawConnection[] = await Promise.all(range(20).map(() => service.connect()));
   for (const { socket } of hoses) {
     socket.pause();
-    socket.write(GET(BUNDLE).repeat(16));
+    socket.write(GET(BUNDLE).repeat(MAX_PIPELINED));
   }
   await expectServing();
   expect(files()).toBeLessThanOrEqual(before + hoses.length);
@@ -79,7 +80,7 @@ it('unread pages hold no file but the connection, and nothing once the client ha
 
 it.each([
   ['thousands of requests', 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000)],
-  ['a request too many, in tiny chunks,', GET('/').repeat(16) + CHUNKED],
+  ['a request too many, in tiny chunks,', GET('/').repeat(MAX_PIPELINED) + CHUNKED],
 ])('%s in one read on each of 120 connections do not use up the heap', async (_name, text) => {
   await expectServing();
   const before = files();

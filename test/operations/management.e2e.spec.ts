@@ -3,10 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
-import { MAX_QUEUED } from '../../src/plants/group-commit.js';
+import { MAX_GROUP_SIZE, MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { valueOf } from '../support/monitor.js';
 import { service, startProcess } from '../support/own-process.js';
-import { requestText, type RawConnection } from '../support/raw-connection.js';
+import { requestText } from '../support/raw-connection.js';
 
 // Plants that wait for the lock must not time out.
 startProcess({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' } });
@@ -48,14 +48,11 @@ describe('a service is not ready', () => {
 
   it('while its queue is full', async () => {
     const unlock = await service.store.lock();
-    const connections: RawConnection[] = [];
-    // Refused requests, and plants already passed to the store, leave room for others.
-    for (let failed: string[] = []; !failed.includes('queue');) {
-      const more = await Promise.all(Array.from({ length: 64 }, () => service.connect()));
-      for (const connection of more) connection.write(requests(MAX_PIPELINED));
-      connections.push(...more);
-      ({ failed } = await service.monitor.ready());
-    }
+    // A group already passed to the store leaves room for others.
+    const count = (MAX_QUEUED + MAX_GROUP_SIZE) / MAX_PIPELINED;
+    const connections = await Promise.all(Array.from({ length: count }, () => service.connect()));
+    for (const connection of connections) connection.write(requests(MAX_PIPELINED));
+    while (!(await service.monitor.ready()).failed.includes('queue'));
     const { details } = await service.monitor.ready();
     expect(details.queue).toMatchObject({ status: 'down', plants: MAX_QUEUED });
     expect(valueOf(await service.monitor.metrics(), 'plant_store_queue_plants')).toBe(MAX_QUEUED);

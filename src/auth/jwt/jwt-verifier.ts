@@ -6,11 +6,10 @@ import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { InvalidTokenException, toLogMembers, type Principal } from '../principal.js';
 import { hashToken } from '../tokens/token.entity.js';
-import { WaitLimit } from '../wait-limit.js';
+import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
 
-/** 12,000 valid tokens, and those of all requests that can be in progress, which must not push them out. */
-const MAX_CACHED_JWTS = 44_000;
+const MAX_CACHED_JWTS = 12_000;
 /** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
 export const MAX_VERIFYING = 64;
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -75,7 +74,8 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   /** Requests that bring one new token at once share one verification. Only valid tokens are kept. */
   private createCache() {
     return new LRUCache<string, AccessToken, string>({
-      max: MAX_CACHED_JWTS,
+      // A verification takes a place too: those of forged tokens must not push out known ones.
+      max: MAX_CACHED_JWTS + MAX_WAITING,
       fetchMethod: (_hash, _known, { context: token }) => this.verifyToken(token),
       ignoreFetchAbort: true,
     });
