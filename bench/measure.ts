@@ -8,7 +8,7 @@ import { cpuTime, LOAD_CORE, residentMb, restartPeak, start } from './machine.js
 import { options } from './options.js';
 
 /** So many connections may be too many: refused requests and broken connections are no error. */
-export const CROWD = 400;
+export const CROWD = 300;
 
 /** What a server does in a round. CPU times are microseconds for each create: of all threads, and of the main one. */
 export type Sample = Record<'rate' | 'cpu' | 'mainCpu' | 'peakMb', number>;
