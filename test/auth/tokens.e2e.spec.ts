@@ -16,7 +16,8 @@ import { tally } from '../support/received.js';
 import { Service } from '../support/service.js';
 import { INVALID_TOKEN } from './refusals.js';
 
-startService();
+// Longer than a busy machine takes to store each of a refused group's plants.
+startService({ DATABASE_TIMEOUT: '60s' });
 beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 /** Creator and creation time of each plant, ordered by id. */

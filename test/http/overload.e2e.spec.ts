@@ -7,7 +7,7 @@ import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { tally, type Received } from '../support/received.js';
 import { countInFlight, Service } from '../support/service.js';
 
-/** More than the queue and, on PostgreSQL, the groups in flight can hold. */
+/** More than the queue and a group in flight can hold. */
 const ALL = 1.5 * MAX_QUEUED;
 const EACH = MAX_PIPELINED;
 const CONNECTIONS = ALL / EACH;

@@ -6,12 +6,13 @@ import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { InvalidTokenException, toLogMembers, type Principal } from '../principal.js';
 import { hashToken } from '../tokens/token.entity.js';
-import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
+import { WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
 
-const MAX_CACHED_JWTS = 12_000;
 /** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
 export const MAX_VERIFYING = 64;
+/** 12,000 valid tokens, and those in verification, which must not push them out. */
+const MAX_CACHED_JWTS = 12_000 + 2 * MAX_VERIFYING;
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
 const ALGORITHMS = [
@@ -37,8 +38,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   /** A new cache replaces this one when the keys change: what is in flight then is not kept. */
   private cache = this.createCache();
   private readonly keys: ProviderKeys;
-  private verifying = 0;
-  private readonly limit = new WaitLimit();
+  private readonly verifications = new WaitLimit(MAX_VERIFYING);
 
   constructor(private readonly config: Config) {
     this.keys = new ProviderKeys(config, () => (this.cache = this.createCache()));
@@ -57,10 +57,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   async verify(token: string): Promise<Principal> {
     const hash = hashToken(token);
     let verified = this.cache.get(hash);
-    if (!verified || Date.now() >= verified.endsAt) {
-      const options = { forceRefresh: true, context: token };
-      verified = await this.limit.wait(() => this.cache.forceFetch(hash, options));
-    }
+    if (!verified || Date.now() >= verified.endsAt) verified = await this.verifyNew(hash, token);
     const { principal, hasScope } = verified;
     if (hasScope) return principal;
     const kind = ERRORS.INSUFFICIENT_SCOPE;
@@ -71,32 +68,26 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     throw new ApiException({ ...kind, headers }, `${kind.message} ${authScope}`, { details });
   }
 
+  private async verifyNew(hash: string, token: string): Promise<AccessToken> {
+    if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
+    try {
+      const header = readHeader(token);
+      // Not within the verification, which any number of requests may share. Another algorithm is refused there.
+      if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.learn(header);
+      return await this.cache.forceFetch(hash, { forceRefresh: true, context: token });
+    } catch (error) {
+      throw error instanceof ApiException ? error : explain(error, token);
+    }
+  }
+
   /** Requests that bring one new token at once share one verification. Only valid tokens are kept. */
   private createCache() {
     return new LRUCache<string, AccessToken, string>({
-      // A verification takes a place too: those of forged tokens must not push out known ones.
-      max: MAX_CACHED_JWTS + MAX_WAITING,
-      fetchMethod: (_hash, _known, { context: token }) => this.verifyToken(token),
+      max: MAX_CACHED_JWTS,
+      fetchMethod: (_hash, _known, { context: token }) =>
+        this.verifications.wait(() => verifyAccessToken(token, this.keys.find, this.config)),
       ignoreFetchAbort: true,
     });
-  }
-
-  private async verifyToken(token: string): Promise<AccessToken> {
-    if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
-    let counted = 0;
-    const count = () => {
-      if (this.verifying >= MAX_VERIFYING) throw new ApiException(ERRORS.OVERLOADED);
-      counted = 1;
-      this.verifying += 1;
-    };
-    const find: jose.JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws, count);
-    try {
-      return await verifyAccessToken(token, find, this.config);
-    } catch (error) {
-      throw error instanceof ApiException ? error : explain(error, token);
-    } finally {
-      this.verifying -= counted;
-    }
   }
 }
 
@@ -158,6 +149,14 @@ function describeTime(claim: string, value: unknown): string {
   if (typeof value !== 'number' || !['exp', 'nbf', 'iat'].includes(claim)) return '';
   const seconds = Math.round(value - Date.now() / 1_000);
   return seconds < 0 ? ` is ${-seconds} s ago` : ` is in ${seconds} s`;
+}
+
+function readHeader(token: string): jose.ProtectedHeaderParameters {
+  try {
+    return jose.decodeProtectedHeader(token);
+  } catch {
+    return {};
+  }
 }
 
 /** Whom a token names that anybody may have made. */

@@ -9,6 +9,7 @@ import {
   type KeyResponse,
 } from '../../../test/support/identity-provider.js';
 import { ApiException } from '../../errors/error-codes.js';
+import { MAX_WAITING } from '../wait-limit.js';
 import { fetchKeys, ProviderKeys } from './provider-keys.js';
 
 const one = await SigningKey.create('one');
@@ -46,8 +47,10 @@ function start(times: Partial<typeof NEVER> = {}): ProviderKeys {
 
 /** Looks for a key, and returns its id, or the code of the error. */
 async function find(kid: string): Promise<string> {
+  const header = { alg: 'ES256', kid };
   try {
-    await keys?.find({ alg: 'ES256', kid }, { payload: '', signature: '' }, () => undefined);
+    await keys?.learn(header);
+    await keys?.find(header, { payload: '', signature: '' });
     return kid;
   } catch (error) {
     if (error instanceof ApiException) return error.message;
@@ -129,11 +132,12 @@ describe('known keys', () => {
     start({ cooldown: 0 });
     expect(await find('one')).toBe('one');
     server.responses = {};
-    const unknown = find('two');
+    const unknown = findUnknown(MAX_WAITING);
     await until(() => server.asked.length > 1);
     expect(await find('one')).toBe('one');
+    expect(await find('two')).toBe('overloaded');
     await server.stop();
-    expect(await unknown).toBe(UNKNOWN);
+    expect(await unknown).toEqual(new Set([UNKNOWN]));
     expect(lines).toEqual([expect.stringMatching(/ is unavailable: fetch failed/)]);
     server = await IdentityProvider.start([]);
   });

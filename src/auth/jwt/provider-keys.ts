@@ -4,6 +4,7 @@ import { isSecure } from '../../config/parsers.js';
 import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { AvailabilityLog } from '../../errors/availability-log.js';
+import { WaitLimit } from '../wait-limit.js';
 
 const TIMES_MS = {
   /** Between requests in the background. A key that the provider has removed is accepted for that long. */
@@ -27,11 +28,12 @@ type KeySource = Pick<Config, 'authIssuer' | 'authJwksUrl'>;
 export class ProviderKeys {
   private readonly keys;
   /** The latest request, which never rejects, and when it was sent, by performance.now(). */
-  private latest: Promise<unknown> | undefined;
+  private latest: Promise<unknown> = Promise.resolve();
   private askedAt = -Infinity;
   private knownText: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private readonly stopping = new AbortController();
+  private readonly limit = new WaitLimit();
   private readonly log = new AvailabilityLog(new Logger('Tokens'), 'the identity provider');
 
   /** @param onChange called when other keys become known than before */
@@ -61,19 +63,24 @@ export class ProviderKeys {
     this.stopping.abort();
   }
 
-  /** The key of a token; asks the provider for an unknown one. @param onKnown called before the signature is checked */
-  async find(
-    header: jose.JWSHeaderParameters,
-    token: jose.FlattenedJWSInput,
-    onKnown: () => void,
-  ): Promise<jose.CryptoKey> {
+  /**
+   * Asks the provider for the key of a token if it is unknown, and waits.
+   * @throws JWKSNoMatchingKey; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
+   */
+  async learn(header: jose.JWSHeaderParameters): Promise<void> {
+    if (await this.has(header)) return;
+    if (performance.now() - this.askedAt >= this.times.cooldown) this.ask();
+    await this.limit.wait(() => this.latest);
+    if (!this.keys.fresh) throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
+    if (!(await this.has(header))) throw new jose.errors.JWKSNoMatchingKey();
+  }
+
+  /** The key of a token. @throws jose's errors */
+  readonly find: jose.JWTVerifyGetKey = async (header, token) => {
     try {
-      const key = await this.select(header, token);
-      onKnown();
-      return key;
+      return await this.keys(header, token);
     } catch (error) {
       if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error;
-      onKnown();
       let tried = 0;
       for await (const key of error) {
         if (await jose.flattenedVerify(token, key).catch(() => undefined)) return key;
@@ -81,19 +88,15 @@ export class ProviderKeys {
       }
       throw new jose.errors.JWSSignatureVerificationFailed();
     }
-  }
+  };
 
-  /** The only key that fits a token. @throws JWKSMultipleMatchingKeys if several do */
-  private async select(header: jose.JWSHeaderParameters, token: jose.FlattenedJWSInput) {
-    try {
-      if (this.keys.fresh) return await this.keys(header, token);
-    } catch (error) {
-      if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error;
-    }
-    if (performance.now() - this.askedAt >= this.times.cooldown) this.ask();
-    await this.latest;
-    if (this.keys.fresh) return this.keys(header, token);
-    throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
+  /** Whether keys are known, and one of them fits; also if the header is invalid, so that no key can. */
+  private async has(header: jose.JWSHeaderParameters): Promise<boolean> {
+    if (!this.keys.fresh) return false;
+    return this.keys(header).then(
+      () => true,
+      (error: unknown) => !(error instanceof jose.errors.JWKSNoMatchingKey),
+    );
   }
 
   private ask(): void {

@@ -50,7 +50,7 @@ it.each<[string, (count: number) => string[]]>([
   ['many', (count) => Array.from({ length: count }, createSecret)],
   ['the same one', (count) => Array<string>(count).fill(createSecret())],
 ])(
-  'requests beyond the limit are refused while others wait for unknown tokens, a known one does not wait behind them: %s',
+  'requests beyond the limit are refused while others wait for unknown tokens; a known one is served: %s',
   async (_name, createSecrets) => {
     expect(await verifyAll([secret])).toEqual(['test']);
     elapse();

@@ -77,7 +77,7 @@ export class TokenVerifier {
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {
       const { limit } = known ? this.refreshes : this.lookups;
-      return this.accept(await limit.wait(() => this.health.awaitLookup(lookUp())));
+      return this.accept(await this.health.awaitLookup(limit.wait(lookUp)));
     }
     // In the background. If it fails, so does the first request after CACHE_TTL_MS.
     lookUp().catch(() => undefined);
