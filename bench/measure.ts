@@ -8,7 +8,7 @@ import { cpuTime, LOAD_CORE, residentMb, restartPeak, start } from './machine.js
 import { options } from './options.js';
 
 /** Connections of the measurement of memory. */
-export const CROWD = 300;
+export const CROWD = 250;
 
 /** What a server does in a round. CPU times are microseconds for each create: of all threads, and of the main one. */
 export type Sample = Record<'rate' | 'cpu' | 'mainCpu' | 'peakMb', number>;

@@ -1,7 +1,7 @@
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 
-/** Maximum number of requests that wait for a lookup of one kind. */
-export const MAX_WAITING = 1_024;
+/** Maximum number of requests that wait for a lookup of one kind: more than there are connections. */
+export const MAX_WAITING = 320;
 
 /**
  * Limits how many wait at once. Requests that wait for a lookup of their token, or its key, stay in memory after their client

@@ -26,7 +26,7 @@ const MAX_HANDSHAKE_MS = 10 * SECOND;
 /** Maximum time without a byte read or written; longer than a request waits for the store. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;
 /** Each takes a file descriptor, 250 KB at worst, and with TLS some 100 KB of OpenSSL's. */
-const MAX_CONNECTIONS = 400;
+const MAX_CONNECTIONS = 300;
 
 /** Nest's Express adapter, with the limits that Node has for a server and Nest has no option for. */
 export class PlantStoreAdapter extends ExpressAdapter {

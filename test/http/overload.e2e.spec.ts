@@ -8,7 +8,7 @@ import { tally, type Received } from '../support/received.js';
 import { countInFlight, Service } from '../support/service.js';
 
 /** More than the queue and a group in flight can hold. */
-const ALL = 1.5 * MAX_QUEUED;
+const ALL = 2 * MAX_QUEUED;
 const EACH = MAX_PIPELINED;
 const CONNECTIONS = ALL / EACH;
 
