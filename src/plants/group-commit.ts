@@ -11,7 +11,7 @@ import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait, and their characters; past either the service is overloaded. */
 export const MAX_QUEUED = 1_024;
-const MAX_QUEUED_LENGTH = 2 ** 23;
+const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Plants in one commit at most. */
 export const MAX_GROUP_SIZE = 512;
 /** Their characters at most, unless one plant has more: on its way to the database a group is in memory several times. */

@@ -121,9 +121,9 @@ async function configure(site: Site, place: Place): Promise<void> {
     'plant-store/upstream.conf': site.upstream,
     'plant-store/server.conf': `
       server_name localhost;
-      listen 127.0.0.1:${port};
+      listen 127.0.0.1:${port} backlog=4096;
       access_log ${folder}/access.log plant_store;
-      ${tls ? `listen 127.0.0.1:${tlsPort} ssl;` : ''}
+      ${tls ? `listen 127.0.0.1:${tlsPort} ssl backlog=4096;` : ''}
       ${tls ? `ssl_certificate ${tls.TLS_CERT_FILE};` : ''}
       ${tls ? `ssl_certificate_key ${tls.TLS_KEY_FILE};` : ''}`,
     ...site.files?.(place),
