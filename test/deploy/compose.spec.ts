@@ -32,7 +32,7 @@ describe('compose.yaml', () => {
 
   it('publishes the proxy of the service, and nothing else of it', () => {
     const { ports = [] } = COMPOSE.services['proxy'] ?? {};
-    const [, listens] = /^listen (\d+) /m.exec(contentOf('proxy-server')) ?? [];
+    const [, listens] = /^listen (\d+) backlog=4096;$/m.exec(contentOf('proxy-server')) ?? [];
     expect(ports).toEqual([`127.0.0.1:3000:${listens}`]);
     expect(config.publicUrl).toBe('http://127.0.0.1:3000');
     expect(config.trustProxy).toBe(1);

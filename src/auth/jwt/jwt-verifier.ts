@@ -11,7 +11,7 @@ import { ProviderKeys } from './provider-keys.js';
 
 /** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
 export const MAX_VERIFYING = 64;
-/** 12,000 valid tokens, and those in verification, which must not push them out. */
+/** 12,000 valid tokens, and those in verification or about to be refused, which must not push them out. */
 const MAX_CACHED_JWTS = 12_000 + 2 * MAX_VERIFYING;
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
