@@ -1,13 +1,10 @@
 // What a start tells the operator: where the service is, its first token, and tokens that expire soon.
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Token } from './auth/tokens/token.entity.js';
+import { listExpiring, type Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
-import { listExpiryWarnings } from './cli/token-table.js';
 import { COMMAND, type Config } from './config/config.js';
 import { formatAddress } from './listening.js';
-
-const MAX_EXPIRY_WARNINGS = 5;
 
 /** Prints a line for the operator: to the log in production, else to stdout as it is. */
 export function print(line: string, { production }: Config): void {
@@ -40,8 +37,6 @@ function warnOfTokens(tokens: readonly Token[], { authIssuer }: Config): void {
     logger.warn(
       `the store has no token yet: run ${COMMAND} token create NAME; after a restore that broke off, first restore again`,
     );
-  const warnings = listExpiryWarnings(tokens);
-  for (const warning of warnings.slice(0, MAX_EXPIRY_WARNINGS)) logger.warn(`token ${warning}`);
-  const more = warnings.length - MAX_EXPIRY_WARNINGS;
-  if (more > 0) logger.warn(`${more} more tokens expire soon: run ${COMMAND} token list`);
+  const { length } = listExpiring(tokens);
+  if (length > 0) logger.warn(`tokens that expire soon: ${length}; run ${COMMAND} token list`);
 }

@@ -1,22 +1,25 @@
 import { createInterface } from 'node:readline/promises';
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
 import type { TokensService } from '../auth/tokens/tokens.service.js';
-import {
-  EXPIRES_OPTION,
-  toDuration,
-  toDurationOrZero,
-  toPastInstant,
-  toTokenName,
-} from './arguments.js';
+import { toDuration, toDurationOrZero, toTokenName } from './arguments.js';
 import { readStoreConfig } from './store-config.js';
 import { printResult } from './terminal.js';
 
 const loadTable = () => import('./token-table.js');
+const loadEntity = () => import('../auth/tokens/token.entity.js');
 
-const MAY_BE_INVALID = `the printed token may not be valid: check it with ${COMMAND} token verify`;
+const DAY_MS = 86_400_000;
 
 const EXAMPLE = `\nExample:\n  $ ${COMMAND} token`;
+const VERIFY_EXAMPLE = `echo "$TOKEN" | ${COMMAND} token verify`;
+
+/** Of the commands that issue a token. */
+const EXPIRES_OPTION = [
+  '--expires <duration>',
+  'how long the new token is valid: 45s, 30m, 12h, 90d or 2w',
+  toDuration,
+] as const;
 
 export function addTokenCommands(program: Command): void {
   const token = program
@@ -30,10 +33,7 @@ function addCreate(token: Command): void {
   token
     .command('create')
     .summary('create a token and print it')
-    .description(
-      'Create a token and print it, alone, on stdout. It cannot be shown again: the store ' +
-        'keeps only its hash.',
-    )
+    .description('Create a token and print it, alone, on stdout. It cannot be shown again.')
     .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-', toTokenName)
     .option(...EXPIRES_OPTION)
     .addHelpText('after', `${EXAMPLE} create nursery --expires 90d`)
@@ -47,15 +47,19 @@ function addList(token: Command): void {
     .command('list')
     .summary('list the tokens')
     .description(
-      'List all tokens, including expired and revoked ones, without secrets; times are UTC. Warns on ' +
-        'stderr about tokens that expire within 14 days and were not rotated yet.',
+      'List all tokens, including expired and revoked ones, without secrets. Warns on stderr about ' +
+        'tokens that expire within 14 days and were not rotated yet.',
     )
     .addHelpText('after', `${EXAMPLE} list --json`)
     .action(async () => {
       const all = await withTokens((tokens) => tokens.list(), 'list');
-      const { formatTokens, listExpiryWarnings, toJsonToken } = await loadTable();
+      const { describeExpiry, formatTokens, toJsonToken } = await loadTable();
       await printResult(token, formatTokens(all), all.map(toJsonToken));
-      for (const warning of listExpiryWarnings(all)) process.stderr.write(`warning: ${warning}\n`);
+      const { listExpiring } = await loadEntity();
+      for (const expiring of listExpiring(all))
+        process.stderr.write(
+          `warning: ${describeExpiry(expiring)}: run ${COMMAND} token rotate ${expiring.name}\n`,
+        );
     });
 }
 
@@ -64,28 +68,24 @@ function addVerify(token: Command): void {
     .command('verify')
     .summary('tell which token a secret is, and whether it is active')
     .description(
-      'Read a token from the standard input, and tell which one it is and whether it is active. The ' +
-        'exit code is 0 if it is, else 1.',
+      'Read a token from the standard input, and tell which one it is; exit 1 unless active.',
     )
     .usage('[options] < FILE')
     .allowExcessArguments()
-    .addHelpText('after', `\nExample:\n  $ echo "$TOKEN" | ${COMMAND} token verify`)
+    .addHelpText('after', `\nExample:\n  $ ${VERIFY_EXAMPLE}`)
     .action(async () => {
       if (verify.args.length > 0)
         verify.error(
-          'error: give the token on the standard input, as others can see arguments: ' +
-            `echo "$TOKEN" | ${COMMAND} token verify`,
+          `error: give the token on the standard input, as others can see arguments: ${VERIFY_EXAMPLE}`,
         );
       const secret = await readSecretLine();
       if (secret === '') verify.error('error: the standard input has no token');
       const found = await withTokens((tokens) => tokens.find(secret), 'list');
-      const { hasSecretForm, isActive } = await import('../auth/tokens/token.entity.js');
-      const { formatToken, toJsonToken } = await loadTable();
-      const [state, why] = hasSecretForm(secret)
-        ? ['unknown', 'of another store']
-        : ['malformed', 'cut, mistyped or a JSON Web Token'];
-      if (found) await printResult(token, formatToken(found), toJsonToken(found));
-      else await printResult(token, `${state}: ${why}`, { state });
+      const { hasSecretForm, isActive } = await loadEntity();
+      const { formatTokens, toJsonToken } = await loadTable();
+      const state = hasSecretForm(secret) ? 'unknown' : 'malformed';
+      if (found) await printResult(token, formatTokens([found]), toJsonToken(found));
+      else await printResult(token, `not a token of this store: ${state}`, { state });
       if (!found || !isActive(found)) process.exitCode = 1;
     });
 }
@@ -95,19 +95,13 @@ function addRotate(token: Command): void {
     .command('rotate')
     .summary('replace a token and print the new one')
     .description(
-      'Create another token of a name and print it, alone, on stdout; it cannot be shown again. The ' +
-        'old one stays valid for the overlap, so that its holder can change over, but no longer than ' +
-        'it would have. The new one is valid for as long as the old one was when it was created.',
+      'Create another token of a name, with the lifetime of the old one, and print it, alone, on stdout.',
     )
     .argument('<name>', 'its name, as list shows it', toTokenName)
-    .addOption(
-      new Option('--overlap <duration>', 'how long the old one stays valid; 0s ends it at once')
-        .default(toDuration('24h'), '24h')
-        .argParser(toDurationOrZero),
-    )
+    .option('--overlap <duration>', 'how long the old one works, by default 24h', toDurationOrZero)
     .option(...EXPIRES_OPTION)
     .addHelpText('after', `${EXAMPLE} rotate nursery --overlap 2d`)
-    .action((name: string, { overlap, expires }: { overlap: number; expires?: number }) =>
+    .action((name: string, { overlap = DAY_MS, expires }: { overlap?: number; expires?: number }) =>
       printNewToken(token, (tokens) => tokens.rotate(name, overlap, expires), overlap),
     );
 }
@@ -115,61 +109,45 @@ function addRotate(token: Command): void {
 function addRevoke(token: Command): void {
   const revoke = token
     .command('revoke')
-    .summary('revoke a token, or all that are old')
-    .description(
-      'Revoke a token, or all of a name, or all that are old: they stop working within 5 seconds.',
-    )
+    .summary('revoke a token, or all')
+    .description('Revoke a token, all of a name, or all: they stop working within 5 seconds.')
     .argument('[name-or-id]', 'its name or its number, as list shows them')
-    .option(
-      '--all-created-before <date>',
-      'all active ones that were created before: a date is its midnight in UTC, a time says its zone',
-      toPastInstant,
-    )
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ ${COMMAND} token revoke nursery
-  $ ${COMMAND} token revoke --all-created-before 2026-11-21T13:40:00+01:00`,
-    )
-    .action(async (which: string | undefined, options: { allCreatedBefore?: Date }) => {
-      const before = options.allCreatedBefore;
-      if ((which === undefined) === (before === undefined))
-        revoke.error(
-          'error: give a name, an id or --all-created-before DATE, and one of them only',
-        );
-      const revoked = await withTokens((tokens) =>
-        before ? tokens.revokeCreatedBefore(before) : tokens.revoke(which ?? ''),
-      );
+    .option('--all', 'every active token, as after a leak')
+    .addHelpText('after', `${EXAMPLE} revoke nursery`)
+    .action(async (which: string | undefined, { all = false }: { all?: boolean }) => {
+      if ((which === undefined) !== all)
+        revoke.error('error: give a name, an id or --all, and one of them only');
+      const revoked = await withTokens((tokens) => tokens.revoke(which));
       const { toJsonToken } = await loadTable();
       const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
-      const text = `revoked ${revoked.length}${names && `: ${names}`}`;
-      await printResult(token, text, revoked.map(toJsonToken));
+      await printResult(token, `revoked ${revoked.length}: ${names}`, revoked.map(toJsonToken));
     });
 }
 
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
 
-/** Prints the secret of a new token, or with `--json` the token too; what is to be known of it goes to stderr. */
-async function printNewToken(
-  command: Command,
-  issue: Work<string>,
-  overlap?: number,
-): Promise<void> {
-  const { describeExpiry, toJsonToken } = await loadTable();
-  let isPrinted = false;
-  const issued = await withTokens(async (tokens) => {
-    const secret = await issue(tokens);
-    const found = await tokens.find(secret);
-    // Before the commit: a token whose secret cannot be printed is not issued.
-    await printResult(command, secret, { ...(found && toJsonToken(found)), token: secret });
-    isPrinted = true;
-    return found;
-  }).catch((error: unknown) => {
-    if (isPrinted) process.stderr.write(`warning: ${MAY_BE_INVALID}\n`);
+/** Prints the secret of a new token, and on stderr when it expires. @param overlap ms that the old one works, of a rotation */
+async function printNewToken(command: Command, issue: Work<string>, overlap?: number) {
+  const { describeExpiry, formatMinute, toJsonToken } = await loadTable();
+  let expiry = '';
+  try {
+    await withTokens(async (tokens) => {
+      const secret = await issue(tokens);
+      const issued = await tokens.find(secret);
+      // Before the commit: a token whose secret cannot be printed is not issued.
+      await printResult(command, secret, { ...(issued && toJsonToken(issued)), token: secret });
+      expiry = issued ? describeExpiry(issued) : '';
+    });
+  } catch (error) {
+    if (expiry)
+      process.stderr.write(
+        `warning: the printed token may not be valid: check it with ${COMMAND} token verify\n`,
+      );
     throw error;
-  });
-  if (issued) process.stderr.write(`${describeExpiry(issued, overlap)}\n`);
+  }
+  const end = overlap === undefined ? null : new Date(Date.now() + overlap);
+  const old = end ? `; the old one works until ${formatMinute(end)} UTC at most` : '';
+  process.stderr.write(`${expiry}${old}\n`);
 }
 
 /** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
@@ -177,7 +155,7 @@ async function withTokens<Result>(
   work: Work<Result>,
   access: 'tokens' | 'list' = 'tokens',
 ): Promise<Result> {
-  const { Token } = await import('../auth/tokens/token.entity.js');
+  const { Token } = await loadEntity();
   const { TokensService } = await import('../auth/tokens/tokens.service.js');
   const { openStore } = await import('../database/store.js');
   await using store = await openStore(readStoreConfig(), [Token], access);

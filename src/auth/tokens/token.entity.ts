@@ -38,24 +38,33 @@ export class Token {
   lastUsedAt!: Date | null;
 }
 
-export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
+const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
-/** Whether an expiry is before another; null is never. */
-export function isBefore(end: Date | null, other: Date | null): boolean {
-  return end !== null && (other === null || end.getTime() < other.getTime());
+type Expiring = Pick<Token, 'name' | 'expiresAt'>;
+
+/** When a token expires, in milliseconds since 1970; Infinity if never. */
+export function getExpiry({ expiresAt }: Pick<Token, 'expiresAt'>): number {
+  return expiresAt?.getTime() ?? Infinity;
 }
 
 /** Whether an active token's name has another one that lasts longer. */
-export function hasSuccessor(
-  { name, expiresAt }: Pick<Token, 'name' | 'expiresAt'>,
-  active: readonly Pick<Token, 'name' | 'expiresAt'>[],
-): boolean {
-  return active.some((other) => other.name === name && isBefore(expiresAt, other.expiresAt));
+export function hasSuccessor(token: Expiring, active: readonly Expiring[]): boolean {
+  return active.some((other) => other.name === token.name && getExpiry(token) < getExpiry(other));
 }
 
 /** Whether a token may be used now: neither revoked nor expired. */
-export function isActive({ revokedAt, expiresAt }: Token, now = Date.now()): boolean {
-  return revokedAt === null && (expiresAt === null || now < expiresAt.getTime());
+export function isActive(token: Token, now = Date.now()): boolean {
+  return token.revokedAt === null && now < getExpiry(token);
+}
+
+/** The active tokens that expire soon and have no successor. */
+export function listExpiring(tokens: readonly Token[], now = Date.now()): Token[] {
+  const active = tokens.filter((token) => isActive(token, now));
+  return active.filter((token) => expiresSoon(token, now) && !hasSuccessor(token, active));
+}
+
+export function expiresSoon(token: Token, now = Date.now()): boolean {
+  return getExpiry(token) < now + EXPIRES_SOON_MS;
 }
 
 /** A new secret: `plant_`, 32 random base-62 characters (190 bits), and their checksum. */

@@ -1,9 +1,6 @@
-import { IsNull, LessThan, type FindOptionsWhere, type Repository } from 'typeorm';
+import { IsNull, type Repository } from 'typeorm';
 import { getSystem } from '../../database/engine.js';
-import { createSecret, hashToken, isActive, isBefore, Token } from './token.entity.js';
-
-/** Ids of tokens fit a 32-bit integer. */
-const ID = /^\d{1,9}$/;
+import { createSecret, getExpiry, hashToken, isActive, Token } from './token.entity.js';
 
 /** Locks other changes of tokens out, until the end of the transaction. */
 const LOCK_TOKENS = {
@@ -12,9 +9,6 @@ const LOCK_TOKENS = {
   // The number is "token" in ASCII.
   postgresql: `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`,
 };
-
-/** Later than the end of any token: the last time that a Date can be. */
-const NEVER_MS = 8.64e15;
 
 type Tokens = Repository<Token>;
 
@@ -28,11 +22,10 @@ export class TokensService {
   /** Returns the secret of a new token, which expires after `lifetime` ms. @throws TokenError if the name has an active one */
   create(name: string, lifetime?: number): Promise<string> {
     return this.change(async (tokens) => {
-      if ((await findActive(tokens, { name })).length > 0) {
+      if ((await findActive(tokens)).some((token) => token.name === name))
         throw new TokenError(
           `a token named ${name} exists: rotate or revoke it, or choose another name`,
         );
-      }
       return (await insert(tokens, name, lifetime)).secret;
     });
   }
@@ -56,12 +49,11 @@ export class TokensService {
   /** When the first active token expires that has no successor: one of the same name that lasts longer. */
   async findNextExpiry(): Promise<Date | undefined> {
     const [first] = await this.tokens.query<{ last_end: number | string }[]>(
-      `SELECT MAX(COALESCE(expires_at, ${NEVER_MS})) AS last_end FROM tokens
+      `SELECT MAX(expires_at) AS last_end FROM tokens
       WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
-      GROUP BY name ORDER BY last_end LIMIT 1`,
+      GROUP BY name HAVING COUNT(*) = COUNT(expires_at) ORDER BY last_end LIMIT 1`,
     );
-    const end = Number(first?.last_end ?? NEVER_MS);
-    return end < NEVER_MS ? new Date(end) : undefined;
+    return first && new Date(Number(first.last_end));
   }
 
   /** The token of a secret, active or not. */
@@ -82,40 +74,30 @@ export class TokensService {
       if (!newest || active.length === 0)
         throw new TokenError(`no token named ${name} is active: create one`);
 
-      const previous = newest.expiresAt && newest.expiresAt.getTime() - newest.createdAt.getTime();
+      const previous = getExpiry(newest) - newest.createdAt.getTime();
       const { secret, createdAt } = await insert(tokens, name, lifetime ?? previous);
       const end = new Date(createdAt.getTime() + overlap);
-      for (const { id, expiresAt } of active) {
-        if (isBefore(end, expiresAt)) await tokens.update(id, { expiresAt: end });
-      }
+      const longer = active.filter((token) => getExpiry(token) > end.getTime());
+      for (const { id } of longer) await tokens.update(id, { expiresAt: end });
       return secret;
     });
   }
 
-  /** Revokes, within 5 s, the token of an id, or all of a name. Returns them. @throws TokenError if none is active */
-  async revoke(nameOrId: string): Promise<Token[]> {
-    const isId = ID.test(nameOrId);
-    const which = isId ? { id: Number(nameOrId) } : { name: nameOrId };
-    const revoked = await this.revokeAll((tokens) => findNotRevoked(tokens, which));
-    if (revoked.length === 0)
-      throw new TokenError(`no active token ${isId ? 'has the id' : 'named'} ${nameOrId}`);
-    return revoked;
-  }
-
-  /** Revokes, within 5 s, all active tokens created before an instant. Returns them in the order of creation. */
-  revokeCreatedBefore(instant: Date): Promise<Token[]> {
-    return this.revokeAll((tokens) => findActive(tokens, { createdAt: LessThan(instant) }));
-  }
-
-  private revokeAll(find: (tokens: Tokens) => Promise<Token[]>): Promise<Token[]> {
+  /** Revokes all active tokens, or those of a name or an id, within 5 s. Returns them. @throws TokenError if there is none */
+  revoke(nameOrId?: string): Promise<Token[]> {
     return this.change(async (tokens) => {
-      const found = await find(tokens);
+      const active = await findActive(tokens);
+      const isNamed = ({ id, name }: Token) => name === nameOrId || String(id) === nameOrId;
+      const revoked = nameOrId === undefined ? active : active.filter(isNamed);
+      const which = nameOrId === undefined ? '' : ` with the name or id ${nameOrId}`;
+      if (revoked.length === 0) throw new TokenError(`no active token${which}`);
+
       const revokedAt = new Date();
-      for (const token of found) {
+      for (const token of revoked) {
         token.revokedAt = revokedAt;
         await tokens.update(token.id, { revokedAt });
       }
-      return found;
+      return revoked;
     });
   }
 
@@ -128,18 +110,15 @@ export class TokensService {
   }
 }
 
-async function insert(tokens: Tokens, name: string, lifetime?: number | null) {
+async function insert(tokens: Tokens, name: string, lifetime = Infinity) {
   const secret = createSecret();
   const createdAt = new Date();
-  const expiresAt = typeof lifetime === 'number' ? new Date(createdAt.getTime() + lifetime) : null;
+  const expiresAt = lifetime < Infinity ? new Date(createdAt.getTime() + lifetime) : null;
   await tokens.insert({ name, hash: hashToken(secret), createdAt, expiresAt });
   return { secret, createdAt };
 }
 
-async function findActive(tokens: Tokens, which: FindOptionsWhere<Token>): Promise<Token[]> {
-  return (await findNotRevoked(tokens, which)).filter((token) => isActive(token));
-}
-
-function findNotRevoked(tokens: Tokens, which: FindOptionsWhere<Token>): Promise<Token[]> {
-  return tokens.find({ where: { ...which, revokedAt: IsNull() }, order: { id: 'ASC' } });
+async function findActive(tokens: Tokens): Promise<Token[]> {
+  const found = await tokens.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
+  return found.filter((token) => isActive(token));
 }
