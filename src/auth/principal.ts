@@ -23,8 +23,9 @@ export function toLogMembers({ id, name }: Principal): LogMembers {
 
 /** A token is invalid or expired. The reason is in the request's line of the log, not in the response. */
 export class InvalidTokenException extends ApiException {
-  /** @param members of that line that name the token's principal, if known */
-  constructor(reason: string, members?: LogMembers) {
+  /** @param principal that of the token, if known */
+  constructor(reason: string, principal?: Principal) {
+    const members = principal && toLogMembers(principal);
     super(ERRORS.INVALID_TOKEN, undefined, { details: { ...members, reason } });
   }
 }

@@ -23,10 +23,10 @@ async function refuse(credentials: string): Promise<object> {
   const headers = { authorization: credentials, 'content-type': 'application/json' };
   const response = await service.client.post('{"id":7,"name":"oak"}', headers);
   for (;;) {
-    const { requestId, error, tokenId, tokenName, unverifiedSub, reason } =
+    const { requestId, error, tokenId, tokenName, reason } =
       service.log.lines('Request').at(-1) ?? {};
     if (requestId === response.headers['x-request-id'])
-      return { error, tokenId, tokenName, unverifiedSub, reason };
+      return { error, tokenId, tokenName, reason };
     await new Promise(setImmediate);
   }
 }
@@ -35,7 +35,7 @@ const refuseToken = (token: string) => refuse(`Bearer ${token}`);
 
 /** A line about a token of which these members are known. */
 const line = (error: number, reason: RegExp, known: object = {}) => ({
-  ...{ error, tokenId: undefined, tokenName: undefined, unverifiedSub: undefined },
+  ...{ error, tokenId: undefined, tokenName: undefined },
   ...known,
   reason: expect.stringMatching(reason),
 });
@@ -60,12 +60,12 @@ it("the line of a request that is refused names the reason and the service's own
   expect(await refuse(twice)).toEqual(line(2001, /^malformed: more than a token after Bearer$/));
 });
 
-it('the line names the reason and the subject of a JSON Web Token, and how far its times are', async () => {
+it('the line names the reason of a JSON Web Token, and its subject if its signature is right', async () => {
   expect(await refuseToken(forger.signed({ exp: seconds(-45) }))).toEqual(
-    line(2001, /^ERR_JWT_EXPIRED, exp is 4[5-9] s ago$/, NURSERY),
+    line(2001, /^ERR_JWT_EXPIRED, exp$/, NURSERY),
   );
   expect(await refuseToken(forger.signed({ nbf: seconds(3_600) }))).toEqual(
-    line(2001, /^ERR_JWT_CLAIM_VALIDATION_FAILED, nbf is in 3\d\d\d s$/, NURSERY),
+    line(2001, /^ERR_JWT_CLAIM_VALIDATION_FAILED, nbf$/, NURSERY),
   );
   expect(await refuseToken(forger.signed({ aud: 'https://other.example' }))).toEqual(
     line(2001, /^ERR_JWT_CLAIM_VALIDATION_FAILED, aud$/, NURSERY),
@@ -74,7 +74,7 @@ it('the line names the reason and the subject of a JSON Web Token, and how far i
     line(2001, /^ERR_JWT_CLAIM_VALIDATION_FAILED, sub$/),
   );
   expect(await refuseToken(forger.strange())).toEqual(
-    line(2001, /^ERR_JWS_SIGNATURE_VERIFICATION_FAILED$/, { unverifiedSub: 'nursery' }),
+    line(2001, /^ERR_JWS_SIGNATURE_VERIFICATION_FAILED$/),
   );
   expect(await refuseToken(`${forger.signed()}1`)).toEqual(
     line(2001, /^malformed: neither plant_ .* nor a JSON Web Token$/),

@@ -69,14 +69,13 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   private async verifyNew(hash: string, token: string): Promise<AccessToken> {
-    if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
+    const header = readHeader(token);
     try {
-      const header = readHeader(token);
       // Not within the verification, which any number of requests may share. Another algorithm is refused there.
       if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.learn(header);
       return await this.cache.forceFetch(hash, { forceRefresh: true, context: token });
     } catch (error) {
-      throw error instanceof ApiException ? error : explain(error, token);
+      throw error instanceof ApiException ? error : explain(error);
     }
   }
 
@@ -89,6 +88,16 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
       ignoreFetchAbort: true,
     });
   }
+}
+
+/** @throws InvalidTokenException */
+function readHeader(token: string): jose.ProtectedHeaderParameters {
+  try {
+    if (JWS.test(token)) return jose.decodeProtectedHeader(token);
+  } catch {
+    // Its header is not JSON.
+  }
+  throw new InvalidTokenException(MALFORMED);
 }
 
 /** @throws jose's errors, and what `find` throws */
@@ -128,42 +137,15 @@ function toPrincipal(sub: unknown): Principal | undefined {
   return isValid ? { id: `jwt:${sub}`, name: sub } : undefined;
 }
 
-/** Describes for the log what is wrong with a token and whom it names, without the rest of its content. */
-function explain(error: unknown, token: string): InvalidTokenException {
-  if (
-    error instanceof jose.errors.JWTClaimValidationFailed ||
-    error instanceof jose.errors.JWTExpired
-  ) {
-    // Claims are checked last, so the signature is right.
-    const { code, claim, payload } = error;
-    const principal = toPrincipal(payload.sub);
-    const reason = `${code}, ${claim}${describeTime(claim, payload[claim])}`;
-    return new InvalidTokenException(reason, principal && toLogMembers(principal));
-  }
-  const reason = error instanceof jose.errors.JOSEError ? error.code : 'its key cannot be used';
-  return new InvalidTokenException(reason, { unverifiedSub: readSubject(token) });
-}
-
-/** How far a time is from now, which shows a clock that is wrong. @param value seconds since 1970 */
-function describeTime(claim: string, value: unknown): string {
-  if (typeof value !== 'number' || !['exp', 'nbf', 'iat'].includes(claim)) return '';
-  const seconds = Math.round(value - Date.now() / 1_000);
-  return seconds < 0 ? ` is ${-seconds} s ago` : ` is in ${seconds} s`;
-}
-
-function readHeader(token: string): jose.ProtectedHeaderParameters {
-  try {
-    return jose.decodeProtectedHeader(token);
-  } catch {
-    return {};
-  }
-}
-
-/** Whom a token names that anybody may have made. */
-function readSubject(token: string): string | undefined {
-  try {
-    return toPrincipal(jose.decodeJwt(token).sub)?.name;
-  } catch {
-    return undefined;
-  }
+/** Says for the log what is wrong with a token: jose's code, and the claim. */
+function explain(error: unknown): InvalidTokenException {
+  const { JOSEError, JWTClaimValidationFailed, JWTExpired } = jose.errors;
+  // Claims are checked last, so the signature is right.
+  if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired)
+    return new InvalidTokenException(
+      `${error.code}, ${error.claim}`,
+      toPrincipal(error.payload.sub),
+    );
+  const reason = error instanceof JOSEError ? error.code : 'its key cannot be used';
+  return new InvalidTokenException(reason);
 }

@@ -6,10 +6,10 @@ import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../../database/health.js';
 import { TOO_LONG } from '../../database/store-errors.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { InvalidTokenException, toLogMembers, type Principal } from '../principal.js';
+import { InvalidTokenException, type Principal } from '../principal.js';
 import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
-import { hashToken, hasSecretForm, Token } from './token.entity.js';
+import { getExpiry, hashToken, hasSecretForm, Token } from './token.entity.js';
 
 /** How long a token is accepted after the query that found it. A revoked token may work for that long. */
 const CACHE_TTL_MS = 4_000;
@@ -19,8 +19,6 @@ const MAX_CACHED_TOKENS = 10_000;
 
 const MALFORMED =
   'malformed: not plant_ and 38 letters and digits, of which the last 6 are a checksum';
-/** With an identity provider, JwtVerifier has those of JSON, whose first characters are `{"`. */
-const UNEXPECTED_JWT = 'malformed: a JSON Web Token, but AUTH_ISSUER is not set';
 
 /** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
 export const tokenLookups = channel('plant-store.auth.lookup');
@@ -28,7 +26,6 @@ export const tokenLookups = channel('plant-store.auth.lookup');
 /** A token that the database has. Times are by performance.now(), which a clock that is set does not change. */
 interface KnownToken {
   readonly token: Token;
-  readonly principal: Principal;
   /** When its query was sent: a slow result is as old as its query. */
   readonly queriedAt: number;
   /** When it expires; in the past if it is revoked. */
@@ -69,28 +66,28 @@ export class TokenVerifier {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);
     // The database has no token of another form.
-    if (!known && !hasSecretForm(secret))
-      throw new InvalidTokenException(secret.startsWith('eyJ') ? UNEXPECTED_JWT : MALFORMED);
+    if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
     const age = known ? performance.now() - known.queriedAt : Infinity;
-    tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
-    if (age < REFRESH_AFTER_MS) return this.accept(known);
+    const isFresh = age < CACHE_TTL_MS;
+    tokenLookups.publish(isFresh ? 'hit' : 'miss');
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
-    if (age >= CACHE_TTL_MS) {
+    if (!isFresh) {
       const { limit } = known ? this.refreshes : this.lookups;
       return this.accept(await this.health.awaitLookup(limit.wait(lookUp)));
     }
     // In the background. If it fails, so does the first request after CACHE_TTL_MS.
-    lookUp().catch(() => undefined);
+    if (age >= REFRESH_AFTER_MS) lookUp().catch(() => undefined);
     return this.accept(known);
   }
 
   private accept(known: KnownToken | undefined): Principal {
     if (!known) throw new InvalidTokenException('unknown: not in the database');
-    const { token, principal, endsAt, queriedAt } = known;
+    const { token, queriedAt, endsAt } = known;
+    const principal = { id: `token:${token.id}`, name: token.name };
     const now = performance.now();
     // The token may have been revoked since a slow query.
     if (now - queriedAt >= CACHE_TTL_MS) throw new StoreUnavailableException(TOO_LONG);
-    if (endsAt <= now) throw new InvalidTokenException(describeEnd(token), toLogMembers(principal));
+    if (endsAt <= now) throw new InvalidTokenException(describeEnd(token), principal);
     this.lastUsed.record(token.id);
     return principal;
   }
@@ -127,8 +124,6 @@ class TokenLookup {
 }
 
 function toKnownToken(token: Token, queriedAt: number): KnownToken {
-  const { id, name, expiresAt, revokedAt } = token;
-  const left = expiresAt ? expiresAt.getTime() - Date.now() : Infinity;
-  const endsAt = revokedAt ? -Infinity : queriedAt + left;
-  return { token, principal: { id: `token:${id}`, name }, queriedAt, endsAt };
+  const left = token.revokedAt ? -Infinity : getExpiry(token) - Date.now();
+  return { token, queriedAt, endsAt: queriedAt + left };
 }
