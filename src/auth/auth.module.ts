@@ -1,16 +1,21 @@
-import { Module, type FactoryProvider } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
-import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import { LastUsed } from './tokens/last-used.js';
 import { rateLimiter } from './rate-limit.guard.js';
 import { Token } from './tokens/token.entity.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 import { TokensService } from './tokens/tokens.service.js';
 
-const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
+const tokensService = {
+  provide: TokensService,
+  inject: [getRepositoryToken(Token)],
+  useFactory: (tokens: Repository<Token>) => new TokensService(tokens),
+};
+
+const jwtVerifier = {
   provide: JWT_VERIFIER,
   inject: [Config],
   useFactory: async (config: Config) => {
@@ -19,12 +24,6 @@ const jwtVerifier: FactoryProvider<JwtVerifier | undefined> = {
     const { JwtVerifier } = await import('./jwt/jwt-verifier.js');
     return new JwtVerifier(config);
   },
-};
-
-const tokensService: FactoryProvider<TokensService> = {
-  provide: TokensService,
-  inject: [getRepositoryToken(Token)],
-  useFactory: (tokens: Repository<Token>) => new TokensService(tokens),
 };
 
 @Module({

@@ -19,21 +19,21 @@ export function Authenticated({ hasBody = false } = {}): MethodDecorator & Class
     UseGuards(BearerGuard, RateLimitGuard),
     ApiBearerAuth('bearerAuth'),
     ApiError(400, 'unexpected error', documentRateLimit(150), hasBody),
-    ApiError(
-      401,
-      'no bearer token, or an invalid or expired one',
-      documentChallenge(
-        '; with `error="invalid_token"` where a token was sent',
-        'error="invalid_token"',
+    ApiError(401, 'no bearer token, or an invalid or expired one', {
+      'WWW-Authenticate': documentHeader(
+        'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+        'Bearer realm="plant-store", error="invalid_token"',
       ),
-    ),
+    }),
     ApiError(
       403,
       'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens',
-      documentChallenge(
-        ', with the scope that is required',
-        'error="insufficient_scope", scope="plants:create"',
-      ),
+      {
+        'WWW-Authenticate': documentHeader(
+          'The challenge of RFC 6750, section 3, with the scope that is required',
+          'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+        ),
+      },
     ),
     ApiError(408, 'the request did not arrive in time: send it again'),
     ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
@@ -47,12 +47,6 @@ export function Authenticated({ hasBody = false } = {}): MethodDecorator & Class
       RETRY_AFTER,
     ),
   );
-}
-
-function documentChallenge(details: string, parameters: string): Headers {
-  const description = `The challenge of RFC 6750, section 3${details}`;
-  const example = `Bearer realm="plant-store", ${parameters}`;
-  return { 'WWW-Authenticate': documentHeader(description, example) };
 }
 
 /** Documents the headers of a rate limit. They are optional: a proxy's 429 has none. @param left in the example */

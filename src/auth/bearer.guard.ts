@@ -11,28 +11,19 @@ const CREDENTIALS = /^bearer +\S/i;
 /** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
 const BLANKS = / {2,}/;
 
-type HeaderRequest = Pick<Request, 'headers' | 'user'>;
-
-/** What AuthGuard asks of a context: the cast leaves out the rest. */
-const toContext = (request: HeaderRequest) =>
-  ({
-    switchToHttp: () => ({ getRequest: () => request, getResponse: () => ({}) }),
-  }) as ExecutionContext;
-
 /** Lets a request pass whose `Authorization` header carries an active token. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
-  /**
-   * Passport keeps what it is given until a full collection, and would take a token from a query or a body as well: give it
-   * the header only.
-   */
+  /** Passport keeps what it is given until a full collection, and takes tokens from anywhere: give it the header only. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const { authorization = '', 'transfer-encoding': coding } = request.headers;
     // While the store is asked for the token.
     using _merging = coding === undefined ? undefined : mergeParts(request);
-    const shown: HeaderRequest = { headers: { authorization: authorization.replace(BLANKS, ' ') } };
-    await super.canActivate(toContext(shown));
+    const headers = { authorization: authorization.replace(BLANKS, ' ') };
+    const shown: Pick<Request, 'headers' | 'user'> = { headers };
+    const http = { getRequest: () => shown, getResponse: () => ({}) };
+    await super.canActivate({ switchToHttp: () => http } as ExecutionContext);
     request.user = shown.user;
     return true;
   }

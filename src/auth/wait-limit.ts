@@ -3,10 +3,7 @@ import { ApiException, ERRORS } from '../errors/error-codes.js';
 /** Maximum number of requests that wait for a lookup of one kind: more than there are connections. */
 export const MAX_WAITING = 320;
 
-/**
- * Limits how many wait at once. Requests that wait for a lookup of their token, or its key, stay in memory after their client
- * has left, and may all share one lookup.
- */
+/** Limits how many requests wait at once: they stay in memory after their client has left, and may all share one lookup. */
 export class WaitLimit {
   private waiting = 0;
 

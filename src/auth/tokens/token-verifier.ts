@@ -68,10 +68,9 @@ export class TokenVerifier {
     // The database has no token of another form.
     if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
     const age = known ? performance.now() - known.queriedAt : Infinity;
-    const isFresh = age < CACHE_TTL_MS;
-    tokenLookups.publish(isFresh ? 'hit' : 'miss');
+    tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
-    if (!isFresh) {
+    if (age >= CACHE_TTL_MS) {
       const { limit } = known ? this.refreshes : this.lookups;
       return this.accept(await this.health.awaitLookup(limit.wait(lookUp)));
     }
