@@ -10,9 +10,6 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
 
-/** The policy's name in the headers: each token has its own limit. */
-const POLICY_NAME = '"token"';
-
 /** Provides the counter of requests by principal: one in this process, none without RATE_LIMIT. */
 export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
   provide: RateLimiterMemory,
@@ -26,7 +23,7 @@ export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
 export class RateLimitGuard implements CanActivate {
   constructor(@Inject(RateLimiterMemory) private readonly limiter: RateLimiterMemory | undefined) {}
 
-  /** Sends the headers of draft-ietf-httpapi-ratelimit-headers-10. @throws ApiException RATE_LIMITED */
+  /** Sends the headers of draft-ietf-httpapi-ratelimit-headers-10, of the policy "token". @throws ApiException RATE_LIMITED */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (!this.limiter) return true;
     const http = context.switchToHttp();
@@ -36,8 +33,8 @@ export class RateLimitGuard implements CanActivate {
     const state = await this.limiter.penalty(http.getRequest<Request>().user?.id ?? '');
     // The library counts by the wall clock, which may have been set back.
     const seconds = Math.min(duration, Math.ceil(state.msBeforeNext / 1_000));
-    response.setHeader('ratelimit-policy', `${POLICY_NAME};q=${points};w=${duration}`);
-    response.setHeader('ratelimit', `${POLICY_NAME};r=${state.remainingPoints};t=${seconds}`);
+    response.setHeader('ratelimit-policy', `"token";q=${points};w=${duration}`);
+    response.setHeader('ratelimit', `"token";r=${state.remainingPoints};t=${seconds}`);
     if (state.consumedPoints <= points) return true;
     response.setHeader('retry-after', Math.max(1, seconds));
     throw new ApiException(ERRORS.RATE_LIMITED);

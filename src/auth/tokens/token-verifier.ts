@@ -17,8 +17,7 @@ const CACHE_TTL_MS = 4_000;
 const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
-const MALFORMED =
-  'malformed: not plant_ and 38 letters and digits, of which the last 6 are a checksum';
+const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
 
 /** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
 export const tokenLookups = channel('plant-store.auth.lookup');
