@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { isIPv6 } from 'node:net';
 import { userInfo } from 'node:os';
+import { databaseUrl } from './database-url.js';
 import * as parsers from './parsers.js';
 
 /** The version of the service. Its one home is package.json. */
@@ -55,7 +56,7 @@ export class Config {
   @Variable('MANAGEMENT_HOST', parsers.host, '127.0.0.1') readonly managementHost!: string;
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
-  @Variable('DATABASE_URL', parsers.databaseUrl, 'sqlite:./data/plant-store.sqlite')
+  @Variable('DATABASE_URL', databaseUrl, 'sqlite:./data/plant-store.sqlite')
   readonly databaseUrl!: string;
 
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
@@ -163,16 +164,11 @@ export function toUrl(scheme: 'http' | 'https', host: string, port: number): URL
   return new URL(`${scheme}://${formatAuthority(address, port)}`);
 }
 
-/** Finds the user of this process; undefined if it has no name, as in some containers. */
-export function findUser(): string | undefined {
+/** The user of this process: by its number if it has no name, as in some containers. */
+export function describeUser(): string {
   try {
     return userInfo().username;
   } catch {
-    return undefined;
+    return String(process.getuid?.());
   }
-}
-
-/** The user of this process by its name, else its number. */
-export function describeUser(): string {
-  return findUser() ?? String(process.getuid?.());
 }

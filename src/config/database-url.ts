@@ -1,21 +1,18 @@
 // Reads DATABASE_URL: pg-connection-string ignores or misreads some mistakes.
 import { resolve } from 'node:path';
 import { parse } from 'pg-connection-string';
+import { MASK, parseWholeNumber, type EnvParser } from './parsers.js';
 
 /** An engine by its name in traces (OpenTelemetry's `db.system.name`) and metrics. */
 export type DatabaseSystem = 'sqlite' | 'postgresql';
 
-const SQLITE_SCHEME = 'sqlite:';
 /** SQLite's driver would trim the path. `sqlite://data/x` would be `/data/x`. */
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/])\S(.*\S)?$/;
 
 /** A name with `@` is the rest of a password that has an unencoded slash, question mark or number sign. */
-const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*(\/[^/?#@]+(\?[^#]*)?|\/?)$/;
+const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*\/[^/?#@]+(\?[^#]*)?$/;
 /** A blank makes the driver decode the address twice. */
 const BAD_ESCAPE = /\s|%(?![\da-f]{2})/i;
-
-/** What is shown of a secret. */
-export const MASK = '***';
 
 /** Parameters that `pg` reads: it ignores others. Not `password`, and not `ssl`, whose value it may misread. */
 const ALLOWED_SETTINGS = [
@@ -27,46 +24,41 @@ const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 've
 /** The driver takes these for `verify-full` with a warning: in PostgreSQL's own clients they check less. */
 const ALIASES_OF_VERIFY_FULL = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/;
 
-/** Reads a DATABASE_URL, for the driver: undefined if it names neither a SQLite file nor a PostgreSQL database. */
-export function parseDatabaseUrl(text: string): string | undefined {
-  if (SQLITE_URL.test(text)) return text;
-  if (!POSTGRES_URL.test(text) || BAD_ESCAPE.test(text)) return undefined;
-  // With this parameter the modes mean what they do elsewhere.
-  if (readParameters(text).get('uselibpqcompat') === 'true') return text;
-  return text.replace(ALIASES_OF_VERIFY_FULL, '$1verify-full');
-}
+const RULE =
+  'sqlite: and the path of a file, or postgres://user:password@host:5432/database with one host (in the password, %25 for %, %2F for /, %3F for ?, %23 for #, %26 for &, %20 for a blank)';
+
+export const databaseUrl: EnvParser<string> = {
+  rule: RULE,
+  parse(text) {
+    if (SQLITE_URL.test(text)) return text;
+    if (!POSTGRES_URL.test(text) || BAD_ESCAPE.test(text)) return undefined;
+    // With this parameter the modes mean what they do elsewhere.
+    if (readParameters(text).get('uselibpqcompat') === 'true') return text;
+    return text.replace(ALIASES_OF_VERIFY_FULL, '$1verify-full');
+  },
+  mask: maskPassword,
+  findProblem: findAddressProblem,
+};
 
 /** Finds what the driver would ignore, misread or refuse in a parsed DATABASE_URL; undefined if nothing. */
 export function findAddressProblem(url: string): string | undefined {
   const file = findSqliteFile(url);
   if (file !== undefined) return findPathProblem('DATABASE_URL', file);
   const parameters = readParameters(url);
-  const names = [...parameters.keys()];
-  const unknown = names.find((name) => name !== 'password' && !ALLOWED_SETTINGS.includes(name));
-  if (unknown !== undefined) {
-    // It may be a part of a password that has an unencoded & or ?.
-    const mayBeSecret = names.some((name) => /password/i.test(name)) || /\?.*@/.test(url);
-    const hint = mayBeSecret ? '; in a password, write %26 for &' : `: ${unknown}`;
-    return `DATABASE_URL has an unknown parameter${hint}`;
-  }
+  // The name of another parameter may be a part of a password.
+  const isAllowed = (name: string) => name === 'password' || ALLOWED_SETTINGS.includes(name);
+  if (![...parameters.keys()].every(isAllowed))
+    return `DATABASE_URL must have no parameters but ${ALLOWED_SETTINGS.join(', ')}; in the password, %26 for &`;
   if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'disable'))
     return `DATABASE_URL must have an sslmode of ${SSL_MODES.join(', ')}`;
-  const invalidHost = 'DATABASE_URL must have one host, and a port from 1 to 65535';
   try {
-    const { host, port, database } = parse(url);
-    // libpq would try each; the driver takes it for one name.
-    if (host?.includes(',')) return invalidHost;
-    if (!database) return 'DATABASE_URL names no database after its host: postgres://host/database';
-    return port && !(Number(port) >= 1 && Number(port) <= 65_535) ? invalidHost : undefined;
+    const { host, port } = parse(url);
+    // libpq would try each of several hosts; the driver takes them for one name.
+    const isValid = !host?.includes(',') && (!port || parseWholeNumber(port, 1, 65_535));
+    return isValid ? undefined : `DATABASE_URL must be ${RULE}`;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // In a file, an unencoded # begins a comment, and the password is cut there.
-    const hint = url.includes('@') ? '' : '; in a password, write %23 for #';
-    if (code === 'ERR_INVALID_URL') return invalidHost + hint;
-    const files = ['sslrootcert', 'sslcert', 'sslkey'].filter((name) => parameters.has(name));
-    return code
-      ? `DATABASE_URL must name a file that can be read: ${files.join(', ')} (${code})`
-      : `DATABASE_URL: ${message}`;
+    return code === 'ERR_INVALID_URL' ? `DATABASE_URL must be ${RULE}` : `DATABASE_URL: ${message}`;
   }
 }
 
@@ -83,12 +75,12 @@ function readParameters(url: string): ReadonlyMap<string, string> {
 
 /** Selects the engine that a valid DATABASE_URL names by its scheme. */
 export function getDatabaseSystem(url: string): DatabaseSystem {
-  return url.startsWith(SQLITE_SCHEME) ? 'sqlite' : 'postgresql';
+  return url.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
 }
 
 /** Finds the path of the SQLite file that a DATABASE_URL names; undefined if it names a server. */
 export function findSqliteFile(url: string): string | undefined {
-  return url.startsWith(SQLITE_SCHEME) ? url.slice(SQLITE_SCHEME.length) : undefined;
+  return /^sqlite:(.+)$/.exec(url)?.[1];
 }
 
 /** Says where a database is: the absolute path of its file, or host and database; never a user or a password. */

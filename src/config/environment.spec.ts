@@ -45,7 +45,7 @@ describe('readConfig', () => {
 
   it.each<[RegExp, NodeJS.ProcessEnv]>([
     [
-      /^PORT must .*\nDATABASE_URL must have one host.*, write %23 for # \(from environment\)$/,
+      /^PORT must .*\nDATABASE_URL must be .* with one host .*, %23 for #, .* \(from environment\)$/,
       { PORT: 'x', DATABASE_URL: 'postgres://u:se' },
     ],
     [/^MANAGEMENT_PORT must not be PORT: /, { PORT: '80', MANAGEMENT_PORT: '80' }],
@@ -91,7 +91,7 @@ const BLANKS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(
   (character) => /[^\S\r\n]/.test(character),
 );
 const NAMES = ['PORT', 'HOST', 'DATABASE_URL', 'DATABASE_URL_FILE', 'GIT_COMMIT', 'PGUSER'];
-const VALUES = ['', 'x', '4000', '"a\nPORT=1\n\n# b"', "'= \n'", '`"\'`', "it's", '#'];
+const VALUES = ['', 'x', '4000', '"a # b"', "'= '", '`"\'`', "it's", '#'];
 
 const blanks = fc.string({ unit: fc.constantFrom(...BLANKS), maxLength: 3 });
 const assignment = fc.record({
@@ -101,8 +101,6 @@ const assignment = fc.record({
   prefix: blanks.map((some) => (some === '' ? '' : `export${some}`)),
 });
 const others = fc.constantFrom('', '# PORT=1', "; it's = '", '\u00a0# x=`');
-
-const CLOSED_LATER = expect.stringMatching(/^\d+: the quote is closed on line \d+$/);
 
 /** What is meant by a value: without quotes, or a comment. */
 const meaningOf = (value: string) =>
@@ -121,9 +119,7 @@ it('reads each variable, whatever blanks are around its name and its value', () 
         const { variables, warnings } = parseEnvFile(
           `\uFEFF${lines.join('')}`.replaceAll('\n', end),
         );
-        expect(warnings).toEqual(
-          entries.filter(([{ value }]) => value.includes('\n')).map(() => CLOSED_LATER),
-        );
+        expect(warnings).toEqual([]);
         expect(variables).toEqual(
           new Map(entries.map(([{ name, value }]) => [name, meaningOf(value)])),
         );
@@ -153,7 +149,8 @@ HOST="x`);
   expect(warnings).toEqual([
     '3: ignored, as it has no =',
     '4: DOC is unknown',
-    '5: the quote is closed on line 6',
+    '5: the quote is not closed',
+    '6: ignored, as it has no =',
     '7: the name is unknown',
     '8: the name is unknown',
     '9: the name is unknown',

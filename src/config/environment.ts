@@ -10,26 +10,15 @@ export class ConfigError extends Error {}
 /** A variable for the operator: its text, with secrets masked and undefined if invalid, and its source. */
 export type Setting = Readonly<{ name: string; value: string | undefined; from: string }>;
 
-/** What a file in another encoding has once it is decoded. */
-const NOT_UTF_8 = /[\0\uFFFD]/;
-
 /** What loadEnvironment() did. */
 let loaded: { path: string; names: ReadonlySet<string>; warnings: readonly string[] } | undefined;
 
-/**
- * Adds the variables of a file to those of this process, which win.
- *
- * @param file path of the file; `.env` in the working directory, if there is one, if left out
- * @returns a warning for each line of the file that is ignored, or probably wrong
- * @throws ConfigError if the file cannot be read
- */
+/** Adds the variables of a file, by default `.env`, to those of this process, which win. Returns warnings. @throws ConfigError */
 export function loadEnvironment(file?: string): readonly string[] {
-  const path = file ?? (existsSync('.env') ? '.env' : undefined);
+  const path = file ?? '.env';
   loaded = undefined;
-  if (path === undefined) return [];
-  const text = readText(path, `${path} cannot be read`);
-  if (NOT_UTF_8.test(text)) throw new ConfigError(`${path} must be a text in UTF-8`);
-  const { variables, warnings } = parseEnvFile(text);
+  if (file === undefined && !existsSync(path)) return [];
+  const { variables, warnings } = parseEnvFile(readText('--env-file', path));
   const isFree = (name: string) => !listForms(name).some((form) => process.env[form]);
   const names = new Set([...variables.keys()].filter(isFree));
   for (const name of names) process.env[name] = variables.get(name);
@@ -49,30 +38,18 @@ function listForms(name: string): readonly string[] {
   return SECRETS.includes(secret) ? [secret, `${secret}_FILE`] : [name];
 }
 
-/** A comment; a variable and its value, in quotes over several lines; another line. As parseEnv() reads them. */
-const ENTRY = /[^\S\n]*[#;][^\n]*|([^=\n]*)=((?:[^\S\n]*(["'`])[^]*?\3)?[^\n]*)|[^\n]+/g;
-
-/**
- * Reads variables by Node's parseEnv(), which alone would take blanks such as U+00A0, or a byte order mark, for a part of
- * a name. Also returns warnings such as `3: PROT is unknown`, without values.
- */
-export function parseEnvFile(content: string) {
-  const text = content.replace(/\r\n?/g, '\n');
+/** Reads `NAME=value` lines. Node's parseEnv() would take a byte order mark, or U+00A0, for a part of a name. */
+export function parseEnvFile(text: string) {
   const variables = new Map<string, string>();
   const warnings: string[] = [];
-  for (const { 0: entry, 1: left, 2: right = '', 3: quote, index } of text.matchAll(ENTRY)) {
-    if (/^\s*([#;]|$)/.test(entry)) continue;
-    const line = text.slice(0, index).split('\n').length;
-    const warn = (problem: string) => void warnings.push(`${line}: ${problem}`);
-    const name = left?.trim().replace(/^export\s+/, '');
-    const problem = name === undefined ? 'ignored, as it has no =' : explainNoEffect(name);
-    if (problem) warn(problem);
-    else if (name && variables.has(name)) warn(`${name} is set again: its last line counts`);
-    // No variable needs a line break: the lines up to the next quote are lost.
-    const end = line + entry.split('\n').length - 1;
-    if (end > line) warn(`the quote is closed on line ${end}`);
-    else if (!quote && /^\s*["'`]/.test(right)) warn('the quote is not closed');
-    if (name) variables.set(name, parseEnv(`X=${right.trim()}`).X ?? '');
+  for (const [index, line] of text.split(/\r\n|[\r\n]/).entries()) {
+    if (/^\s*([#;]|$)/.test(line)) continue;
+    const [left = '', ...right] = line.split('=');
+    const name = left.trim().replace(/^export\s+/, '');
+    const value = right.join('=').trim();
+    const problem = right.length === 0 ? 'ignored, as it has no =' : findEntryProblem(name, value);
+    if (problem) warnings.push(`${index + 1}: ${problem}`);
+    if (right.length > 0) variables.set(name, parseEnv(`X=${value}`).X ?? '');
   }
   return { variables, warnings };
 }
@@ -81,17 +58,18 @@ export function parseEnvFile(content: string) {
 const OTHER_VARIABLES = /^((PG|OTEL_|NODE_TLS_|SSL_|LC_|PLANT_STORE_)\w+|GIT_COMMIT|LANG|PATH|TZ)$/;
 
 /** Node.js, libuv and config.ts read them at once. */
-const EARLY_VARIABLES = /^(NODE_(?!TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
+const EARLY_VARIABLES = /^(NODE_(?!ENV$|TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
 
 /** Other names may be a part of a key. */
 const PRINTABLE_NAME = /^[A-Z_]{1,40}$/;
 
-function explainNoEffect(name: string): string | undefined {
-  if (VARIABLES.some((variable) => listForms(variable.name).includes(name))) return undefined;
+function findEntryProblem(name: string, value: string): string | undefined {
   if (EARLY_VARIABLES.test(name))
     return `${name} works only in the environment, which is read first`;
-  if (OTHER_VARIABLES.test(name)) return undefined;
-  return `${PRINTABLE_NAME.test(name) ? name : 'the name'} is unknown`;
+  const isKnown = VARIABLES.some((variable) => listForms(variable.name).includes(name));
+  if (!isKnown && !OTHER_VARIABLES.test(name))
+    return `${PRINTABLE_NAME.test(name) ? name : 'the name'} is unknown`;
+  return /^(["'`])(?!.*\1)/.test(value) ? 'the quote is not closed' : undefined;
 }
 
 /** Reads the configuration; an empty variable counts as one that is not set. @throws ConfigError */
@@ -101,7 +79,7 @@ export function readConfig(env = process.env): Config {
   return config;
 }
 
-/** Reads the configuration as far as it is valid, with every variable in order, its problems, and loadEnvironment()'s warnings. */
+/** Reads the configuration as far as it is valid, with every variable in order, problems, and loadEnvironment()'s warnings. */
 export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
@@ -112,8 +90,8 @@ export function inspectConfig(env = process.env) {
       const text = parser.mask ? readSecret(name, env) : env[name];
       if (!text) return { name, value: defaultText, from };
       const value = parser.parse(text);
-      if (value === undefined) throw new ConfigError(explainInvalid(variable, text, from));
-      const problem = parser.findProblem?.(text);
+      const problem =
+        value === undefined ? explainInvalid(variable, text) : parser.findProblem?.(value);
       if (problem) throw new ConfigError(`${problem} (from ${from})`);
       Object.assign(config, { [field]: value });
       return { name, value: parser.mask?.(text) ?? text, from };
@@ -133,28 +111,31 @@ export function readSecret(name: string, env = process.env): string | undefined 
   const file = env[`${name}_FILE`];
   if (!file) return env[name];
   if (env[name]) throw new ConfigError(`${name} and ${name}_FILE must not both be set`);
-  const secret = readNamedFile(`${name}_FILE`, file).replace(/\r?\n$/, '');
-  if (NOT_UTF_8.test(secret)) throw new ConfigError(`${name}_FILE must name a file in UTF-8`);
+  const secret = readText(`${name}_FILE`, file).replace(/\r?\n$/, '');
   if (secret === '') throw new ConfigError(`${name}_FILE must not name an empty file`);
   return secret;
 }
 
-/** Reads the file that a variable names. @throws ConfigError with its path, unless that may be the secret itself */
+/** Reads the file that a variable or an option names. @throws ConfigError with its path, unless that may be a secret */
 export function readNamedFile(variable: string, path: string): string {
   const problem = findPathProblem(variable, path);
   if (problem) throw new ConfigError(problem);
-  const shown = PRINTABLE_VALUE.test(path) ? `: ${path}` : '';
-  return readText(path, `${variable} must name a file that can be read${shown}`);
-}
-
-function readText(path: string, problem: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const shown = PRINTABLE_VALUE.test(path) ? `: ${path}` : '';
     const user = code === 'EACCES' ? `, as user ${describeUser()}` : '';
-    throw new ConfigError(`${problem} (${code}${user})`, { cause: error });
+    const message = `${variable} must name a file that can be read${shown} (${code}${user})`;
+    throw new ConfigError(message, { cause });
   }
+}
+
+/** Reads a file in UTF-8: one in another encoding has these characters once it is decoded. */
+function readText(variable: string, path: string): string {
+  const text = readNamedFile(variable, path);
+  if (/[\0\uFFFD]/.test(text)) throw new ConfigError(`${variable} must name a file in UTF-8`);
+  return text;
 }
 
 function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): string {
@@ -166,10 +147,10 @@ function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): s
 /** Matches a value without a token, or the credentials or the query of a URL. */
 const PRINTABLE_VALUE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
-/** `PORT must be from 0 to 65535, not "x" (from .env)`; never the value of a secret. */
-function explainInvalid({ name, parser }: ConfigVariable, text: string, from: string): string {
+/** `PORT must be from 0 to 65535, not "x"`; never the value of a secret. */
+function explainInvalid({ name, parser }: ConfigVariable, text: string): string {
   const isShown = !parser.mask && PRINTABLE_VALUE.test(text);
-  return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''} (from ${from})`;
+  return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''}`;
 }
 
 /** Finds errors that involve several variables. */
@@ -190,8 +171,8 @@ function crossFieldErrors(config: Config): string[] {
   return found;
 }
 
-/** Describes this process and the database that it uses in one line for the operator, without a password. */
+/** One line for the operator, without a password. */
 export function describeProcess({ databaseUrl }: Config): string {
-  const node = process.versions.node;
-  return `plant-store ${VERSION}, Node.js ${node}, store: ${describeDatabase(databaseUrl)}`;
+  const program = `plant-store ${VERSION}, Node.js ${process.versions.node}`;
+  return `${program}, store: ${describeDatabase(databaseUrl)}`;
 }

@@ -66,6 +66,7 @@ describe('readConfig, by the parsers of its variables,', () => {
     ],
     ['DATABASE_URL', ['postgres://u:1/SECRET@h/plants', 'postgres://u:1?SECRET@h/plants']],
     ['DATABASE_URL', ['postgres://u:1#SECRET@h/plants', 'sqlite:']],
+    ['DATABASE_URL', ['postgres://h', 'postgres://u:p@h:5432/', 'postgres://']],
     ['DATABASE_URL', ['sqlite: a', 'sqlite:a ', 'sqlite://a/b']],
     ['HOST', ['localhost:80', '[::1]', '127.0.0.1:80', 'http://localhost', 'a b', '10.0.0.0/8']],
     ['MANAGEMENT_HOST', ['localhost:80']],

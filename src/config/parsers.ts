@@ -1,23 +1,21 @@
-// Parsers of the texts of variables.
+// Parsers of the texts of variables; database-url.ts has another.
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
-import { findAddressProblem, MASK, maskPassword, parseDatabaseUrl } from './database-url.js';
 
 /** Reads the text of a variable, and says what the text must be. */
-export class EnvParser<Value> {
-  /**
-   * @param rule follows `must be`: `from 0 to 65535`
-   * @param parse the value, or undefined if the text is invalid
-   * @param mask what is shown of a secret, which may also be in the file that `NAME_FILE` names
-   * @param findProblem what is wrong with a part of a valid text
-   */
-  constructor(
-    readonly rule: string,
-    readonly parse: (text: string) => Value | undefined,
-    readonly mask?: (text: string) => string,
-    readonly findProblem?: (text: string) => string | undefined,
-  ) {}
+export interface EnvParser<Value> {
+  /** Follows `must be`: `from 0 to 65535`. */
+  readonly rule: string;
+  /** Returns undefined if the text is invalid. */
+  readonly parse: (text: string) => Value | undefined;
+  /** Makes what is shown of a secret, which may also be in the file that `NAME_FILE` names. */
+  readonly mask?: (text: string) => string;
+  /** Finds a problem that deserves a message of its own. */
+  findProblem?(value: Value): string | undefined;
 }
+
+/** What is shown of a secret. */
+export const MASK = '***';
 
 /** A number of requests in a time. */
 export type Rate = { readonly requests: number; readonly seconds: number };
@@ -25,13 +23,20 @@ export type Rate = { readonly requests: number; readonly seconds: number };
 const UNIT_MS = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }));
 const UNIT_BYTES = new Map(Object.entries({ '': 1, kb: 2 ** 10, mb: 2 ** 20 }));
 
-export const anyText = new EnvParser('a text', (text) => text);
-export const host = new EnvParser('a host name or an IP address, without a port', (text) =>
+function makeParser<Value>(
+  rule: string,
+  parse: (text: string) => Value | undefined,
+): EnvParser<Value> {
+  return { rule, parse };
+}
+
+export const anyText = makeParser('a text', (text) => text);
+export const host = makeParser('a host name or an IP address, without a port', (text) =>
   isIP(text) || /^[\w.-]+$/.test(text) ? text : undefined,
 );
 
-export const port = new EnvParser('from 0 to 65535', (text) => parseWholeNumber(text, 0, 65_535));
-export const portOrOff = new EnvParser('from 0 to 65535, or off', (text) =>
+export const port = makeParser('from 0 to 65535', (text) => parseWholeNumber(text, 0, 65_535));
+export const portOrOff = makeParser('from 0 to 65535, or off', (text) =>
   text === 'off' ? text : port.parse(text),
 );
 
@@ -39,20 +44,13 @@ export const onOff = makeFlagParser('on', 'off');
 /** Whether this is production. */
 export const nodeEnv = makeFlagParser('production', 'development', 'test');
 
-export const databaseUrl = new EnvParser(
-  'sqlite: and the path of a file, or postgres://user:password@host/database (in the password, %25 for %, %2F for /, %3F for ?, %23 for #, %20 for a blank)',
-  parseDatabaseUrl,
-  maskPassword,
-  (text) => findAddressProblem(parseDatabaseUrl(text) ?? ''),
-);
-
 /** In bytes: `kb` is KiB, `mb` MiB, and a number alone bytes. */
-export const size = new EnvParser('a size up to 1mb, such as 64kb', (text) => {
+export const size = makeParser('a size up to 1mb, such as 64kb', (text) => {
   const [, digits, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(text) ?? [];
   return within(Number(digits) * (UNIT_BYTES.get(unit.toLowerCase()) ?? 0), 1, 2 ** 20);
 });
 
-export const rate = new EnvParser<Rate>(
+export const rate = makeParser<Rate>(
   'a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
   (text) => {
     const [, digits = '', unit = ''] = /^(\d+)\/([smh])$/.exec(text) ?? [];
@@ -63,44 +61,44 @@ export const rate = new EnvParser<Rate>(
 );
 
 /** A scope-token (RFC 6749, section 3.3), which may stand in quotes in a header. */
-export const scope = new EnvParser(
+export const scope = makeParser(
   'one scope: ASCII without blanks, quotes and backslashes',
   (text) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : undefined),
 );
 
 /** As OpenTelemetry's variables have them: the values are percent-encoded. */
-export const headerList = new EnvParser<Readonly<Record<string, string>>>(
-  'comma-separated headers, such as authorization=Bearer%20abc,x-team=plants',
-  (text) => {
+export const headerList: EnvParser<Readonly<Record<string, string>>> = {
+  rule: 'comma-separated headers, such as authorization=Bearer%20abc,x-team=plants',
+  parse(text) {
     try {
       return Object.fromEntries(text.split(',').map(parseHeader));
     } catch {
       return undefined;
     }
   },
-  () => MASK,
-);
+  mask: () => MASK,
+};
 
 /** Paths are appended to it: a slash at its end is removed. */
-export const baseUrl = new EnvParser(
+export const baseUrl = makeParser(
   'an http or https URL, without credentials, query and fragment',
   (text) => (parseHttpUrl(text) ? text.replace(/\/$/, '') : undefined),
 );
 
 /** A URL that tokens or keys come from. */
-export const secureUrl = new EnvParser(
+export const secureUrl = makeParser(
   'an https URL (http on this machine alone), without credentials, query and fragment',
   (text) => (isSecure(parseHttpUrl(text)) ? text : undefined),
 );
 
 /** RFC 6454, section 7. */
-export const origins = new EnvParser(
+export const origins = makeParser(
   'comma-separated origins, such as https://plants.example,https://a.example:8443',
   (text) => parseList(text, (origin) => parseHttpUrl(origin)?.origin === origin),
 );
 
 /** As Express takes them. */
-export const proxies = new EnvParser(
+export const proxies = makeParser(
   'off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
   (text) => text !== 'off' && (parseWholeNumber(text, 1, 16) ?? parseList(text, isNetwork)),
 );
@@ -108,19 +106,19 @@ export const proxies = new EnvParser(
 /** Makes the parser of a duration within bounds. Its value is in milliseconds. */
 export function duration(min: string, max: string): EnvParser<number> {
   const [from = 0, to = 0] = [min, max].map(parseDuration);
-  return new EnvParser(`a duration from ${min} to ${max}, such as 5s`, (text) =>
+  return makeParser(`a duration from ${min} to ${max}, such as 5s`, (text) =>
     within(parseDuration(text), from, to),
   );
 }
 
 export function oneOf<Word extends string>(...words: readonly Word[]): EnvParser<Word> {
-  return new EnvParser(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text));
+  return makeParser(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text));
 }
 
 /** Makes the parser of a word that stands for true, and of others that stand for false. */
 function makeFlagParser(yes: string, ...no: readonly string[]): EnvParser<boolean> {
   const { rule } = oneOf(yes, ...no);
-  return new EnvParser(rule, (text) => text === yes || (no.includes(text) ? false : undefined));
+  return makeParser(rule, (text) => text === yes || (no.includes(text) ? false : undefined));
 }
 
 /** Reads a duration in milliseconds: `0s`, or a whole number from 1 to 99999 and its unit; undefined if invalid. */

@@ -80,7 +80,7 @@ describe('config', () => {
     async (url) => {
       const ran = await run('config', { DATABASE_URL: url });
       expect(ran.code).toBe(78);
-      expect(ran.stderr).toMatch(/^error: DATABASE_URL must [^\n]+\n$/);
+      expect(ran.stderr).toMatch(/^error: DATABASE_URL(:| must) [^\n]+\n$/);
       expect(rowsOf(ran)).toMatchObject({ DATABASE_URL: ['(invalid)', 'environment'] });
     },
   );
@@ -93,14 +93,14 @@ describe('config', () => {
   });
 
   it.each(['config', 'migrate'])('%s warns of lines without effect', async (command) => {
-    writeFileSync(join(cwd, '.env'), 'foo\nPORT=1\nSECRET=x\nNODE_OPTIONS=--inspect\nPORT=2\n');
+    writeFileSync(join(cwd, '.env'), 'foo\nPORT=1\nSECRET=x\nNODE_OPTIONS=--inspect\nPGUSER="x\n');
     const { code, stderr } = await run(command);
     expect(code).toBe(0);
     expect(stderr.trimEnd().split('\n')).toEqual([
       'warning: .env:1: ignored, as it has no =',
       'warning: .env:3: SECRET is unknown',
       expect.stringMatching(/^warning: .env:4: NODE_OPTIONS works only in the environment/),
-      'warning: .env:5: PORT is set again: its last line counts',
+      'warning: .env:5: the quote is not closed',
       expect.stringMatching(/^plant-store /),
     ]);
   });
@@ -132,9 +132,9 @@ describe('config', () => {
   });
 
   it.each([
-    ['none', 'none cannot be read (ENOENT)'],
-    ['utf16', 'utf16 must be a text in UTF-8'],
-    ['latin1', 'latin1 must be a text in UTF-8'],
+    ['none', '--env-file must name a file that can be read: none (ENOENT)'],
+    ['utf16', '--env-file must name a file in UTF-8'],
+    ['latin1', '--env-file must name a file in UTF-8'],
   ])('exits with 78 if the file is %s', async (file, problem) => {
     writeFileSync(join(cwd, 'utf16'), 'PORT=1\n', 'utf16le');
     writeFileSync(join(cwd, 'latin1'), '# é\n', 'latin1');

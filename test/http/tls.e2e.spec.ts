@@ -108,7 +108,7 @@ describe('TLS', () => {
 
   it.each<[string, () => unknown, string]>([
     ['no key', () => rmSync(key()), 'TLS_KEY_FILE must name a file that can be read: '],
-    ['two certificates', () => cpSync(cert(), key()), 'TLS_KEY_FILE must name a file with a priv'],
+    ['two certificates', () => cpSync(cert(), key()), 'must be a pair: '],
     [
       'the key of another certificate',
       async () => {

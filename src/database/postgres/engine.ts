@@ -1,5 +1,5 @@
 import { defaults } from 'pg';
-import { findUser } from '../../config/config.js';
+import { describeUser } from '../../config/config.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { Logger, readCode, SchemaError, type Access, type Engine } from '../engine.js';
 import { LIST } from '../schema.js';
@@ -47,7 +47,7 @@ export const postgres: Engine = {
   connect(config, access) {
     const timeoutMs = config.statementTimeoutMs;
     // As PostgreSQL's own clients do where neither the address nor the environment names a user.
-    defaults.user ??= findUser();
+    defaults.user ??= describeUser();
     return {
       type: 'postgres',
       driver: { Pool: CheckedPool },
