@@ -14,11 +14,11 @@ import { RateLimitGuard } from './rate-limit.guard.js';
 export const RESPONSE_HEADERS: Headers = { ...REQUEST_ID, ...documentRateLimit(150) };
 
 /** Guards an operation, and documents its token and its error responses. Its module imports AuthModule. */
-export function Authenticated({ hasBody = false } = {}): MethodDecorator & ClassDecorator {
+export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     UseGuards(BearerGuard, RateLimitGuard),
     ApiBearerAuth('bearerAuth'),
-    ApiError(400, 'unexpected error', documentRateLimit(150), hasBody),
+    ApiError(400, 'unexpected error', documentRateLimit(150)),
     ApiError(401, 'no bearer token, or an invalid or expired one', {
       'WWW-Authenticate': documentHeader(
         'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',

@@ -5,14 +5,14 @@ const NUMBERS = Object.values<ErrorCode>(ERRORS)
   .map(({ error, status, message }) => `- ${error}, status ${status}: ${message}`)
   .join('\n');
 
-const ERROR_DESCRIPTION = `What is wrong with a request, or with the service. A number of \`error\` keeps its meaning \
+const DESCRIPTION = `What is wrong with a request, or with the service. A number of \`error\` keeps its meaning \
 forever. New numbers may be added.
 
 ${NUMBERS}
 - ${HTTP_EXCEPTION}, any other status: see the message`;
 
 /** The body of every response other than 200 (contract/openapi.yaml, Error). */
-@ApiSchema({ name: 'Error', description: ERROR_DESCRIPTION })
+@ApiSchema({ name: 'Error', description: DESCRIPTION })
 export class ErrorDto {
   @ApiProperty({ type: 'integer', format: 'int32', description: 'Numeric error value' })
   readonly error!: number;
@@ -41,19 +41,15 @@ export const RETRY_AFTER: Headers = {
   'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
 };
 
-/** Lower numbers of status 400 are of operations that take a body, the other errors of every operation. */
-const MIN_GENERAL = ERRORS.NO_TOKEN.error;
-
 /** Documents a response with an Error body, and an example of each error. @param headers beside X-Request-Id */
 export function ApiError(
   status: number,
   description: string,
   headers?: Headers,
-  hasBody = false,
 ): MethodDecorator & ClassDecorator {
   const examples: Record<string, { summary: string; value: ErrorDto }> = {};
   for (const [name, { error, message, ...kind }] of Object.entries(ERRORS))
-    if (kind.status === status && (hasBody || status !== 400 || error >= MIN_GENERAL))
+    if (kind.status === status)
       examples[name] = { summary: `${error}: ${message}`, value: { error, message } };
   const options = { status, description, type: ErrorDto, examples };
   return ApiResponse({ ...options, headers: { ...REQUEST_ID, ...headers } });

@@ -35,7 +35,7 @@ export class PlantsController {
 
   @Post()
   @HttpCode(200)
-  @Authenticated({ hasBody: true })
+  @Authenticated()
   @ApiOperation({
     operationId: 'createPlant',
     summary: 'Creates a new plant in the store',
