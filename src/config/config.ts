@@ -17,12 +17,11 @@ export const readCommit = () => process.env.GIT_COMMIT || 'unknown';
 /** How the operator called the command: bin/plant-store sets the variable. */
 export const COMMAND = process.env.PLANT_STORE_COMMAND ?? 'bin/plant-store';
 
-/** An environment variable, the field of {@link Config} that it sets, and how its text is read. */
+/** An environment variable, the field that it sets, and its default as text; '' for none. */
 export interface ConfigVariable {
   readonly name: string;
   readonly field: keyof Config;
   readonly parser: parsers.EnvParser<unknown>;
-  /** Default, as text; '' for none. */
   readonly defaultText: string;
 }
 

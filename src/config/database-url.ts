@@ -24,11 +24,8 @@ const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 've
 /** The driver takes these for `verify-full` with a warning: in PostgreSQL's own clients they check less. */
 const ALIASES_OF_VERIFY_FULL = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/;
 
-const RULE =
-  'sqlite: and the path of a file, or postgres://user:password@host:5432/database with one host (in the password, %25 for %, %2F for /, %3F for ?, %23 for #, %26 for &, %20 for a blank)';
-
 export const databaseUrl: EnvParser<string> = {
-  rule: RULE,
+  rule: 'sqlite: and the path of a file, or postgres://user:password@host:5432/database with one host (in the password, %25 for %, %2F for /, %3F for ?, %23 for #, %26 for &, %20 for a blank)',
   parse(text) {
     if (SQLITE_URL.test(text)) return text;
     if (!POSTGRES_URL.test(text) || BAD_ESCAPE.test(text)) return undefined;
@@ -51,14 +48,15 @@ export function findAddressProblem(url: string): string | undefined {
     return `DATABASE_URL must have no parameters but ${ALLOWED_SETTINGS.join(', ')}; in the password, %26 for &`;
   if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'disable'))
     return `DATABASE_URL must have an sslmode of ${SSL_MODES.join(', ')}`;
+  const invalid = `DATABASE_URL must be ${databaseUrl.rule}`;
   try {
     const { host, port } = parse(url);
     // libpq would try each of several hosts; the driver takes them for one name.
     const isValid = !host?.includes(',') && (!port || parseWholeNumber(port, 1, 65_535));
-    return isValid ? undefined : `DATABASE_URL must be ${RULE}`;
+    return isValid ? undefined : invalid;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return code === 'ERR_INVALID_URL' ? `DATABASE_URL must be ${RULE}` : `DATABASE_URL: ${message}`;
+    return code === 'ERR_INVALID_URL' ? invalid : `DATABASE_URL: ${message}`;
   }
 }
 

@@ -7,9 +7,6 @@ import { describeDatabase, findPathProblem } from './database-url.js';
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
 
-/** A variable for the operator: its text, with secrets masked and undefined if invalid, and its source. */
-export type Setting = Readonly<{ name: string; value: string | undefined; from: string }>;
-
 /** What loadEnvironment() did. */
 let loaded: { path: string; names: ReadonlySet<string>; warnings: readonly string[] } | undefined;
 
@@ -83,7 +80,7 @@ export function readConfig(env = process.env): Config {
 export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
-  const settings = VARIABLES.map((variable): Setting => {
+  const settings = VARIABLES.map((variable) => {
     const { name, field, parser, defaultText } = variable;
     const from = findSource(variable, env);
     try {

@@ -23,10 +23,7 @@ export type Rate = { readonly requests: number; readonly seconds: number };
 const UNIT_MS = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }));
 const UNIT_BYTES = new Map(Object.entries({ '': 1, kb: 2 ** 10, mb: 2 ** 20 }));
 
-function makeParser<Value>(
-  rule: string,
-  parse: (text: string) => Value | undefined,
-): EnvParser<Value> {
+function makeParser<Value>(rule: string, parse: EnvParser<Value>['parse']): EnvParser<Value> {
   return { rule, parse };
 }
 
