@@ -44,67 +44,52 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 export class Config {
   /** TCP port of the service. 0 takes a free one. */
   @Variable('PORT', parsers.port, '3000') readonly port!: number;
-
   /** Address that the service listens on. The default is reachable from this machine only. */
   @Variable('HOST', parsers.host, '127.0.0.1') readonly host!: string;
-
   /** TCP port of health and metrics. 0 takes a free one; `off` serves neither. */
   @Variable('MANAGEMENT_PORT', parsers.portOrOff, '9464') readonly managementPort!: number | 'off';
-
   /** Address of health and metrics. */
   @Variable('MANAGEMENT_HOST', parsers.host, '127.0.0.1') readonly managementHost!: string;
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
   @Variable('DATABASE_URL', databaseUrl, 'sqlite:./data/plant-store.sqlite')
   readonly databaseUrl!: string;
-
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
   @Variable('DATABASE_TIMEOUT', parsers.duration('1s', '60s'), '5s')
   readonly databaseTimeout!: number;
-
   /** Whether the start migrates the schema. If not, `plant-store migrate` must have done it. */
   @Variable('MIGRATE', parsers.onOff, 'on') readonly migrate!: boolean;
 
   /** Where clients reach the service: the server that the OpenAPI document names. Unset: where it listens. */
   @Variable('PUBLIC_URL', parsers.baseUrl) readonly publicUrl?: string;
-
   /** Maximum size of a request body in bytes. */
   @Variable('BODY_LIMIT', parsers.size, '64kb') readonly bodyLimit!: number;
-
   /** Maximum number of requests of a token in a time. Unset: unlimited. */
   @Variable('RATE_LIMIT', parsers.rate) readonly rateLimit?: parsers.Rate;
-
   /** Whether the OpenAPI document and Swagger UI are served. */
   @Variable('DOCS', parsers.onOff, 'on') readonly docs!: boolean;
-
   /** Origins whose pages may call the service from a browser (fetch.spec.whatwg.org, CORS). Empty: none. */
   @Variable('CORS_ORIGINS', parsers.origins) readonly corsOrigins: readonly string[] = [];
-
   /** Proxies whose `X-Forwarded-For` is believed: their number, or their addresses. */
   @Variable('TRUST_PROXY', parsers.proxies, 'off')
   readonly trustProxy!: number | readonly string[] | false;
 
   /** File of the certificate and its chain, in PEM. If set, the service speaks TLS only. */
   @Variable('TLS_CERT_FILE', parsers.anyText) readonly tlsCertFile?: string;
-
   /** File of the certificate's private key, in PEM. */
   @Variable('TLS_KEY_FILE', parsers.anyText) readonly tlsKeyFile?: string;
 
   /** Identity provider whose JSON Web Tokens are accepted, exactly as in their `iss`. Unset: none are. */
   @Variable('AUTH_ISSUER', parsers.secureUrl) readonly authIssuer?: string;
-
   /** What the `aud` of a JSON Web Token must name. */
   @Variable('AUTH_AUDIENCE', parsers.anyText) readonly authAudience?: string;
-
   /** URL of the provider's keys. Unset: as the provider's discovery document says. */
   @Variable('AUTH_JWKS_URL', parsers.secureUrl) readonly authJwksUrl?: string;
-
   /** Scope that a JSON Web Token must have. */
   @Variable('AUTH_SCOPE', parsers.scope, 'plants:create') readonly authScope!: string;
 
   /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */
   @Variable('SHUTDOWN_DELAY', parsers.duration('0s', '300s'), '0s') readonly shutdownDelay!: number;
-
   /** Maximum time in milliseconds of the rest of a stop. */
   @Variable('SHUTDOWN_TIMEOUT', parsers.duration('1s', '600s'), '25s')
   readonly shutdownTimeout!: number;
@@ -112,18 +97,15 @@ export class Config {
   /** Lowest severity that is logged. */
   @Variable('LOG_LEVEL', parsers.oneOf(...LOG_LEVELS), 'info')
   readonly logLevel!: (typeof LOG_LEVELS)[number];
-
   /** Which requests are logged. */
   @Variable('LOG_REQUESTS', parsers.oneOf('all', 'errors', 'none'), 'errors')
   readonly logRequests!: 'all' | 'errors' | 'none';
 
   /** Base URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no traces. */
   @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', parsers.baseUrl) readonly otlpEndpoint?: string;
-
   /** Headers that the collector requires, such as its access token. */
   @Variable('OTEL_EXPORTER_OTLP_HEADERS', parsers.headerList)
   readonly otlpHeaders: Readonly<Record<string, string>> = {};
-
   /** The service's name in traces. */
   @Variable('OTEL_SERVICE_NAME', parsers.anyText, 'plant-store') readonly otelServiceName!: string;
 

@@ -10,7 +10,7 @@ export class ConfigError extends Error {}
 /** What loadEnvironment() did. */
 let loaded: { path: string; names: ReadonlySet<string>; warnings: readonly string[] } | undefined;
 
-/** Adds the variables of a file, by default `.env`, to those of this process, which win. Returns warnings. @throws ConfigError */
+/** Adds the variables of a file to those of this process, which win. Returns warnings. @throws ConfigError */
 export function loadEnvironment(file?: string): readonly string[] {
   const path = file ?? '.env';
   loaded = undefined;
@@ -76,7 +76,7 @@ export function readConfig(env = process.env): Config {
   return config;
 }
 
-/** Reads the configuration as far as it is valid, with every variable in order, problems, and loadEnvironment()'s warnings. */
+/** Reads the configuration as far as it is valid, with its variables in order, problems, and loadEnvironment()'s warnings. */
 export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
@@ -160,9 +160,7 @@ function crossFieldErrors(config: Config): string[] {
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined))
     found.push('TLS_CERT_FILE and TLS_KEY_FILE must be set together');
   if (authIssuer && !authAudience)
-    found.push(
-      'AUTH_AUDIENCE must be set with AUTH_ISSUER: a token for another service would be taken',
-    );
+    found.push('AUTH_AUDIENCE must be set with AUTH_ISSUER: tokens of other services would pass');
   if (!authIssuer && (authAudience ?? authJwksUrl))
     found.push('AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL');
   return found;
