@@ -4,7 +4,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { listExpiring, type Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
 import { COMMAND, type Config } from './config/config.js';
-import { formatAddress } from './listening.js';
 
 /** Prints a line for the operator: to the log in production, else to stdout as it is. */
 export function print(line: string, { production }: Config): void {
@@ -14,7 +13,7 @@ export function print(line: string, { production }: Config): void {
 
 /** Prints where the service is, and in development how to send it a first plant; warns of its tokens. */
 export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
-  const url = `${config.scheme}://${formatAddress(app.getHttpServer())}`;
+  const url = await app.getUrl();
   if (config.docs) print(`Documentation: ${url}/docs`, config);
   print(`Plant store: ${url}`, config);
   const tokens = app.get(TokensService);

@@ -6,7 +6,7 @@ import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
 import { readKeyPair } from './config/key-pair.js';
 import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
-import { awaitListening, formatAddress, tryToListen } from './listening.js';
+import { awaitListening, tryToListen } from './listening.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
 import { endStartOnSignals, notifySystemd } from './shutdown.js';
@@ -35,7 +35,7 @@ async function bootstrap(): Promise<void> {
       management.listen(config.managementPort, config.managementHost),
       'MANAGEMENT_',
     );
-    print(`Management: http://${formatAddress(management.getHttpServer())}`, config);
+    print(`Management: ${await management.getUrl()}`, config);
   }
 
   const app = await createApp(config, logger);

@@ -9,8 +9,6 @@ import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
 import { Writer } from './database/engine.js';
 import { Connections } from './http/connections.js';
-import { requestEnd, type RequestContext } from './http/request-context.js';
-import { GroupCommit } from './plants/group-commit.js';
 
 const logger = new Logger('Shutdown');
 
@@ -21,7 +19,7 @@ const logger = new Logger('Shutdown');
  * @returns a function that from then on has Nest close the application in order on these signals
  */
 export function endStartOnSignals({ scheme }: Config): (app: INestApplication) => void {
-  // With TLS it reloads the certificate. Unhandled, it would cut requests off, and say nothing.
+  // With TLS it reloads the certificate. Unhandled, it would cut requests off.
   const signals = ['SIGTERM', 'SIGINT', ...(scheme === 'https' ? [] : ['SIGHUP'])];
   let isStarting = true;
   // Stays: Nest removes its own listeners before the exit, and npm forwards a signal that the service has had.
@@ -40,12 +38,8 @@ export function endStartOnSignals({ scheme }: Config): (app: INestApplication) =
 /** The stop. By a signal, logs how it went, and exits with 1 after SHUTDOWN_TIMEOUT or if closing fails. */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
-  private beganAt = 0;
-  private completed = 0;
-
   constructor(
     private readonly config: Config,
-    private readonly groups: GroupCommit,
     private readonly store: DataSource,
     private readonly writer: Writer,
     private readonly connections: Connections,
@@ -58,13 +52,12 @@ export class Shutdown implements BeforeApplicationShutdown {
   }
 
   private begin(signal: string): void {
-    this.beganAt = performance.now();
-    requestEnd.subscribe((context) => {
-      if ((context as RequestContext).status !== undefined) this.completed += 1;
-    });
     notifySystemd('STOPPING=1');
     logger.log(`${signal}: stopping`);
-    setTimeout(() => this.exitNow(), this.config.shutdownDelay + this.config.shutdownTimeout);
+    setTimeout(() => {
+      logger.error('gave up: the stop has taken longer than SHUTDOWN_TIMEOUT');
+      void this.writer.abortAndExit(1);
+    }, this.config.shutdownDelay + this.config.shutdownTimeout);
   }
 
   /** To be called once all is closed. */
@@ -72,24 +65,10 @@ export class Shutdown implements BeforeApplicationShutdown {
     if (signal === undefined) return;
     // TypeOrmModule only logs why.
     if (this.store.isInitialized) {
-      logger.error(
-        `the store could not be closed; stopped after ${this.describeProgress()}, not in order`,
-      );
+      logger.error('the store could not be closed: stopped, but not in order');
       process.exit(1);
     }
-    logger.log(`stopped after ${this.describeProgress()}`);
-  }
-
-  private exitNow(): void {
-    logger.error(
-      `gave up after ${this.describeProgress()}; plants without the end of their commit: ${this.groups.unsettled}`,
-    );
-    void this.writer.abortAndExit(1);
-  }
-
-  private describeProgress(): string {
-    const seconds = (performance.now() - this.beganAt) / 1_000;
-    return `${seconds.toFixed(1)} s; requests completed during the stop: ${this.completed}`;
+    logger.log('stopped');
   }
 }
 
@@ -100,6 +79,6 @@ export function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
   if (!NOTIFY_SOCKET) return;
   // The program needs none of the service's secrets.
   execFile('systemd-notify', [state], { env: { PATH, NOTIFY_SOCKET } }, (error) => {
-    if (error) new Logger('PlantStore').warn(`systemd was not told ${state}: ${error.message}`);
+    if (error) logger.warn(`systemd was not told ${state}: ${error.message}`);
   });
 }

@@ -82,7 +82,7 @@ describe('npm start behaves as one process', () => {
     expect((await connection.read()).status).toBe(200);
     expect(await npm.closed).toEqual([0, null]);
     expect(npm.log.text.match(/: stopping$/gm)).toHaveLength(1);
-    expect(npm.log.text.match(/completed during the stop: 1$/gm)).toHaveLength(1);
+    expect(npm.log.text.match(/ stopped$/gm)).toHaveLength(1);
     await gone(npm.pid);
   });
 

@@ -39,7 +39,7 @@ it('SIGHUP: no new connections, the last requests get their responses, which clo
   const lines = service.output.split('\n').filter((line) => line.includes('[Shutdown]'));
   expect(lines).toEqual([
     expect.stringMatching(/SIGHUP: stopping$/),
-    expect.stringMatching(/stopped after \d+\.\d s; requests completed during the stop: 2$/),
+    expect.stringMatching(/ stopped$/),
   ]);
 });
 
