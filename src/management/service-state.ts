@@ -23,10 +23,11 @@ export class ServiceState {
   }
 
   async check(): Promise<HealthIndicatorResult> {
-    const { phase } = this;
-    const { queued: plants = 0, isFull = false } = this.app?.get(GroupCommit) ?? {};
     // Operators with several stores see which one this is.
     const store = describeDatabase(this.config.databaseUrl);
+    const phase = this.findPhase();
+    const plants = this.countQueued();
+    const isFull = this.app?.get(GroupCommit).isFull;
     return {
       service: { version: VERSION, store, status: 'up' },
       lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
@@ -35,9 +36,9 @@ export class ServiceState {
     };
   }
 
-  private get phase(): 'starting' | 'serving' | 'stopping' {
-    if (this.app && this.app.get(Connections).phase !== 'serving') return 'stopping';
-    return this.app?.get(HttpAdapterHost).listening ? 'serving' : 'starting';
+  private findPhase(): 'starting' | 'serving' | 'stopping' {
+    if (!this.app?.get(HttpAdapterHost).listening) return 'starting';
+    return this.app.get(Connections).phase === 'serving' ? 'serving' : 'stopping';
   }
 
   /** The message of an error may name the store's host, which monitors may know. */
@@ -51,7 +52,7 @@ export class ServiceState {
     }
   }
 
-  queued(): number {
+  countQueued(): number {
     return this.app?.get(GroupCommit).queued ?? 0;
   }
 
@@ -65,17 +66,17 @@ export class ServiceState {
 
   findLastBackup(): Promise<Date | undefined> {
     return this.lookUp(async (app) => {
-      const sql = 'SELECT finished_at FROM backups';
-      const [backup] = await app.get(DataSource).query<{ finished_at: unknown }[]>(sql);
-      return backup && new Date(Number(backup.finished_at));
+      const sql = 'SELECT finished_at AS time FROM backups';
+      const [backup] = await app.get(DataSource).query<{ time: unknown }[]>(sql);
+      return backup && new Date(Number(backup.time));
     });
   }
 
   /** Undefined if the store is unavailable: the check says why. */
-  private async lookUp<Value>(
-    work: (app: INestApplicationContext) => Promise<Value>,
-  ): Promise<Value | undefined> {
+  private async lookUp(
+    find: (app: INestApplicationContext) => Promise<Date | undefined>,
+  ): Promise<Date | undefined> {
     if (!this.app || !(await this.isStoreUp())) return undefined;
-    return work(this.app).catch(() => undefined);
+    return find(this.app).catch(() => undefined);
   }
 }

@@ -68,10 +68,6 @@ function toMembers(message: unknown, rest: readonly unknown[]): Record<string, u
   return members;
 }
 
-/** Bytes that may wait for a slow reader; lines beyond them are dropped. */
-const MAX_WAITING_BYTES = 1024 * 1024;
-const FLUSH_INTERVAL_MS = 100;
-
 /** Opens stdout. For a slow reader up to a megabyte waits. @param onDrain is given the number of dropped lines */
 function openStdout(onDrain: (dropped: number) => void): DestinationStream {
   const output = pino.destination({
@@ -80,9 +76,9 @@ function openStdout(onDrain: (dropped: number) => void): DestinationStream {
     sync: true,
     // By default pino would sleep on the event loop until the pipe has space.
     retryEAGAIN: () => false,
-    maxLength: MAX_WAITING_BYTES,
-    periodicFlush: FLUSH_INTERVAL_MS,
-    // Without a minimum, periodicFlush is ignored.
+    maxLength: 1024 * 1024,
+    // In milliseconds. Without a minimum length it is ignored.
+    periodicFlush: 100,
     minLength: 1,
   });
   let dropped = 0;

@@ -20,7 +20,7 @@ const rules = (
 const dashboard = read('deploy/grafana/plant-store.json');
 
 const gauges = {
-  queued: () => 0,
+  countQueued: () => 0,
   isStoreUp: () => Promise.resolve(true),
   findTokenExpiry: () => Promise.resolve(undefined),
   findLastBackup: () => Promise.resolve(undefined),

@@ -12,16 +12,11 @@ const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Buckets in seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Gauges of Node that are named like counters. Each sums up another metric, which stays. */
-const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
-
-/** Values that are read at each scrape. */
+/** Values that are read at each scrape; undefined if there is none, or it is unknown. */
 interface Gauges {
-  queued(): number;
+  countQueued(): number;
   isStoreUp(): Promise<boolean>;
-  /** When the first active token expires; undefined if that is unknown, or none does. */
   findTokenExpiry(): Promise<Date | undefined>;
-  /** When the last backup was finished; undefined if that is unknown, or there is none. */
   findLastBackup(): Promise<Date | undefined>;
 }
 
@@ -29,12 +24,14 @@ interface Gauges {
 export function createMetrics(config: Config, gauges: Gauges): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  // Gauges that are named like counters. Each sums up another metric, which stays.
+  for (const what of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
   const registers = [registry];
   countRequests(registers);
   countCommits(registers);
   countTokenLookups(registers);
-  addInfo(registers, config);
+  addBuildInfo(registers, config);
   addGauges(registers, gauges);
   return registry;
 }
@@ -109,16 +106,10 @@ function countTokenLookups(registers: Registry[]): void {
     help: "The service's own tokens looked for in the cache: hit, or miss, for which the store is asked.",
     registers,
   });
-  for (const result of ['hit', 'miss']) lookups.inc({ result }, 0);
   tokenLookups.subscribe((result) => lookups.inc({ result: result as string }));
 }
 
-function addInfo(registers: Registry[], { databaseUrl }: Config): void {
-  new Gauge({
-    name: 'plant_store_queue_bound_plants',
-    help: 'Plants that may wait at most; past that, requests get 503.',
-    registers,
-  }).set(MAX_QUEUED);
+function addBuildInfo(registers: Registry[], { databaseUrl }: Config): void {
   const engine = getDatabaseSystem(databaseUrl);
   new Gauge({
     name: 'plant_store_build_info',
@@ -128,9 +119,10 @@ function addInfo(registers: Registry[], { databaseUrl }: Config): void {
   }).set({ version: VERSION, commit: readCommit(), node: process.version, engine }, 1);
 }
 
+type Value = number | boolean | Date | undefined;
+
 /** Adds gauges that are read at each scrape. One without a value is absent: 0 would be a time, in 1970. */
 function addGauges(registers: Registry[], gauges: Gauges): void {
-  type Value = number | undefined;
   const add = (name: string, help: string, read: () => Value | Promise<Value>) =>
     new Gauge({
       name,
@@ -139,34 +131,34 @@ function addGauges(registers: Registry[], gauges: Gauges): void {
       async collect() {
         const value = await read();
         if (value === undefined) this.remove();
-        else this.set(value);
+        else this.set(value instanceof Date ? value.getTime() / 1_000 : Number(value));
       },
     });
-  add('plant_store_queue_plants', 'Plants that wait for a commit.', () => gauges.queued());
-  add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', async () =>
-    Number(await gauges.isStoreUp()),
+  let certificateEnd: Date | undefined;
+  certificateUsed.subscribe((expiresAt) => (certificateEnd = expiresAt as Date));
+
+  add('plant_store_queue_plants', 'Plants that wait for a commit.', () => gauges.countQueued());
+  add(
+    'plant_store_queue_bound_plants',
+    'Plants that may wait at most; past that, requests get 503.',
+    () => MAX_QUEUED,
   );
+  add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', () => gauges.isStoreUp());
   add(
     'plant_store_token_expires_seconds',
     'When the first active token without a successor expires, in seconds since 1970; absent if none is known.',
-    async () => toSeconds(await gauges.findTokenExpiry()),
+    () => gauges.findTokenExpiry(),
   );
   add(
     'plant_store_last_backup_timestamp_seconds',
     'When the last backup of the store was finished, in seconds since 1970; absent if none is known.',
-    async () => toSeconds(await gauges.findLastBackup()),
+    () => gauges.findLastBackup(),
   );
-  let certificateEnd: Date | undefined;
-  certificateUsed.subscribe((expiresAt) => (certificateEnd = expiresAt as Date));
   add(
     'plant_store_tls_certificate_expires_seconds',
     'When the certificate in use expires, in seconds since 1970; absent without TLS.',
-    () => toSeconds(certificateEnd),
+    () => certificateEnd,
   );
-}
-
-function toSeconds(time: Date | undefined): number | undefined {
-  return time && time.getTime() / 1_000;
 }
 
 /** `none` if the client left before its response, or the response is no Error. */

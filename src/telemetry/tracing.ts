@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import * as api from '@opentelemetry/api';
@@ -23,35 +22,38 @@ import { AvailabilityLog } from '../errors/availability-log.js';
 import { redact } from '../errors/operator-message.js';
 import * as http from '../http/request-context.js';
 import { commits, plantQueued, type Commit } from '../plants/group-commit.js';
-import type { Plant } from '../plants/plant.entity.js';
 
 const logger = new Logger('Tracing');
 const propagator = new W3CTraceContextPropagator();
 
 const LAST_EXPORT_TIMEOUT_MS = 2_000;
 /** A client may send any method: unknown ones are `_OTHER` (opentelemetry.io/docs/specs/semconv/http/http-spans). */
-const METHODS = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));
+const METHODS = 'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' ');
 
 /** Sends a span of each request, with its commit as a child (docs/tracing.md). The SDK reads `OTEL_*` itself. */
 export class Tracing implements OnApplicationShutdown {
   private readonly provider: BasicTracerProvider;
   private readonly tracer: api.Tracer;
-  private readonly current = new AsyncLocalStorage<api.Context | undefined>();
-  private readonly byRequest = new WeakMap<http.RequestContext, api.Span>();
-  private readonly byPlant = new WeakMap<Plant, api.Context>();
+  private readonly current = new AsyncLocalStorage<api.Span | undefined>();
+  /** The spans of requests, by their RequestContext and by their Plant. */
+  private readonly spans = new WeakMap<object, api.Span>();
 
   constructor(private readonly config: Config) {
     logWarnings();
+    const { otelServiceName: name, otlpHeaders: headers } = config;
     this.provider = new BasicTracerProvider({
-      resource: describeResource(config),
-      spanProcessors: [new BatchSpanProcessor(new SpanExporter({ headers: config.otlpHeaders }))],
+      resource: defaultResource()
+        .merge(resourceFromAttributes({ 'service.name': name, 'service.version': VERSION }))
+        // `OTEL_RESOURCE_ATTRIBUTES` wins.
+        .merge(detectResources({ detectors: [serviceInstanceIdDetector, envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(new SpanExporter({ headers }))],
     });
     this.tracer = this.provider.getTracer('plant-store');
     http.requestStart.bindStore(this.current, this.startRequest);
     http.requestEnd.subscribe(this.endRequest);
     plantQueued.subscribe((plant) => {
-      const context = this.current.getStore();
-      if (context) this.byPlant.set(plant as Plant, context);
+      const span = this.current.getStore();
+      if (span) this.spans.set(plant as object, span);
     });
     commits.asyncEnd.subscribe(this.addCommit);
   }
@@ -65,44 +67,40 @@ export class Tracing implements OnApplicationShutdown {
   }
 
   /** Begins the span of a request, in the client's trace if it has sent one. */
-  private readonly startRequest = (context: http.RequestContext): api.Context | undefined => {
-    const { headers, method: sent } = context.request;
-    const method = METHODS.has(sent) ? sent : undefined;
+  private readonly startRequest = (context: http.RequestContext): api.Span | undefined => {
+    const { headers, method } = context.request;
+    const isKnown = METHODS.includes(method);
     const attributes = {
-      'http.request.method': method ?? '_OTHER',
+      'http.request.method': isKnown ? method : '_OTHER',
       'url.scheme': this.config.scheme,
+      'plant_store.request_id': context.requestId,
     };
     const options = { kind: api.SpanKind.SERVER, attributes };
     const parent = propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
-    const span = this.tracer.startSpan(method ?? 'HTTP', options, parent);
+    const span = this.tracer.startSpan(isKnown ? method : 'HTTP', options, parent);
     if (!span.isRecording()) return undefined;
-    this.byRequest.set(context, span);
-    return api.trace.setSpan(api.ROOT_CONTEXT, span);
+    this.spans.set(context, span);
+    return span;
   };
 
   private readonly endRequest = (message: unknown): void => {
     const context = message as http.RequestContext;
-    const { request, status, error, requestId } = context;
-    const span = this.byRequest.get(context);
+    const { request, status, error } = context;
+    const span = this.spans.get(context);
     if (!span) return;
     const route = http.findRoute(request);
-    if (route !== undefined) {
-      span.updateName(`${request.method} ${route}`);
-      span.setAttributes({
-        'http.route': route,
-        'url.path': redact(request.baseUrl + request.path),
-      });
-    }
+    if (route !== undefined) span.updateName(`${request.method} ${route}`);
     span.setAttributes({
+      'http.route': route,
+      'url.path': route && redact(request.baseUrl + request.path),
       'http.response.status_code': status,
       'plant_store.error': error,
-      'plant_store.request_id': requestId,
     });
     if (status !== undefined && status >= 500) markFailed(span, String(status));
     span.end();
   };
 
-  /** Adds the span of a commit that has ended to each of its recorded requests. */
+  /** Adds the span of a commit that has ended to each of its requests. */
   private readonly addCommit = (message: unknown): void => {
     const { plants, startedAt: startTime, error } = message as Commit;
     const attributes = {
@@ -113,9 +111,10 @@ export class Tracing implements OnApplicationShutdown {
     };
     const options = { kind: api.SpanKind.CLIENT, attributes, startTime };
     for (const plant of plants) {
-      const parent = this.byPlant.get(plant);
+      const parent = this.spans.get(plant);
       if (!parent) continue;
-      const span = this.tracer.startSpan('commit plants', options, parent);
+      const context = api.trace.setSpan(api.ROOT_CONTEXT, parent);
+      const span = this.tracer.startSpan('commit plants', options, context);
       if (error !== undefined) markFailed(span, nameError(error as Error));
       span.end(performance.now());
     }
@@ -143,19 +142,6 @@ class SpanExporter extends OTLPTraceExporter {
       done(result);
     });
   }
-}
-
-/** The resource of all spans. `OTEL_RESOURCE_ATTRIBUTES` adds to it, and wins. */
-function describeResource({ otelServiceName }: Config) {
-  const attributes = {
-    'service.name': otelServiceName,
-    'service.version': VERSION,
-    'host.name': hostname(),
-    'process.pid': process.pid,
-  };
-  return defaultResource()
-    .merge(resourceFromAttributes(attributes))
-    .merge(detectResources({ detectors: [serviceInstanceIdDetector, envDetector] }));
 }
 
 /** Logs warnings of OpenTelemetry, such as dropped spans: each once, whatever numbers are in it. */
