@@ -1,23 +1,42 @@
 // Health and metrics on a port of their own: a second application, which works before the store is open.
-import { Module } from '@nestjs/common';
+import { Controller, Get, Module, Res } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { TerminusModule } from '@nestjs/terminus';
+import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import type { NextFunction, Request, Response } from 'express';
 import { Registry } from 'prom-client';
 import { Config } from '../config/config.js';
 import { PlantStoreAdapter } from '../http/plant-store.adapter.js';
 import { createMetrics } from '../telemetry/metrics.js';
-import { ManagementController } from './management.controller.js';
 import { ServiceState } from './service-state.js';
 
-/** Node's limits for a server: a few monitors, not a crowd, whose connections could keep the monitors out. */
-const LIMITS = {
-  headersTimeout: 2_000,
-  requestTimeout: 2_000,
-  maxConnections: 128,
-  maxRequestsPerSocket: 1,
-};
+@Controller()
+class ManagementController {
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly state: ServiceState,
+    private readonly registry: Registry,
+  ) {}
+
+  /** A restart would not bring the store back, so it is not checked. */
+  @Get('livez')
+  @HealthCheck()
+  live() {
+    return this.health.check([]);
+  }
+
+  @Get('readyz')
+  @HealthCheck()
+  ready() {
+    return this.health.check([() => this.state.check()]);
+  }
+
+  @Get('metrics')
+  async list(@Res() response: Response): Promise<void> {
+    const text = await this.registry.metrics();
+    response.setHeader('Content-Type', this.registry.contentType).end(text);
+  }
+}
 
 @Module({
   // Without its logger: health.ts and shutdown.ts log once what each probe would repeat.
@@ -29,6 +48,14 @@ const LIMITS = {
   ],
 })
 class ManagementModule {}
+
+/** Node's limits for a server: a few monitors, not a crowd, whose connections could keep the monitors out. */
+const LIMITS = {
+  headersTimeout: 2_000,
+  requestTimeout: 2_000,
+  maxConnections: 128,
+  maxRequestsPerSocket: 1,
+};
 
 /** Creates the application. Its {@link ServiceState} is to be told of that of the service. */
 export async function createManagement(config: Config): Promise<NestExpressApplication> {
