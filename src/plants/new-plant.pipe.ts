@@ -2,7 +2,6 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { isLosslessNumber } from 'lossless-json';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { redact } from '../errors/operator-message.js';
 import { NewPlantDto } from './plant.dto.js';
 import { CONTENT } from './plant.entity.js';
 
@@ -17,11 +16,7 @@ export class NewPlantPipe implements PipeTransform<unknown, NewPlantDto> {
     const plant = Object.assign(new NewPlantDto(), content, { id: toBigInt(body.id) });
     const errors = validateSync(plant);
     if (errors.length === 0) return plant;
-    const messages = errors.flatMap(({ value, constraints = {} }) => {
-      const isText = typeof value === 'string' && 'is text' in constraints;
-      const sent = value === undefined || isText ? '' : `, not ${describeSent(value)}`;
-      return Object.values(constraints).map((message) => message + sent);
-    });
+    const messages = errors.flatMap(({ constraints = {} }) => Object.values(constraints));
     throw new ApiException(ERRORS.INVALID_PLANT, messages.join('; '));
   }
 }
@@ -35,18 +30,4 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** `@JsonBody()` reads an integer as a number where a double has all of its digits. */
 function toBigInt(value: unknown): unknown {
   return Number.isSafeInteger(value) ? BigInt(value as number) : value;
-}
-
-/** Characters of a wrong value that a message has at most, before they are escaped: clients log messages. */
-const MAX_LENGTH = 40;
-
-/** Describes a value of the wrong type to the client that sent it. */
-function describeSent(value: unknown): string {
-  if (Array.isArray(value)) return 'an array';
-  if (isObject(value)) return 'an object';
-  const text = redact(String(value));
-  // Half a character would be no text that all clients can read.
-  const start = text.slice(0, MAX_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
-  const dots = text.length > MAX_LENGTH ? '...' : '';
-  return typeof value === 'string' ? `the string ${JSON.stringify(start)}${dots}` : start + dots;
 }

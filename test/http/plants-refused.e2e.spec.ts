@@ -13,12 +13,6 @@ const NAME_TEXT = 'name must not contain U+0000 or unpaired surrogates';
 const TAG_TEXT = 'tag must not contain U+0000 or unpaired surrogates';
 const OBJECT = 'the body must be a JSON object';
 
-/** An Error without what the client has sent, which has a test of its own. */
-function omitSent(body: unknown) {
-  const { error, message } = body as { error: number; message: string };
-  return { error, message: message.replace(/, not [^;]+/g, '') };
-}
-
 /** Bodies and the reasons in the message of each. A prototype that one has polluted would be seen in the next rows. */
 const bodies: [body: string, ...reasons: string[]][] = [
   ['{"__proto__":{"id":7},"name":"oak"}', NO_ID],
@@ -30,6 +24,8 @@ const bodies: [body: string, ...reasons: string[]][] = [
   ['{"id":-9223372036854775809,"name":"oak"}', INT64],
   ['{"id":1e400,"name":"oak"}', INT64],
   [`{"id":${'9'.repeat(400)},"name":"oak"}`, INT64],
+  ['{"id":"7","name":"oak"}', INT64],
+  ['{"id":[7],"name":{"id":7}}', INT64, NAME],
   ['{"id":7,"name":7}', NAME],
   ['{"id":7,"name":"\\u0000"}', NAME_TEXT],
   ['{"id":7,"name":"\\ud800"}', NAME_TEXT],
@@ -48,7 +44,7 @@ it.each(bodies)(
   '%s does not match the schema: the message names every wrong field',
   async (text, ...reasons) => {
     const { status, body } = await service.client.post(text);
-    const { error, message } = omitSent(body);
+    const { error, message } = body as { error: number; message: string };
     expect({ status, error, reasons: message.split('; ').sort() }).toEqual({
       status: 400,
       error: 1003,
@@ -57,23 +53,6 @@ it.each(bodies)(
     expect(await service.store.plants()).toEqual([]);
   },
 );
-
-it.each([
-  ['null', 'null', 'null'],
-  ['true', 'true', 'true'],
-  ['"7"', 'the string "7"', ''],
-  [`"${'7'.repeat(50)}"`, `the string "${'7'.repeat(40)}"...`, ''],
-  [`"${'7'.repeat(39)}🌵"`, `the string "${'7'.repeat(39)}"...`, ''],
-  [`"plant_${'aB3'.repeat(13)}"`, 'the string "[redacted]"', ''],
-  ['1.5', '1.5', '1.5'],
-  ['9223372036854775808', '9223372036854775808', '9223372036854775808'],
-  ['[7]', 'an array', 'an array'],
-  ['{"id":7}', 'an object', 'an object'],
-])('the message says that it was sent %s', async (value, asId, asName) => {
-  const message = `${INT64}, not ${asId}${asName === '' ? '' : `; ${NAME}, not ${asName}`}`;
-  const { body } = await service.client.post(`{"id":${value},"name":${value}}`);
-  expect(body).toEqual({ error: 1003, message });
-});
 
 describe('a body that is not JSON', () => {
   const plant = '{"id":7,"name":"oak"}';
