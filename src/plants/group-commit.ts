@@ -1,12 +1,10 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Config } from '../config/config.js';
 import { Writer } from '../database/engine.js';
-import { TOO_LONG } from '../database/store-errors.js';
 import { StoreHealth } from '../database/health.js';
 import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
-import { countCharacters, type Plant } from './plant.entity.js';
+import { CONTENT, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait, and their characters; past either the service is overloaded. */
@@ -41,8 +39,6 @@ interface QueuedPlant {
   /** Characters of its content. */
   readonly length: number;
   readonly stored: PromiseWithResolvers<void>;
-  readonly timer: NodeJS.Timeout;
-  isSettled?: true;
 }
 
 /** Plants that arrive during a commit share the next one, and one wait for stable storage (docs/performance.md). */
@@ -51,7 +47,6 @@ export class GroupCommit implements OnApplicationShutdown {
   /** Oldest first. */
   private queue: QueuedPlant[] = [];
   private queuedLength = 0;
-  private inFlight = 0;
   private committers = 0;
   /** Set while requests may still join the next group. */
   private batchWindow: PromiseWithResolvers<void> | undefined;
@@ -59,7 +54,6 @@ export class GroupCommit implements OnApplicationShutdown {
   constructor(
     private readonly plants: PlantsRepository,
     private readonly health: StoreHealth,
-    private readonly config: Config,
     private readonly writer: Writer,
   ) {}
 
@@ -67,9 +61,9 @@ export class GroupCommit implements OnApplicationShutdown {
     return this.queue.length;
   }
 
-  /** Plants that wait for a commit, or are in one. */
-  get unsettled(): number {
-    return this.queue.length + this.inFlight;
+  /** Whether no plant waits for a commit, or is in one. */
+  get isIdle(): boolean {
+    return this.committers === 0;
   }
 
   get isFull(): boolean {
@@ -80,37 +74,31 @@ export class GroupCommit implements OnApplicationShutdown {
    * Resolves once a plant is durable: written now, or earlier with the same content. Rejects with ID_TAKEN, with
    * StoreUnavailableException if it may be stored, or with the database's error. @throws ApiException OVERLOADED
    */
-  commit(plant: Plant): Promise<void> {
+  async commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
-    const queued: QueuedPlant = {
-      plant,
-      length: countCharacters(plant),
-      stored: Promise.withResolvers(),
-      // In an immediate: a result that has arrived wins over the timeout.
-      timer: setTimeout(() => setImmediate(() => this.expire(queued)), this.config.waitTimeoutMs),
-    };
+    const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.length ?? 0), 0);
+    const queued: QueuedPlant = { plant, length, stored: Promise.withResolvers() };
     this.queue.push(queued);
     this.queuedLength += queued.length;
     if (plantQueued.hasSubscribers) plantQueued.publish(plant);
     if (this.queue.length >= MAX_GROUP_SIZE) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
-    return queued.stored.promise;
+    try {
+      await this.health.awaitLookup(queued.stored.promise);
+    } catch (error) {
+      // A plant that still waits is not stored; one whose group is being committed may be all the same.
+      const at = this.queue.indexOf(queued);
+      if (at >= 0) {
+        this.queue.splice(at, 1);
+        this.queuedLength -= length;
+      }
+      throw error;
+    }
   }
 
   /** The HTTP server is closed, but a client that has left may have left a plant in the queue. */
   async onApplicationShutdown(): Promise<void> {
-    while (this.unsettled > 0) await sleep(SHUTDOWN_POLL_MS);
-  }
-
-  /** A plant whose group is being committed may be stored all the same; a plant that still waits is not. */
-  private expire(queued: QueuedPlant): void {
-    if (queued.isSettled) return;
-    const at = this.queue.indexOf(queued);
-    if (at >= 0) {
-      this.queue.splice(at, 1);
-      this.queuedLength -= queued.length;
-    }
-    queued.stored.reject(this.health.recordFailure(new StoreUnavailableException(TOO_LONG)));
+    while (!this.isIdle) await sleep(SHUTDOWN_POLL_MS);
   }
 
   private async commitGroups(): Promise<void> {
@@ -122,9 +110,7 @@ export class GroupCommit implements OnApplicationShutdown {
       }
       const group = this.takeGroup();
       if (group.length === 0) break;
-      this.inFlight += group.length;
       await this.commitGroup(group);
-      this.inFlight -= group.length;
     }
     this.committers -= 1;
   }
@@ -157,19 +143,18 @@ export class GroupCommit implements OnApplicationShutdown {
   /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
   private async commitGroup(group: QueuedPlant[]): Promise<void> {
     const plants = group.map(({ plant }) => plant);
-    const commit = { plants, startedAt: performance.now() };
+    const insert = () => this.plants.insertOrCompare(plants);
     try {
-      const insert = () => this.plants.insertOrCompare(plants);
+      const commit = { plants, startedAt: performance.now() };
       const { conflicts } = await commits.tracePromise(insert, commit);
       this.health.markAvailable();
-      for (const queued of group) {
-        const isTaken = conflicts.has(queued.plant);
-        settle(queued, isTaken ? new ApiException(ERRORS.ID_TAKEN) : undefined);
-      }
+      for (const { plant, stored } of group)
+        if (conflicts.has(plant)) stored.reject(new ApiException(ERRORS.ID_TAKEN));
+        else stored.resolve();
     } catch (cause) {
       const error = this.health.recordFailure(cause);
       if (group.length === 1 || error instanceof StoreUnavailableException) {
-        for (const queued of group) settle(queued, error);
+        for (const { stored } of group) stored.reject(error);
         return;
       }
       const half = Math.ceil(group.length / 2);
@@ -186,11 +171,4 @@ async function nextPoll(): Promise<void> {
   const { value } = Atomics.waitAsync(CELL, 0, 0);
   Atomics.notify(CELL, 0);
   await value;
-}
-
-function settle(queued: QueuedPlant, error: unknown): void {
-  queued.isSettled = true;
-  clearTimeout(queued.timer);
-  if (error === undefined) queued.stored.resolve();
-  else queued.stored.reject(error);
 }

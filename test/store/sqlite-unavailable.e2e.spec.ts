@@ -61,7 +61,7 @@ it('in a locked store a plant that is given up during its commit takes no other 
     return { response };
   };
   const first = slow.client.create({ id: 1n, name: 'oak' });
-  while (groups.unsettled === 0 || groups.queued > 0) await sleep(5);
+  while (groups.isIdle || groups.queued > 0) await sleep(5);
   // The third one has as much time more to arrive.
   await sleep(500);
   const second = await queue(2n);
