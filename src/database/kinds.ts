@@ -9,8 +9,6 @@ interface Kind {
   readonly toText: (column: string) => string;
   /** SQLite's SQL of a value for `json_object()`: of a boolean, which is 1 or 0, `json(…)` of its text. */
   readonly toJson: (column: string) => string;
-  /** What TypeORM's drivers write: of a boolean, a boolean, as on SQLite they take a text for false. */
-  readonly toDriver: (text: string) => unknown;
   /** SQLite's SQL of whether a value that is not NULL is of the kind: SQLite stores any type in any column. */
   readonly isSound: (column: string) => string;
   /** Whether a value from a client can be stored exactly. */
@@ -27,7 +25,6 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     fromText: (text) => `CAST(${text} AS text)`,
     toText: (column) => column,
     toJson: (column) => column,
-    toDriver: (text) => text,
     isSound: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
     // PostgreSQL cannot store U+0000, and UTF-8 cannot encode unpaired surrogates.
     isValid: (value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
@@ -40,7 +37,6 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     fromText: (text) => `CAST(${text} AS bigint)`,
     toText: (column) => `CAST(${column} AS text)`,
     toJson: (column) => column,
-    toDriver: (text) => text,
     isSound: (column) => `typeof(${column}) = 'integer'`,
     isValid: isInt64,
     describeInvalid: () => 'must be an integer from -2^63 to 2^63-1',

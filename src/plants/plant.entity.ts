@@ -1,17 +1,15 @@
 import { Column, Entity, PrimaryColumn, type ColumnOptions } from 'typeorm';
 import { KINDS, type KindName } from '../database/kinds.js';
 
-/** Options of columns whose values are text in entities. */
-const makeOptions = <Type extends KindName>(type: Type) => ({
-  type,
+const TEXT = { type: 'text' } as const;
+/** Its values are text in entities: a double does not represent every int64. */
+const INTEGER = {
+  type: 'bigint',
   transformer: {
-    // TypeORM also asks for fields that an entity lacks.
-    to: (text?: string | null) => (typeof text === 'string' ? KINDS[type].toDriver(text) : text),
+    to: (text: unknown) => text,
     from: (value: string | number | bigint | null) => value?.toString() ?? null,
   },
-});
-const INTEGER = makeOptions('bigint');
-const TEXT = makeOptions('text');
+} as const;
 
 type PlantColumn = ColumnOptions & { readonly type: KindName };
 
@@ -23,6 +21,9 @@ const OPTIONS = {
   createdBy: { ...TEXT, name: 'created_by', nullable: true },
   createdAt: { ...INTEGER, name: 'created_at', nullable: true },
 } satisfies Record<keyof Plant, PlantColumn>;
+
+/** The fields in which plants with the same content may differ: who created them, and when. */
+const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies (keyof Plant)[];
 
 /** A stored plant. On SQLite the key is the table (sqlite.org/withoutrowid.html); PostgreSQL does not know the option. */
 @Entity('plants', { withoutRowid: true })
@@ -45,12 +46,6 @@ export class Plant {
   createdAt!: string | null;
 }
 
-/** The fields in which plants with the same content may differ: who created them, and when. */
-type AuditField = 'createdBy' | 'createdAt';
-const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies AuditField[];
-
-export type PlantContent = Omit<Plant, AuditField>;
-
 /** SQL, export, backup and restore derive from them. */
 export const COLUMNS = (Object.keys(OPTIONS) as (keyof Plant)[]).map((field) => {
   const { type, name = field }: PlantColumn = OPTIONS[field];
@@ -59,12 +54,5 @@ export const COLUMNS = (Object.keys(OPTIONS) as (keyof Plant)[]).map((field) => 
 
 /** The fields of a plant's content but for the id. */
 export const CONTENT = COLUMNS.filter(({ field, isAudit }) => field !== 'id' && !isAudit).map(
-  ({ field }) => field as Exclude<keyof PlantContent, 'id'>,
+  ({ field }) => field,
 );
-
-/** Counts the characters of a plant's content, which is in memory while the plant waits. */
-export function countCharacters(plant: PlantContent): number {
-  let count = 0;
-  for (const field of CONTENT) count += plant[field]?.length ?? 0;
-  return count;
-}

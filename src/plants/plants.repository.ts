@@ -22,13 +22,13 @@ const isSame = CELLS.filter(({ isAudit }) => !isAudit)
   .map(({ name, sent }) => `plants.${name} IS NOT DISTINCT FROM ${sent}`)
   .join(' AND ');
 
-/** An engine's SQL for `plants`: one statement each, for any number of rows. */
+/** An engine's SQL for `plants`: one statement each, for the rows of a JSON text. */
 interface Statements {
-  /** Inserts those rows of a JSON text whose id is free, and returns how many: the sum of its rows' counts. */
+  /** Inserts the rows whose id is free. Its rows' counts add up to how many. */
   readonly insert: string;
   /**
-   * Returns for each of those rows whose id is stored, on stable storage, in their order, whether it is with that content.
-   * The stored ones are not returned: they may be much longer than what clients have sent.
+   * Returns for each row whose id is stored durably, in their order, whether it is with that content. The stored ones are
+   * not returned: they may be much longer than what clients have sent.
    */
   readonly compare: string;
 }
@@ -83,11 +83,13 @@ export class PlantsRepository extends Repository<Plant> {
     for (const plant of plants) plant.createdAt = createdAt;
     const rows = JSON.stringify(plants.map((plant) => COLUMNS.map(({ field }) => plant[field])));
     const inserted = await this.insertRows(rows);
-    const same = inserted === plants.length ? undefined : await this.compareRows(rows);
+    if (inserted === plants.length) return { inserted, conflicts: new Set<Plant>() };
+    const { compare } = this.statements;
+    const found = await this.writer.query<{ same: unknown }>(compare, [rows]);
     // The service deletes no plants: the comparison was on another server, which does not have them yet.
-    if (same && same.length < plants.length)
+    if (found.length < plants.length)
       throw new StoreUnavailableException('conflicting id not found by comparison');
-    return { inserted, conflicts: new Set(same && plants.filter((_, i) => !same[i])) };
+    return { inserted, conflicts: new Set(plants.filter((_, i) => !found[i]?.same)) };
   }
 
   /**
@@ -98,11 +100,5 @@ export class PlantsRepository extends Repository<Plant> {
     const { insert } = this.statements;
     const inserted = await this.writer.query<{ count: number }>(insert, [rows]);
     return inserted.reduce((sum, { count }) => sum + count, 0);
-  }
-
-  private async compareRows(rows: string): Promise<boolean[]> {
-    const { compare } = this.statements;
-    const found = await this.writer.query<{ same: unknown }>(compare, [rows]);
-    return found.map(({ same }) => Boolean(same));
   }
 }
