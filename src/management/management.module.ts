@@ -49,14 +49,6 @@ class ManagementController {
 })
 class ManagementModule {}
 
-/** Node's limits for a server: a few monitors, not a crowd, whose connections could keep the monitors out. */
-const LIMITS = {
-  headersTimeout: 2_000,
-  requestTimeout: 2_000,
-  maxConnections: 128,
-  maxRequestsPerSocket: 1,
-};
-
 /** Creates the application. Its {@link ServiceState} is to be told of that of the service. */
 export async function createManagement(config: Config): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
@@ -69,6 +61,12 @@ export async function createManagement(config: Config): Promise<NestExpressAppli
     response.setHeader('connection', 'close');
     next();
   });
-  Object.assign(app.getHttpServer(), LIMITS);
+  // For a few monitors, not a crowd, whose connections could keep the monitors out.
+  Object.assign(app.getHttpServer(), {
+    headersTimeout: 2_000,
+    requestTimeout: 2_000,
+    maxConnections: 128,
+    maxRequestsPerSocket: 1,
+  });
   return app;
 }

@@ -110,7 +110,7 @@ describe('the span of a request', () => {
     [{ body: '{' }, 'POST /plants', outcome(400, 1000)],
     [{ headers: {} }, 'POST /plants', outcome(401, 2000)],
     [{ method: 'GET', headers: {} }, 'GET', outcome(405, 3001)],
-    [{ method: 'PURGE' }, 'HTTP', { ...outcome(405, 3001), 'http.request.method': '_OTHER' }],
+    [{ method: 'PURGE' }, 'PURGE', { ...outcome(405, 3001), 'http.request.method': 'PURGE' }],
     [
       { method: 'GET', path: '/openapi.json?a=b', headers: {} },
       'GET /openapi.json',
