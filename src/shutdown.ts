@@ -13,10 +13,8 @@ import { Connections } from './http/connections.js';
 const logger = new Logger('Shutdown');
 
 /**
- * Has SIGTERM, SIGINT, and without TLS SIGHUP, end the process: opening the store can take a while, and the first process
- * of a container ignores unhandled signals.
- *
- * @returns a function that from then on has Nest close the application in order on these signals
+ * Has SIGTERM, SIGINT, and without TLS SIGHUP, end a start, which may wait for the store: the first process of a container
+ * ignores unhandled signals. @returns a function that from then on has Nest close the application on them
  */
 export function endStartOnSignals({ scheme }: Config): (app: INestApplication) => void {
   // With TLS it reloads the certificate. Unhandled, it would cut requests off.
@@ -47,17 +45,18 @@ export class Shutdown implements BeforeApplicationShutdown {
 
   /** Drains the connections before Nest closes the server. */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
-    if (signal !== undefined) this.begin(signal);
+    if (signal !== undefined) {
+      notifySystemd('STOPPING=1');
+      logger.log(`${signal}: stopping`);
+      const timeoutMs = this.config.shutdownDelay + this.config.shutdownTimeout;
+      setTimeout(() => this.giveUp(), timeoutMs);
+    }
     await this.connections.drain();
   }
 
-  private begin(signal: string): void {
-    notifySystemd('STOPPING=1');
-    logger.log(`${signal}: stopping`);
-    setTimeout(() => {
-      logger.error('gave up: the stop has taken longer than SHUTDOWN_TIMEOUT');
-      void this.writer.abortAndExit(1);
-    }, this.config.shutdownDelay + this.config.shutdownTimeout);
+  private giveUp(): void {
+    logger.error('gave up: the stop has taken longer than SHUTDOWN_TIMEOUT');
+    void this.writer.abortAndExit(1);
   }
 
   /** To be called once all is closed. */

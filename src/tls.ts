@@ -6,17 +6,10 @@ import { toOperatorMessage } from './errors/operator-message.js';
 
 const logger = new Logger('TLS');
 
-/** How long before its end the operator is warned of a certificate. */
-const RENEWAL_NOTICE_MS = 14 * 24 * 60 * 60 * 1_000;
-
-/** Publishes when the certificate in use expires; warns if it has expired, or expires soon. */
+/** Tells the log and the metrics when the certificate in use expires; an alert asks for its renewal. */
 export function announceCertificate(expiresAt: Date): void {
   certificateUsed.publish(expiresAt);
-  const left = expiresAt.getTime() - Date.now();
-  const expires = left > 0 ? 'expires' : 'has expired:';
-  const message = `the certificate of TLS_CERT_FILE ${expires} ${expiresAt.toISOString()}; renew it`;
-  if (left <= 0) logger.error(message);
-  else if (left <= RENEWAL_NOTICE_MS) logger.warn(message);
+  logger.log(`the certificate of TLS_CERT_FILE expires ${expiresAt.toISOString()}`);
 }
 
 /** Reloads the pair on SIGHUP, for later connections; logs an invalid one. @param listening the server */
@@ -27,7 +20,7 @@ export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config
       const keyPair = readKeyPair(config);
       if (!keyPair) return;
       server.setSecureContext(keyPair);
-      logger.log(`certificate reloaded, valid until ${keyPair.expiresAt.toISOString()}`);
+      logger.log('certificate reloaded');
       announceCertificate(keyPair.expiresAt);
     } catch (error) {
       logger.error(

@@ -74,9 +74,8 @@ export class PlantsRepository extends Repository<Plant> {
   }
 
   /**
-   * Inserts the plants whose id is free, in one statement and one commit. Resolves, once durable, to how many were new and
-   * which ones have an id that is taken by other content. @throws the store's error; if it is unavailable, it is unknown
-   * what was inserted
+   * Inserts the plants whose id is free, in one commit. Resolves, once durable, to how many were new, and which ones have
+   * an id that is taken by other content. @throws the store's error; if it is unavailable, it is unknown what was inserted
    */
   async insertOrCompare(plants: readonly Plant[]) {
     const createdAt = String(Date.now());
