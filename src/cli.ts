@@ -25,6 +25,6 @@ module.enableCompileCache(
   fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url)),
 );
 
-const { main } = await import('./cli/program.js');
+const { run } = await import('./cli/program.js');
 // Handed over, as no file of cli/ may import what is above it.
-await main(() => import('./main.js'));
+await run(process.argv.slice(2), () => import('./main.js'));

@@ -3,25 +3,15 @@ import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
+import { addConfigCommand } from './config.command.js';
+import { addImportCommand } from './import.command.js';
+import { addStatusCommand } from './status.command.js';
+import * as store from './store.command.js';
 import { writeOutput, type GlobalOptions } from './terminal.js';
+import { addTokenCommands } from './token.command.js';
 
+/** Loads main.ts, which starts the service. */
 type Start = () => Promise<unknown>;
-/** Loads the file of a command, and resolves to the function that adds it to a program. */
-type Load = () => Promise<(program: Command, start: Start) => unknown>;
-
-/** Each command is loaded only if it is named. */
-const COMMANDS = new Map<string, Load>([
-  ['serve', () => Promise.resolve(addServeCommand)],
-  ['token', async () => (await import('./token.command.js')).addTokenCommands],
-  ['migrate', async () => (await import('./store.command.js')).addMigrateCommand],
-  ['status', async () => (await import('./status.command.js')).addStatusCommand],
-  ['check', async () => (await import('./store.command.js')).addCheckCommand],
-  ['config', async () => (await import('./config.command.js')).addConfigCommand],
-  ['import', async () => (await import('./import.command.js')).addImportCommand],
-  ['export', async () => (await import('./store.command.js')).addExportCommand],
-  ['backup', async () => (await import('./store.command.js')).addBackupCommand],
-  ['restore', async () => (await import('./store.command.js')).addRestoreCommand],
-]);
 
 const USAGE_EXIT_CODE = 2;
 /** That of a program that SIGPIPE ends, as head or less end the one before them. */
@@ -44,26 +34,19 @@ a store. Results go to stdout, errors to stderr in one line.
 Example:
   $ ${COMMAND} token create nursery --expires 90d`;
 
-/** Runs the command that this process's arguments name. @param start loads main.ts, which starts the service */
-export async function main(start: Start): Promise<void> {
+/** Runs the command that the arguments name, by default the service, and sets `process.exitCode`. */
+export async function run(args: readonly string[], start: Start): Promise<void> {
   // Otherwise a reader that left, such as head, would cause an uncaught exception.
   process.stdout.on('error', fail);
   // The command still does its work if nobody reads stderr.
   process.stderr.on('error', () => undefined);
-  await run(process.argv.slice(2), start);
-}
-
-/** Runs the command that the arguments name, by default the service, and sets `process.exitCode`. */
-export async function run(line: readonly string[], start: Start): Promise<void> {
-  const args = nameCommand(line);
   let help = '';
   try {
-    const program = createProgram((text) => (help += text));
-    const { operands } = program.parseOptions(args);
-    const named = COMMANDS.get(operands[0] ?? '');
-    // The help and a mistyped name need all.
-    for (const load of named ? [named] : COMMANDS.values()) (await load())(program, start);
-    await program.parseAsync(args, { from: 'user' });
+    const program = createProgram(start, (text) => (help += text));
+    const { operands, unknown } = program.parseOptions([...args]);
+    // With a default command, commander would take a mistyped name for an argument of it.
+    const isNamed = operands.length + unknown.length > 0;
+    await program.parseAsync(isNamed ? args : [...args, 'serve'], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(error);
     else if (error.exitCode !== 0) process.exitCode = USAGE_EXIT_CODE;
@@ -71,17 +54,7 @@ export async function run(line: readonly string[], start: Start): Promise<void> 
   }
 }
 
-/** As commander takes them: with `serve` where no command is named, and with `--help` for `help`. */
-function nameCommand(line: readonly string[]): string[] {
-  const [first = '', ...rest] = line;
-  // commander's help takes one name: `help token rotate` would be `help token`.
-  if (first === 'help') return [...rest, '--help'];
-  const length = first === '--env-file' ? 2 : Number(first.startsWith('--env-file='));
-  // With a default command, commander would take a mistyped name for an argument of it.
-  return line.length === length ? [...line, 'serve'] : [...line];
-}
-
-function createProgram(writeOut: (text: string) => void): Command {
+function createProgram(start: Start, writeOut: (text: string) => void): Command {
   const program = new Command(COMMAND)
     .description('Commands for the operator of a plant store')
     .version(VERSION, '--version', 'print the version')
@@ -97,15 +70,12 @@ function createProgram(writeOut: (text: string) => void): Command {
       outputError: (text, write) =>
         write(text.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')),
     });
-  return program.hook('preSubcommand', (_program, command) => {
+  program.hook('preSubcommand', (_program, command) => {
     const warnings = loadEnvironment(program.opts<GlobalOptions>().envFile);
     // The service writes them to its log.
     if (command.name() !== 'serve')
       for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   });
-}
-
-function addServeCommand(program: Command, start: Start): void {
   program
     .command('serve')
     .summary('start the service (the default)')
@@ -113,12 +83,19 @@ function addServeCommand(program: Command, start: Start): void {
       'Start the service in the foreground. SIGTERM or SIGINT stops it, once every request in progress has its response.',
     )
     .addHelpText('after', `\nExample:\n  $ PORT=8080 ${COMMAND} serve`)
-    .configureHelp({
-      showGlobalOptions: true,
-      // The others are of no use here.
-      visibleGlobalOptions: () => program.options.filter(({ long }) => long === '--env-file'),
-    })
-    .action(() => start().then(() => undefined));
+    .action(async () => {
+      await start();
+    });
+  addTokenCommands(program);
+  store.addMigrateCommand(program);
+  addStatusCommand(program);
+  store.addCheckCommand(program);
+  addConfigCommand(program);
+  addImportCommand(program);
+  store.addExportCommand(program);
+  store.addBackupCommand(program);
+  store.addRestoreCommand(program);
+  return program;
 }
 
 function fail(error: unknown): void {
