@@ -20,13 +20,8 @@ export function addConfigCommand(program: Command): void {
       `\nExample:\n  $ ${COMMAND} config --env-file /etc/plant-store/plant-store.env`,
     )
     .action(async () => {
-      const { config, settings, warnings, ...found } = inspectConfig();
+      const { config, settings: variables, warnings, ...found } = inspectConfig();
       const problems = found.problems.length > 0 ? found.problems : checkFiles(config);
-      const variables = settings.map((setting) =>
-        problems.some((problem) => isAbout(problem, setting.name))
-          ? { ...setting, value: undefined }
-          : setting,
-      );
       const rows = variables.map(({ name, value, from }) => [
         name,
         (value ?? '(invalid)') || '-',
@@ -34,19 +29,10 @@ export function addConfigCommand(program: Command): void {
       ]);
       const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
       await printResult(program, text, { variables, problems, warnings });
-      const isStoreValid = variables.some(
-        ({ name, value }) => name === 'DATABASE_URL' && value !== undefined,
-      );
-      if (isStoreValid) process.stderr.write(`${describeProcess(config)}\n`);
       for (const problem of problems) process.stderr.write(`error: ${problem}\n`);
       if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
+      else process.stderr.write(`${describeProcess(config)}\n`);
     });
-}
-
-/** Whether a problem names a variable, before its reason or a value of it. */
-function isAbout(problem: string, name: string): boolean {
-  const [subject = ''] = problem.split(/[:"]/, 1);
-  return subject.match(/\w+/g)?.includes(name) ?? false;
 }
 
 function checkFiles(config: Config): string[] {

@@ -45,7 +45,7 @@ describe('config', () => {
     writeFileSync(join(cwd, '.env'), 'NODE_ENV=staging\n');
     const bad = { PORT: 'many', PUBLIC_URL: 'https://u:hunter22@h' };
     const ran = await run('config', bad);
-    const problems = /^plant-store .*\nerror: PORT .*\nerror: PUBLIC_URL .*\nerror: NODE_ENV .*\n$/;
+    const problems = /^error: PORT .*\nerror: PUBLIC_URL .*\nerror: NODE_ENV .*\n$/;
     expect(ran).toMatchObject({ code: 78, stderr: expect.stringMatching(problems) });
     expect(rowsOf(ran)).toMatchObject({ PORT: ['(invalid)', 'environment'] });
     const json = await run('config --json', bad);
@@ -69,10 +69,6 @@ describe('config', () => {
     expect(ran.code).toBe(78);
     const problem = 'TLS_CERT_FILE must name a file that can be read: none (ENOENT)';
     expect(ran.stderr).toMatch(`error: ${problem}\n`);
-    expect(rowsOf(ran)).toMatchObject({
-      TLS_CERT_FILE: ['(invalid)', 'environment'],
-      TLS_KEY_FILE: ['none', 'environment'],
-    });
   });
 
   it.each(['mysql://h/plants', 'postgres://h/d?sslrootcert=/nope', 'sqlite:~/p.sqlite'])(
@@ -85,11 +81,15 @@ describe('config', () => {
     },
   );
 
-  it('marks each variable of a conflict', async () => {
+  it('lists each conflict of several variables', async () => {
     const ran = await run('config', { TLS_CERT_FILE: 'x', AUTH_AUDIENCE: 'x', PORT: '9464' });
-    const invalid = Object.entries(rowsOf(ran)).filter(([, [value]]) => value === '(invalid)');
-    const names = ['PORT', 'MANAGEMENT_PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'AUTH_ISSUER'];
-    expect(invalid.map(([name]) => name)).toEqual([...names, 'AUTH_AUDIENCE', 'AUTH_JWKS_URL']);
+    expect(ran).toMatchObject({ code: 78, stderr: expect.stringMatching(/^(error: .*\n){3}$/) });
+    for (const names of [
+      'MANAGEMENT_PORT must not be PORT',
+      'TLS_KEY_FILE must',
+      'AUTH_ISSUER must',
+    ])
+      expect(ran.stderr).toContain(names);
   });
 
   it.each(['config', 'migrate'])('%s warns of lines without effect', async (command) => {
