@@ -7,12 +7,19 @@ import { alignColumns, printResult } from './terminal.js';
 
 const READY_TIMEOUT_MS = 3_000;
 
+/** How many active tokens each name has, and when the last of these expires; null for never. */
+const ACTIVE_TOKENS = `
+  SELECT name, COUNT(*) AS count, CASE WHEN COUNT(*) = COUNT(expires_at) THEN MAX(expires_at) END AS last_end
+  FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
+  GROUP BY name ORDER BY last_end`;
+
 /** The body of /readyz, unless another program has the port. */
 interface Readiness {
   readonly error?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly details?: { readonly service?: { readonly version: string; readonly store: string } };
 }
 
+/** What is found of the store or the service: as rows, and as a value for JSON. */
 interface Part {
   readonly rows: Readonly<Record<string, string>>;
   readonly value: unknown;
@@ -32,10 +39,9 @@ export function addStatusCommand(program: Command): void {
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} status`)
     .action(async () => {
       const config = readConfig();
-      const name = describeDatabase(config.databaseUrl);
-      const store = await inspectStore(config, name);
-      const service = await inspectService(config, name);
-      const node = process.versions.node;
+      const store = await inspectStore(config);
+      const service = await inspectService(config);
+      const { node } = process.versions;
       const rows = { version: `${VERSION}, Node.js ${node}`, ...store.rows, ...service.rows };
       const parts = Object.entries({ store, service });
       const problems = parts.filter(([, { isProblem }]) => isProblem).map(([part]) => part);
@@ -50,30 +56,23 @@ export function addStatusCommand(program: Command): void {
     });
 }
 
-async function inspectStore(config: Config, name: string): Promise<Part> {
+async function inspectStore(config: Config): Promise<Part> {
+  const name = describeDatabase(config.databaseUrl);
   try {
     const { Snapshot } = await import('../database/snapshot.js');
     const { formatMinute } = await import('./token-table.js');
-    const { hasSuccessor } = await import('../auth/tokens/token.entity.js');
     await using store = await Snapshot.open(config);
     const [row] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
-    const found = await store.query<{ id: unknown; name: string; expires: unknown }>(
-      `SELECT id, name, expires_at AS expires FROM tokens
-       WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
-       ORDER BY expires_at`,
-    );
-    const tokens = found.map(({ id, name, expires }) => ({
-      id: Number(id),
-      name,
-      expiresAt: expires === null ? null : new Date(Number(expires)),
-    }));
-    const [plants, activeTokens] = [Number(row?.count), tokens.length];
-    const next = tokens.find((token) => token.expiresAt !== null && !hasSuccessor(token, tokens));
-    const nextExpiry = next ? { id: next.id, name: next.name, at: next.expiresAt } : null;
-    const expiry = next
-      ? `; ${next.name} (${next.id}) expires next, ${formatMinute(next.expiresAt)} UTC`
-      : ', none expires';
+    const names = await store.query<Record<string, string | number | null>>(ACTIVE_TOKENS);
+    const next = names.find(({ last_end }) => last_end !== null);
+
     const schema = 'up to date';
+    const plants = Number(row?.count);
+    const activeTokens = names.reduce((sum, { count }) => sum + Number(count), 0);
+    const nextExpiry = next ? { name: next.name, at: new Date(Number(next.last_end)) } : null;
+    const expiry = nextExpiry
+      ? `; ${nextExpiry.name} expires next, ${formatMinute(nextExpiry.at)} UTC`
+      : ', none expires';
     return {
       rows: { store: name, schema, plants: `${plants}`, tokens: `${activeTokens} active${expiry}` },
       value: { name, schema, plants, activeTokens, nextExpiry },
@@ -86,37 +85,35 @@ async function inspectStore(config: Config, name: string): Promise<Part> {
   }
 }
 
-/** The state of the service of the configuration, and how it is not that of this command. */
-async function inspectService(config: Config, ownStore: string): Promise<Part> {
-  const { managementHost, managementPort } = config;
+/** Whether the service of the configuration is ready, and of this version and store. */
+async function inspectService(config: Config): Promise<Part> {
+  const { managementHost, managementPort, databaseUrl } = config;
   if (managementPort === 'off') {
     const rows = { service: 'not asked, as MANAGEMENT_PORT is off' };
     return { rows, value: undefined, isProblem: false };
   }
   const url = new URL('/readyz', toUrl('http', managementHost, managementPort)).href;
-  const { state, reasons, version, store } = await askService(url);
-  const faults = [state + (reasons.length > 0 ? `: ${reasons.join('; ')}` : '')];
-  if (state !== 'no response' && version !== VERSION)
-    faults.push(`of ${version ? `version ${version}` : 'another version'}`);
-  if (store !== undefined && store !== ownStore) faults.push(`on another store: ${store}`);
+  const service = await askService(url, describeDatabase(databaseUrl));
+  const { state, reasons } = service;
   return {
-    rows: { service: escapeControls(`${faults.join(', but ')} (${url})`) },
-    value: { url, state, version, store, reasons },
-    isProblem: state !== 'ready' || faults.length > 1,
+    rows: { service: escapeControls(`${[state, ...reasons].join('; ')} (${url})`) },
+    value: { url, ...service },
+    isProblem: state !== 'ready' || reasons.length > 0,
   };
 }
 
-async function askService(url: string) {
+async function askService(url: string, ownStore: string) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
     const { error, details } = (await response.json().catch(() => ({}))) as Readiness;
-    if (!error || !details) throw new Error('another program has this port');
+    if (!error || !details?.service) throw new Error('another program has this port');
+    const { version, store } = details.service;
     const reasons = Object.entries(error).map(
-      ([check, { message, phase, plants }]) =>
-        `${check}: ${message ?? phase ?? `${plants} plants`}`,
+      ([check, { message, phase }]) => `${check}: ${message ?? phase ?? 'full'}`,
     );
-    const { version, store } = details.service ?? {};
-    return { state: response.ok ? 'ready' : 'not ready', reasons, version, store };
+    if (version !== VERSION) reasons.push(`another version: ${version}`);
+    if (store !== ownStore) reasons.push(`another store: ${store}`);
+    return { state: response.ok ? 'ready' : 'not ready', version, store, reasons };
   } catch (error) {
     return { state: 'no response', reasons: [describeError(error)] };
   }
