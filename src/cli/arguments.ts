@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration, parseHttpUrl, parseWholeNumber } from '../config/parsers.js';
+import { parseDuration, parseHttpUrl } from '../config/parsers.js';
 
 const DURATION_RULE =
   'A duration is a whole number from 1 to 99999 and s, m, h, d or w, such as 90d.';
@@ -19,10 +19,6 @@ export const toTokenName = makeParser(
 export const toHttpUrl = makeParser(
   'It is not an http or https URL without credentials, query and fragment.',
   parseHttpUrl,
-);
-
-export const toTries = makeParser('It is not a whole number from 1 to 99.', (text) =>
-  parseWholeNumber(text, 1, 99),
 );
 
 /** Makes a parser for commander. @param message why a text is invalid, of which `parse` makes undefined */

@@ -6,15 +6,14 @@ import { Option, type Command } from 'commander';
 import { COMMAND, toUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
 import { escapeControls } from '../errors/operator-message.js';
-import { toHttpUrl, toTries } from './arguments.js';
+import { toHttpUrl } from './arguments.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
-import { drawBar, onEndingSignal, printResult, Progress } from './terminal.js';
+import { onEndingSignal, printResult, Progress } from './terminal.js';
 
 interface Options extends Omit<ImportOptions, 'url' | 'token'> {
   readonly url?: URL;
   readonly token?: string;
   readonly rejects?: string;
-  readonly allowEmpty?: true;
 }
 
 /** What a header can carry as bearer token: no stricter than RFC 6750, section 2.1. */
@@ -43,8 +42,6 @@ export function addImportCommand(program: Command): void {
     )
     .option('--rejects <file>', 'where refused plants go; overwritten')
     .option('--strict', 'refuse plants with fields that the service would ignore')
-    .option('--tries <n>', 'tries per plant, 1 to 99', toTries, 10)
-    .option('--allow-empty', 'take a standard input without plants for a success')
     .addHelpText(
       'after',
       `
@@ -64,10 +61,9 @@ Examples:
     .action(async (file: string, options: Options, command: Command) => {
       const token = options.token ?? readSecret('PLANT_STORE_TOKEN') ?? '';
       // A parser of the option would show the token in its message.
-      if (!token) command.error('error: no token: give one by --token or PLANT_STORE_TOKEN');
       if (!TOKEN.test(token))
         command.error(
-          'error: the token has a character that no token has, such as a blank or a line break',
+          'error: no token, or one with a blank or a line break: give one by --token or PLANT_STORE_TOKEN',
         );
       const { rejects } = options;
       if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects))
@@ -75,6 +71,12 @@ Examples:
       const url = options.url ?? findService(readConfig());
       await runImport(command, file, { ...options, url, token });
     });
+}
+
+/** Whether two paths lead to the same existing file. */
+function isSameFile(...paths: [string, string]): boolean {
+  const [one, other] = paths.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
 /** Where the service listens; with TLS its public address, which its certificate is for. */
@@ -89,88 +91,64 @@ async function runImport(
   file: string,
   options: ImportOptions & Options,
 ): Promise<void> {
-  const { source, size } = openSource(file);
+  const source = openSource(file);
   // A file that cannot be opened is reported alone.
   process.stderr.write(`service: ${options.url.href}\n`);
-  const importer = await import('./plant-importer.js');
+  const { PlantsImport } = await import('./plant-importer.js');
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
-  const stopping = new AbortController();
-  const plants = new importer.PlantsImport(options, stopping);
-  const progress = new Progress((seconds) => formatProgress(plants, size, seconds));
-  plants.on('refused', (refused) => {
+  const plants = new PlantsImport(options, (refused) => {
     // Synchronous: the file is whole even if the process ends now.
     if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
     else progress.print(formatRefused(refused));
   });
-  // On a terminal the progress says it.
-  if (!process.stderr.isTTY)
-    plants.once('waiting', (reason) => progress.print(`retrying ${reason}`));
+  const progress = new Progress((seconds) => formatProgress(plants, seconds));
   let received: NodeJS.Signals | undefined;
   using _listening = onEndingSignal((signal) => {
     received = signal;
-    stopping.abort(new Error(`interrupted by ${signal}`));
+    plants.stopping.abort(new Error(`interrupted by ${signal}`));
   });
-  const imported = plants.run(source);
-  const [{ status }] = await Promise.allSettled([imported]);
+
+  const failure = await plants.run(source);
   progress[Symbol.dispose]();
-  try {
-    await printReport(command, plants, status === 'fulfilled');
-  } finally {
-    // Ends by the signal, so that a loop in a shell ends too.
-    if (received) process.kill(process.pid, received);
-    // Its reason counts, even if the report cannot be printed.
-    await imported;
-  }
-  if (plants.tally.refused > 0) process.exitCode = 1;
+  await printReport(command, plants, failure === undefined);
+  // Ends by the signal, so that a loop in a shell ends too.
+  if (received) process.kill(process.pid, received);
+  if (failure) throw failure;
   // A pipeline's first command may have failed.
-  if (file === '-' && !options.allowEmpty && plants.answeredLines === 0)
-    throw new Error('the standard input has no plants: if that is right, use --allow-empty');
+  if (file === '-' && plants.answeredLines === 0)
+    throw new Error('the standard input has no plants');
+  if (plants.tally.refused > 0) process.exitCode = 1;
 }
 
-/** Whether two paths lead to the same existing file. */
-function isSameFile(...paths: [string, string]): boolean {
-  const [one, other] = paths.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
-}
-
-/** Opens a file, with its size in bytes; 0 if that is unknown, as for a pipe. */
-function openSource(file: string): { readonly source: Readable; readonly size: number } {
-  if (file === '-') return { source: process.stdin, size: 0 };
+function openSource(file: string): Readable {
+  if (file === '-') return process.stdin;
   const fd = openSync(file, 'r');
-  const found = fstatSync(fd);
-  if (found.isDirectory()) throw new Error(`${file} is a folder`);
-  if (!found.isFIFO()) return { source: createReadStream(file, { fd }), size: found.size };
   // As stdin: a file's read that waits for its writer cannot be aborted, and keeps the process.
-  return { source: new Socket({ fd, writable: false }), size: 0 };
+  if (fstatSync(fd).isFIFO()) return new Socket({ fd, writable: false });
+  return createReadStream(file, { fd });
 }
 
 function formatRefused({ line, error, message }: Refused): string {
   return `line ${line}: ${error === null ? '' : `error ${error}: `}${escapeControls(message)}`;
 }
 
-function printReport(command: Command, plants: PlantsImport, complete: boolean): Promise<void> {
-  const { answeredLines, ignored } = plants;
-  const { sent, stored, refused } = plants.tally;
-  const fields = Array.from(ignored, ([name, lines]) => `${escapeControls(name)} (${lines})`);
-  const lines = [
-    `sent ${sent}, stored ${stored}, refused ${refused}`,
-    ...(fields.length > 0 ? [`ignored fields: ${fields.join(', ')}`] : []),
-    ...(complete ? [] : [`stopped after line ${answeredLines}; importing again is safe`]),
-  ];
-  const ignoredFields = Object.fromEntries(ignored);
-  const report = { complete, answeredLines, sent, stored, refused, ignoredFields };
-  return printResult(command, lines.join('\n'), report);
+function formatProgress({ tally, lastError }: PlantsImport, seconds: number): string {
+  const { stored, refused } = tally;
+  if (lastError !== undefined) return `${stored} stored, retrying ${lastError}`;
+  return `${stored} stored, ${refused} refused, ${Math.round((stored + refused) / seconds)}/s`;
 }
 
-/** Formats the state of an import in a line of 80 columns. @param size bytes of the source; 0 if unknown, as of a pipe */
-export function formatProgress(
-  { tally, lastError }: Pick<PlantsImport, 'tally' | 'lastError'>,
-  size: number,
-  seconds: number,
-): string {
-  const { stored, refused, bytes } = tally;
-  if (lastError !== undefined) return `${stored} stored, retrying ${lastError}`.slice(0, 79);
-  const done = size === 0 ? `${(bytes / 1e6).toFixed(1)} MB,` : drawBar(bytes, size);
-  const rate = Math.round((stored + refused) / seconds);
-  return `${done} ${stored} stored, ${refused} refused, ${rate}/s`;
+function printReport(
+  command: Command,
+  { tally, ignored, answeredLines }: PlantsImport,
+  complete: boolean,
+): Promise<void> {
+  const { sent, stored, refused } = tally;
+  const lines = [`sent ${sent}, stored ${stored}, refused ${refused}`];
+  const fields = Array.from(ignored, ([name, count]) => `${escapeControls(name)} (${count})`);
+  if (fields.length > 0) lines.push(`ignored fields: ${fields.join(', ')}`);
+  if (!complete) lines.push(`stopped after line ${answeredLines}; importing again is safe`);
+  const ignoredFields = Object.fromEntries(ignored);
+  const report = { complete, answeredLines, ...tally, ignoredFields };
+  return printResult(command, lines.join('\n'), report);
 }

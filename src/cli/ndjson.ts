@@ -32,13 +32,3 @@ async function* splitLines(source: Readable): AsyncGenerator<string> {
   }
   yield rest;
 }
-
-/** The members of a JSON object; none if the text is something else. */
-export function parseMembers(json: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
-  } catch {
-    return {};
-  }
-}

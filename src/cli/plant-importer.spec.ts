@@ -9,14 +9,12 @@ import { PlantsImport, type Refused } from './plant-importer.js';
 
 type Listener = (plant: string, response: ServerResponse, request: IncomingMessage) => void;
 
-/** A stand-in for the service, the latest import into it, and what stops that. */
+/** A stand-in for the service, and the latest import into it. */
 let server: Server;
 let port: number;
 let run: PlantsImport;
-let stopping: AbortController;
 let listener: Listener;
 beforeEach(async () => {
-  stopping = new AbortController();
   server = createServer((request, response) => {
     void text(request).then((plant) => listener(plant, response, request));
   });
@@ -29,9 +27,9 @@ async function importing(source: Readable, respond: Listener, tries = 5, path = 
   listener = respond;
   const url = new URL(path, `http://127.0.0.1:${port}`);
   const refused: Refused[] = [];
-  run = new PlantsImport({ url, token: 't', tries }, stopping);
-  run.on('refused', (plant) => refused.push(plant));
-  await run.run(source);
+  run = new PlantsImport({ url, token: 't' }, (plant) => refused.push(plant), tries);
+  const failure = await run.run(source);
+  if (failure) throw failure;
   return refused;
 }
 
@@ -53,8 +51,7 @@ describe('an import', () => {
       };
       await importing(lines(line), post, 1, path);
       expect(sent).toEqual(['POST', '/garden/plants', 'Bearer t', 'application/json', line]);
-      const bytes = Buffer.byteLength(line) + 1;
-      expect(run.tally).toEqual({ sent: 1, stored: 1, refused: 0, bytes });
+      expect(run.tally).toEqual({ sent: 1, stored: 1, refused: 0 });
     },
   );
 
@@ -168,12 +165,19 @@ describe('a response', () => {
       const ended = send([{ ...UNAVAILABLE, headers: { 'retry-after': value } }]);
       while (run.lastError === undefined) await new Promise(setImmediate);
       expect(run.lastError).toBe('after 601 s: error 5001: unavailable');
-      stopping.abort(new Error('interrupted'));
+      run.stopping.abort(new Error('interrupted'));
       expect(await ended).toBe('interrupted');
       expect(sent).toHaveLength(1);
       expect(run.answeredLines).toBe(0);
     },
   );
+
+  it('that never comes stops the import after its tries', async () => {
+    await end(server);
+    expect(await send([])).toMatch(/^connect ECONNREFUSED 127/);
+    expect(run.lastError).toMatch(/^after 1 s: connect ECONNREFUSED 127/);
+    expect(run.tally).toEqual({ sent: 0, stored: 0, refused: 0 });
+  });
 
   it('that is too long each time stops the import after its tries', async () => {
     const outcome = await send([{ status: 200, body: ' '.repeat(2 ** 21) }], 2);

@@ -1,17 +1,15 @@
 /** The work of `import`, which import.command.ts runs. */
-import { EventEmitter, setMaxListeners } from 'node:events';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { describeError, escapeControls } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
-import { parseMembers, readLines } from './ndjson.js';
+import { readLines } from './ndjson.js';
 
 export interface ImportOptions {
   /** Base address of the service. Its path may end in `/plants`. */
   readonly url: URL;
   readonly token: string;
-  readonly tries: number;
   /** Refuses plants with fields that the service would ignore. */
   readonly strict?: true;
 }
@@ -24,31 +22,26 @@ export interface Refused {
   readonly plant: string;
 }
 
-interface Events {
-  readonly refused: [Refused];
-  /** When a plant that has failed several times is sent again, and why it failed. */
-  readonly waiting: [reason: string];
-}
-
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
 type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
 
 /** Lines in memory, and connections: fewer than the nginx file allows an address. */
 const MAX_IN_FLIGHT = 32;
+const MAX_TRIES = 10;
 const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_BACKOFF_MS = 10_000;
-/** A lost connection or a moment of overload is over by then. */
-const REPORTED_TRIES = 3;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
 /** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
 const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
 
-export class PlantsImport extends EventEmitter<Events> {
-  /** Plants sent, stored and refused so far, and the bytes of their lines. */
-  readonly tally = { sent: 0, stored: 0, refused: 0, bytes: 0 };
-  /** How many plants, but those that the service refused, had a field that it ignores, by its name. */
+export class PlantsImport {
+  /** Ends reading and retries; requests in flight still get their responses. */
+  readonly stopping = new AbortController();
+  /** Plants sent, stored and refused so far. */
+  readonly tally = { sent: 0, stored: 0, refused: 0 };
+  /** How many stored plants had a field that the service ignores, by its name. */
   readonly ignored = new Map<string, number>();
   /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
   lastError: string | undefined;
@@ -56,12 +49,12 @@ export class PlantsImport extends EventEmitter<Events> {
   private failedLine = Infinity;
   private readonly pool: Pool;
 
-  /** @param stopping ends reading and retries; requests in flight still get their responses */
+  /** @param onRefused is given the refused plants in the order of their lines; the import stops if it throws */
   constructor(
     private readonly options: ImportOptions,
-    private readonly stopping: AbortController,
+    private readonly onRefused: (refused: Refused) => void,
+    private readonly maxTries = MAX_TRIES,
   ) {
-    super();
     this.pool = new Pool(options.url.origin, {
       connections: MAX_IN_FLIGHT,
       allowH2: false,
@@ -70,8 +63,6 @@ export class PlantsImport extends EventEmitter<Events> {
       // In bytes: a plant store's responses have some hundred.
       maxResponseSize: 2 ** 20,
     });
-    // A listener for each plant that waits for its next try.
-    setMaxListeners(0, stopping.signal);
   }
 
   /** How many leading lines all have a response, blank ones too; known at the end. */
@@ -79,8 +70,8 @@ export class PlantsImport extends EventEmitter<Events> {
     return Math.min(this.lastLine, this.failedLine - 1);
   }
 
-  /** @throws Error if it stops early; its one line names the first line that failed */
-  async run(source: Readable): Promise<void> {
+  /** Resolves to why the import stopped early, in one line with the first line that failed; undefined if it did not. */
+  async run(source: Readable): Promise<Error | undefined> {
     const { signal } = this.stopping;
     // Else it could wait forever for a silent pipe.
     addAbortSignal(signal, source);
@@ -99,9 +90,9 @@ export class PlantsImport extends EventEmitter<Events> {
     }
     await last;
     await this.pool.destroy();
-    if (!signal.aborted) return;
+    if (!signal.aborted) return undefined;
     const where = this.failedLine < Infinity ? ` at line ${this.failedLine}` : '';
-    throw new Error(`stopped${where}: ${this.describe(signal.reason)}`);
+    return new Error(`stopped${where}: ${this.describe(signal.reason)}`);
   }
 
   /** Sends a plant, and counts it once the lines before it are counted. */
@@ -109,15 +100,13 @@ export class PlantsImport extends EventEmitter<Events> {
     const plant = text.toString();
     const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
     const message = `the service would ignore ${ignored.join(', ')}`;
-    const isUnsent = this.options.strict && ignored.length > 0;
     try {
+      const isUnsent = this.options.strict && ignored.length > 0;
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
       await previous;
-      if (refusal) this.emit('refused', { line, ...refusal, plant });
-      for (const name of refusal && !isUnsent ? [] : ignored)
-        this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
+      if (refusal) this.onRefused({ line, ...refusal, plant });
+      else for (const name of ignored) this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
       this.tally[refusal ? 'refused' : 'stored'] += 1;
-      this.tally.bytes += text.length + 1;
     } catch (error) {
       this.failedLine = Math.min(this.failedLine, line);
       this.stopping.abort(error);
@@ -135,12 +124,11 @@ export class PlantsImport extends EventEmitter<Events> {
         return refusal;
       } catch (error) {
         const { code = '', isFinal = TLS_ERROR.test(code), retryAfter = 0 } = error as Failure;
-        if (isFinal || tries >= this.options.tries) throw error;
+        if (isFinal || tries >= this.maxTries) throw error;
         const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
         // A random part spreads plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
         this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
-        if (tries === REPORTED_TRIES) this.emit('waiting', this.lastError);
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
     }
@@ -169,14 +157,20 @@ export class PlantsImport extends EventEmitter<Events> {
 
   private describe(error: unknown): string {
     const { code = '' } = error as Failure;
-    const text = describeError(error);
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
-    // Node appends advice, or the list of the certificate's names, which may be empty.
-    if (TLS_ERROR.test(code))
-      return `${text.replace(/;.*|[: ]+$/, '')}: check --url and NODE_EXTRA_CA_CERTS`;
     // A service with TLS closes connections without it.
     const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.tally.sent === 0;
-    return isClosed ? `${text} (is it https?)` : text;
+    return `${describeError(error)}${isClosed ? ' (is it https?)' : ''}`;
+  }
+}
+
+/** The members of a JSON object; none if the text is something else. */
+function parseMembers(json: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
   }
 }
 

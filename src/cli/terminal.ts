@@ -12,7 +12,6 @@ export interface GlobalOptions {
 
 const STDOUT_DESCRIPTOR = 1;
 const REDRAW_INTERVAL_MS = 100;
-const BAR_WIDTH = 24;
 const CLEAR_LINE = '\r\u001B[K';
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -55,23 +54,19 @@ export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Dispos
   return handled;
 }
 
-type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'> & { write(text: string): unknown };
-
-/** A line on stderr that shows how far the work is, until disposed; nothing if stderr is no terminal. */
+/** A line on a terminal's stderr that shows how far the work is, until disposed. */
 export class Progress {
   private readonly started = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;
 
   /** @param describe the state of the work after some seconds, in one line */
-  constructor(
-    describe: (seconds: number) => string,
-    private readonly stream: Terminal = process.stderr,
-  ) {
-    if (!stream.isTTY) return;
+  constructor(describe: (seconds: number) => string) {
+    const { stderr } = process;
+    if (!stderr.isTTY) return;
     const draw = (): void => {
       const line = describe((performance.now() - this.started) / 1_000);
       // CLEAR_LINE would not remove a line that wraps.
-      this.stream.write(CLEAR_LINE + line.slice(0, stream.columns - 1));
+      stderr.write(CLEAR_LINE + line.slice(0, stderr.columns - 1));
     };
     this.timer = setInterval(draw, REDRAW_INTERVAL_MS).unref();
   }
@@ -79,7 +74,7 @@ export class Progress {
   /** Prints a line that stays, above the progress. */
   print(line: string): void {
     this.clear();
-    this.stream.write(`${line}\n`);
+    process.stderr.write(`${line}\n`);
   }
 
   [Symbol.dispose](): void {
@@ -88,13 +83,6 @@ export class Progress {
   }
 
   private clear(): void {
-    if (this.timer) this.stream.write(CLEAR_LINE);
+    if (this.timer) process.stderr.write(CLEAR_LINE);
   }
-}
-
-/** Draws a bar with a percentage; a total that was measured too small still gives 100 %. */
-export function drawBar(done: number, total: number): string {
-  const share = Math.min(1, done / total);
-  const bar = '='.repeat(Math.floor(share * BAR_WIDTH)).padEnd(BAR_WIDTH);
-  return `[${bar}] ${String(Math.floor(share * 100)).padStart(3)} %`;
 }

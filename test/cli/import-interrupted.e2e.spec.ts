@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,6 +11,7 @@ import { importing, NOTHING, plants, service, startServices, variables } from '.
 import { certificateIn } from '../support/certificate.js';
 import { runCli, spawnCli, withoutSource } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { PlantsImport } from '../../src/cli/plant-importer.js';
 
 startServices();
 
@@ -29,13 +31,6 @@ describe('import', () => {
       stdout: expect.stringMatching(/refused 0\nstopped after line 0; importing again/),
       stderr: expect.stringContaining('error: stopped at line 1: ENOSPC'),
     });
-  });
-
-  it('says once that it waits, and stops when the service stays unavailable', async () => {
-    const why = 'connect ECONNREFUSED 127[^\n]*\n';
-    const lines = new RegExp(`^retrying after \\d s: ${why}error: stopped at line 1: ${why}$`);
-    const failure = { code: 1, stdout: NOTHING, stderr: expect.stringMatching(lines) };
-    expect(await importing(plants(100), ['--tries', '5'], 1)).toEqual(failure);
   });
 
   it.each(['SIGINT', 'SIGHUP'] as const)(
@@ -85,16 +80,22 @@ describe('import over TLS', () => {
   afterAll(() => tls.remove());
 
   it.each([
-    ['10', 'https', () => tls, 'self-signed certificate: check --url and NODE_EXTRA_CA_CERTS'],
-    ['10', 'https', () => service, 'the service speaks HTTP, not HTTPS: check --url'],
-    ['2', 'http', () => tls, 'other side closed (is it https?)'],
-  ])('reports within %s tries what is wrong with %s', async (tries, scheme, to, reason) => {
+    ['https', () => tls, 'self-signed certificate; to trust it, set NODE_EXTRA_CA_CERTS in '],
+    ['https', () => service, 'the service speaks HTTP, not HTTPS: check --url\n'],
+  ])('reports at once what is wrong with %s', async (scheme, to, reason) => {
     const url = `${scheme}://127.0.0.1:${to().port}`;
-    expect(await importing(plants(100), ['--url', url, '--tries', tries])).toEqual({
+    expect(await importing(plants(100), ['--url', url])).toEqual({
       code: 1,
       stdout: NOTHING,
-      stderr: `error: stopped at line 1: ${reason}\n`,
+      stderr: expect.stringContaining(`error: stopped at line 1: ${reason}`),
     });
+  });
+
+  it('asks about https where connections are closed without a response', async () => {
+    const url = new URL(`http://127.0.0.1:${tls.port}`);
+    const run = new PlantsImport({ url, token: 'x' }, () => undefined, 2);
+    const failure = await run.run(Readable.from([Buffer.from(plants(100))]));
+    expect(failure?.message).toBe('stopped at line 1: other side closed (is it https?)');
   });
 
   it('goes without --url where the service of the configuration listens', async () => {

@@ -48,19 +48,19 @@ describe('import', () => {
     expect(readFileSync(input, 'utf8')).toBe(plants(3));
   });
 
-  it('fails with one line on a folder', async () => {
+  it('fails on a folder', async () => {
     const ran = await runQuietly(['import', '.', '--token', 'x'], { cwd: service.store.folder });
-    expect(ran).toEqual({ code: 1, stdout: '', stderr: 'error: . is a folder\n' });
+    const stderr = 'error: stopped: EISDIR: illegal operation on a directory, read\n';
+    expect(ran).toEqual({ code: 1, stdout: NOTHING, stderr });
   });
 
-  it('fails on a standard input without plants, unless --allow-empty is given', async () => {
-    const cwd = service.store.folder;
-    const importEmpty = (...more: string[]) =>
-      runQuietly(['import', '-', '--token', 'x', ...more], { cwd, input: '\n' });
-    const stdout = 'sent 0, stored 0, refused 0\n';
-    const stderr = 'error: the standard input has no plants: if that is right, use --allow-empty\n';
-    expect(await importEmpty()).toEqual({ code: 1, stdout, stderr });
-    expect(await importEmpty('--allow-empty')).toEqual({ code: 0, stdout, stderr: '' });
+  it('fails on a standard input without plants', async () => {
+    const { folder: cwd } = service.store;
+    expect(await runQuietly(['import', '-', '--token', 'x'], { cwd, input: '\n' })).toEqual({
+      code: 1,
+      stdout: 'sent 0, stored 0, refused 0\n',
+      stderr: 'error: the standard input has no plants\n',
+    });
   });
 
   it.each(['[{"id":1,"name":"Alder"}]', 'id,name\n1,Alder\n2,Oak'])(
@@ -100,7 +100,7 @@ describe('fields that the service ignores', () => {
   it('--strict refuses plants with such fields, and does not send them', async () => {
     expect(await importing(MISSPELT, ['--strict', '--rejects', 'r.ndjson'])).toEqual({
       code: 1,
-      stdout: 'sent 1, stored 1, refused 1\nignored fields: tga (1)\n',
+      stdout: 'sent 1, stored 1, refused 1\n',
       stderr: '',
     });
     expect((await service.store.plants()).map(({ id }) => id)).toEqual([2n]);
