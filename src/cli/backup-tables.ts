@@ -5,7 +5,7 @@ import type { Store } from '../database/store.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
-import { Progress } from './terminal.js';
+import { showProgress } from './terminal.js';
 
 /** A table of a store that a backup contains, with all of its columns; the first is its key. */
 interface Table {
@@ -56,7 +56,7 @@ export async function* countLines(
   chunks: AsyncIterable<Buffer>,
   done: { count: number },
 ): AsyncGenerator<Buffer> {
-  using _progress = new Progress(
+  using _progress = showProgress(
     (seconds) => `${what} ${done.count}, ${Math.round(done.count / seconds)}/s`,
   );
   for await (const chunk of chunks) {

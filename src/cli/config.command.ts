@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { COMMAND, type Config } from '../config/config.js';
+import { COMMAND } from '../config/config.js';
 import { ConfigError, describeProcess, inspectConfig } from '../config/environment.js';
 import { readKeyPair } from '../config/key-pair.js';
-import { toExitCode } from '../errors/operator-message.js';
 import { alignColumns, printResult } from './terminal.js';
 
 export function addConfigCommand(program: Command): void {
@@ -20,27 +19,16 @@ export function addConfigCommand(program: Command): void {
       `\nExample:\n  $ ${COMMAND} config --env-file /etc/plant-store/plant-store.env`,
     )
     .action(async () => {
-      const { config, settings: variables, warnings, ...found } = inspectConfig();
-      const problems = found.problems.length > 0 ? found.problems : checkFiles(config);
-      const rows = variables.map(({ name, value, from }) => [
+      const { config, settings: variables, problems, warnings } = inspectConfig();
+      const rows = variables.map(({ name, value = '(invalid)', from }) => [
         name,
-        (value ?? '(invalid)') || '-',
+        value || '-',
         from,
       ]);
       const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
       await printResult(program, text, { variables, problems, warnings });
-      for (const problem of problems) process.stderr.write(`error: ${problem}\n`);
-      if (problems.length > 0) process.exitCode = toExitCode(new ConfigError());
-      else process.stderr.write(`${describeProcess(config)}\n`);
+      if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+      readKeyPair(config);
+      process.stderr.write(`${describeProcess(config)}\n`);
     });
-}
-
-function checkFiles(config: Config): string[] {
-  try {
-    readKeyPair(config);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return [error.message];
-    throw error;
-  }
 }

@@ -8,13 +8,11 @@ import { readConfig, readSecret } from '../config/environment.js';
 import { escapeControls } from '../errors/operator-message.js';
 import { toHttpUrl } from './arguments.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
-import { onEndingSignal, printResult, Progress } from './terminal.js';
+import { onEndingSignal, printResult, showProgress } from './terminal.js';
 
-interface Options extends Omit<ImportOptions, 'url' | 'token'> {
-  readonly url?: URL;
-  readonly token?: string;
+type Options = Partial<ImportOptions> & {
   readonly rejects?: string;
-}
+};
 
 /** What a header can carry as bearer token: no stricter than RFC 6750, section 2.1. */
 const TOKEN = /^[\x21-\x7e]+$/;
@@ -26,9 +24,8 @@ export function addImportCommand(program: Command): void {
     .description(
       'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line, sent unchanged, ' +
         'many at a time. A plant is sent again, with growing delays, when the connection breaks or the ' +
-        'service responds 408, 429 or 5xx; any other response but 200 and 400 stops the import, and so does ' +
-        'Ctrl-C, once requests in flight have their responses. Importing again is safe: a plant that is ' +
-        'stored already counts as stored, and is not stored twice.',
+        'service responds 408, 429 or 5xx. Any other response but 200 and 400 stops the import, and so ' +
+        'does Ctrl-C. Importing again is safe: what is stored already is not stored twice.',
     )
     .argument('<file>', 'the file; - is the standard input')
     .addOption(
@@ -46,12 +43,11 @@ export function addImportCommand(program: Command): void {
       'after',
       `
 Refused plants are listed on stderr, or go to the file of --rejects: NDJSON of
-line, error, message and plant, the text sent, so that after a correction
+line, error, message and plant, the text sent. After a correction:
   $ jq -r .plant rejects.ndjson | ${COMMAND} import -
 
-The report counts the fields that the service ignores, such as a misspelt tag, as
-a stored plant cannot be changed. --strict refuses such plants, with the error
-null, and does not send them.
+The report counts the fields that the service ignores, such as a misspelt tag.
+--strict refuses such plants, with the error null, and does not send them.
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)
@@ -99,25 +95,24 @@ async function runImport(
   const plants = new PlantsImport(options, (refused) => {
     // Synchronous: the file is whole even if the process ends now.
     if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
-    else progress.print(formatRefused(refused));
+    else process.stderr.write(`${formatRefused(refused)}\n`);
   });
-  const progress = new Progress((seconds) => formatProgress(plants, seconds));
   let received: NodeJS.Signals | undefined;
   using _listening = onEndingSignal((signal) => {
     received = signal;
     plants.stopping.abort(new Error(`interrupted by ${signal}`));
   });
+  using _progress = showProgress((seconds) => formatProgress(plants, seconds));
 
   const failure = await plants.run(source);
-  progress[Symbol.dispose]();
   await printReport(command, plants, failure === undefined);
   // Ends by the signal, so that a loop in a shell ends too.
   if (received) process.kill(process.pid, received);
   if (failure) throw failure;
   // A pipeline's first command may have failed.
-  if (file === '-' && plants.answeredLines === 0)
+  if (file === '-' && plants.counts.answeredLines === 0)
     throw new Error('the standard input has no plants');
-  if (plants.tally.refused > 0) process.exitCode = 1;
+  if (plants.counts.refused > 0) process.exitCode = 1;
 }
 
 function openSource(file: string): Readable {
@@ -132,23 +127,18 @@ function formatRefused({ line, error, message }: Refused): string {
   return `line ${line}: ${error === null ? '' : `error ${error}: `}${escapeControls(message)}`;
 }
 
-function formatProgress({ tally, lastError }: PlantsImport, seconds: number): string {
-  const { stored, refused } = tally;
-  if (lastError !== undefined) return `${stored} stored, retrying ${lastError}`;
-  return `${stored} stored, ${refused} refused, ${Math.round((stored + refused) / seconds)}/s`;
+function formatProgress({ counts, lastError }: PlantsImport, seconds: number): string {
+  const { stored, refused } = counts;
+  const rate = Math.round((stored + refused) / seconds);
+  return `${stored} stored, ${refused} refused, ${lastError ? `retrying ${lastError}` : `${rate}/s`}`;
 }
 
-function printReport(
-  command: Command,
-  { tally, ignored, answeredLines }: PlantsImport,
-  complete: boolean,
-): Promise<void> {
-  const { sent, stored, refused } = tally;
-  const lines = [`sent ${sent}, stored ${stored}, refused ${refused}`];
+function printReport(command: Command, plants: PlantsImport, complete: boolean): Promise<void> {
+  const { counts, ignored } = plants;
+  const lines = [`sent ${counts.sent}, stored ${counts.stored}, refused ${counts.refused}`];
   const fields = Array.from(ignored, ([name, count]) => `${escapeControls(name)} (${count})`);
   if (fields.length > 0) lines.push(`ignored fields: ${fields.join(', ')}`);
-  if (!complete) lines.push(`stopped after line ${answeredLines}; importing again is safe`);
-  const ignoredFields = Object.fromEntries(ignored);
-  const report = { complete, answeredLines, ...tally, ignoredFields };
+  if (!complete) lines.push(`stopped after line ${counts.answeredLines}; importing again is safe`);
+  const report = { complete, ...counts, ignoredFields: Object.fromEntries(ignored) };
   return printResult(command, lines.join('\n'), report);
 }

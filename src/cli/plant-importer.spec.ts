@@ -51,7 +51,7 @@ describe('an import', () => {
       };
       await importing(lines(line), post, 1, path);
       expect(sent).toEqual(['POST', '/garden/plants', 'Bearer t', 'application/json', line]);
-      expect(run.tally).toEqual({ sent: 1, stored: 1, refused: 0 });
+      expect(run.counts).toEqual({ answeredLines: 1, sent: 1, stored: 1, refused: 0 });
     },
   );
 
@@ -73,7 +73,7 @@ describe('an import', () => {
       responses += 1;
       store(response);
     });
-    expect(run.tally).toMatchObject({ stored: plants, refused: 0 });
+    expect(run.counts).toMatchObject({ stored: plants, refused: 0 });
     expect(ahead).toBeLessThanOrEqual(bound);
     expect(connections).toBeLessThanOrEqual(32);
   });
@@ -86,7 +86,7 @@ describe('an import', () => {
       store(response);
     });
     await expect(stopped).rejects.toThrow(new Error('stopped: the disk is gone'));
-    expect(run.tally.stored).toBe(1);
+    expect(run.counts.stored).toBe(1);
   });
 
   it('reports refused plants with their text, in the order of the lines', async () => {
@@ -145,7 +145,7 @@ describe('a response', () => {
   ])('that is not final has the same text sent again: %j', async (response) => {
     expect(await send([response, response, STORED])).toBe('stored');
     expect(sent.map(({ plant }) => plant)).toEqual([PLANT, PLANT, PLANT]);
-    expect(run.tally).toMatchObject({ sent: 1, stored: 1 });
+    expect(run.counts).toMatchObject({ sent: 1, stored: 1 });
     expect(run.lastError).toBeUndefined();
   });
 
@@ -168,7 +168,7 @@ describe('a response', () => {
       run.stopping.abort(new Error('interrupted'));
       expect(await ended).toBe('interrupted');
       expect(sent).toHaveLength(1);
-      expect(run.answeredLines).toBe(0);
+      expect(run.counts.answeredLines).toBe(0);
     },
   );
 
@@ -176,7 +176,7 @@ describe('a response', () => {
     await end(server);
     expect(await send([])).toMatch(/^connect ECONNREFUSED 127/);
     expect(run.lastError).toMatch(/^after 1 s: connect ECONNREFUSED 127/);
-    expect(run.tally).toEqual({ sent: 0, stored: 0, refused: 0 });
+    expect(run.counts).toEqual({ answeredLines: 0, sent: 0, stored: 0, refused: 0 });
   });
 
   it('that is too long each time stops the import after its tries', async () => {

@@ -29,24 +29,22 @@ type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly re
 const MAX_IN_FLIGHT = 32;
 const MAX_TRIES = 10;
 const RESPONSE_TIMEOUT_MS = 30_000;
-const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
 /** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
-const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)/;
+const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_(TLS|SSL)_/;
 
 export class PlantsImport {
   /** Ends reading and retries; requests in flight still get their responses. */
   readonly stopping = new AbortController();
-  /** Plants sent, stored and refused so far. */
-  readonly tally = { sent: 0, stored: 0, refused: 0 };
+  /** Plants so far, and the last of the leading lines that all have a response. */
+  readonly counts = { answeredLines: 0, sent: 0, stored: 0, refused: 0 };
   /** How many stored plants had a field that the service ignores, by its name. */
   readonly ignored = new Map<string, number>();
   /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
   lastError: string | undefined;
-  private lastLine = 0;
-  private failedLine = Infinity;
+  private failedLine: number | undefined;
   private readonly pool: Pool;
 
   /** @param onRefused is given the refused plants in the order of their lines; the import stops if it throws */
@@ -65,11 +63,6 @@ export class PlantsImport {
     });
   }
 
-  /** How many leading lines all have a response, blank ones too; known at the end. */
-  get answeredLines(): number {
-    return Math.min(this.lastLine, this.failedLine - 1);
-  }
-
   /** Resolves to why the import stopped early, in one line with the first line that failed; undefined if it did not. */
   async run(source: Readable): Promise<Error | undefined> {
     const { signal } = this.stopping;
@@ -80,7 +73,6 @@ export class PlantsImport {
     try {
       for await (const [line, text] of readLines(source)) {
         if (signal.aborted) break;
-        this.lastLine = line;
         last = this.import(line, text, last);
         lines.push(last);
         if (lines.length === MAX_IN_FLIGHT) await lines.shift();
@@ -91,7 +83,7 @@ export class PlantsImport {
     await last;
     await this.pool.destroy();
     if (!signal.aborted) return undefined;
-    const where = this.failedLine < Infinity ? ` at line ${this.failedLine}` : '';
+    const where = this.failedLine === undefined ? '' : ` at line ${this.failedLine}`;
     return new Error(`stopped${where}: ${this.describe(signal.reason)}`);
   }
 
@@ -100,17 +92,18 @@ export class PlantsImport {
     const plant = text.toString();
     const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
     const message = `the service would ignore ${ignored.join(', ')}`;
+    const isUnsent = this.options.strict && ignored.length > 0;
     try {
-      const isUnsent = this.options.strict && ignored.length > 0;
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
       await previous;
       if (refusal) this.onRefused({ line, ...refusal, plant });
       else for (const name of ignored) this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
-      this.tally[refusal ? 'refused' : 'stored'] += 1;
+      this.counts[refusal ? 'refused' : 'stored'] += 1;
+      if (this.failedLine === undefined) this.counts.answeredLines = line;
     } catch (error) {
-      this.failedLine = Math.min(this.failedLine, line);
       this.stopping.abort(error);
       await previous;
+      this.failedLine ??= line;
     }
   }
 
@@ -119,15 +112,14 @@ export class PlantsImport {
     for (let tries = 1; ; tries += 1) {
       try {
         const refusal = await this.post(plant);
-        this.tally.sent += 1;
+        this.counts.sent += 1;
         this.lastError = undefined;
         return refusal;
       } catch (error) {
         const { code = '', isFinal = TLS_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.maxTries) throw error;
-        const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
         // A random part spreads plants that failed together.
-        const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
+        const delay = retryAfter + 50 * 2 ** tries * (0.5 + Math.random() / 2);
         this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
@@ -159,7 +151,7 @@ export class PlantsImport {
     const { code = '' } = error as Failure;
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
     // A service with TLS closes connections without it.
-    const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.tally.sent === 0;
+    const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
     return `${describeError(error)}${isClosed ? ' (is it https?)' : ''}`;
   }
 }

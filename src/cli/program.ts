@@ -7,7 +7,7 @@ import { addConfigCommand } from './config.command.js';
 import { addImportCommand } from './import.command.js';
 import { addStatusCommand } from './status.command.js';
 import * as store from './store.command.js';
-import { writeOutput, type GlobalOptions } from './terminal.js';
+import { writeOutput } from './terminal.js';
 import { addTokenCommands } from './token.command.js';
 
 /** Loads main.ts, which starts the service. */
@@ -71,7 +71,7 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
         write(text.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')),
     });
   program.hook('preSubcommand', (_program, command) => {
-    const warnings = loadEnvironment(program.opts<GlobalOptions>().envFile);
+    const warnings = loadEnvironment(program.opts<{ envFile?: string }>().envFile);
     // The service writes them to its log.
     if (command.name() !== 'serve')
       for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);

@@ -19,13 +19,6 @@ interface Readiness {
   readonly details?: { readonly service?: { readonly version: string; readonly store: string } };
 }
 
-/** What is found of the store or the service: as rows, and as a value for JSON. */
-interface Part {
-  readonly rows: Readonly<Record<string, string>>;
-  readonly value: unknown;
-  readonly isProblem: boolean;
-}
-
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
@@ -39,70 +32,56 @@ export function addStatusCommand(program: Command): void {
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} status`)
     .action(async () => {
       const config = readConfig();
-      const store = await inspectStore(config);
-      const service = await inspectService(config);
       const { node } = process.versions;
-      const rows = { version: `${VERSION}, Node.js ${node}`, ...store.rows, ...service.rows };
-      const parts = Object.entries({ store, service });
-      const problems = parts.filter(([, { isProblem }]) => isProblem).map(([part]) => part);
-      await printResult(program, alignColumns(Object.entries(rows)), {
-        version: VERSION,
-        node,
-        store: store.value,
-        service: service.value,
-        problems,
-      });
-      if (problems.length > 0) process.exitCode = 1;
+      const store = await inspectStore(config);
+      const service = await inspectService(config, store.name);
+      const { url, state, reasons } = service;
+      const rows = [
+        ['version', `${VERSION}, Node.js ${node}`],
+        ...listStoreRows(store),
+        ['service', escapeControls(`${[state, ...reasons].join('; ')}${url ? ` (${url})` : ''}`)],
+      ];
+      await printResult(program, alignColumns(rows), { version: VERSION, node, store, service });
+      const isServed = state === 'not asked' || (state === 'ready' && reasons.length === 0);
+      if (store.schema === null || !isServed) process.exitCode = 1;
     });
 }
 
-async function inspectStore(config: Config): Promise<Part> {
+async function inspectStore(config: Config) {
   const name = describeDatabase(config.databaseUrl);
   try {
     const { Snapshot } = await import('../database/snapshot.js');
-    const { formatMinute } = await import('./token-table.js');
     await using store = await Snapshot.open(config);
     const [row] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
     const names = await store.query<Record<string, string | number | null>>(ACTIVE_TOKENS);
-    const next = names.find(({ last_end }) => last_end !== null);
-
-    const schema = 'up to date';
     const plants = Number(row?.count);
     const activeTokens = names.reduce((sum, { count }) => sum + Number(count), 0);
+    const next = names.find(({ last_end }) => last_end !== null);
     const nextExpiry = next ? { name: next.name, at: new Date(Number(next.last_end)) } : null;
-    const expiry = nextExpiry
-      ? `; ${nextExpiry.name} expires next, ${formatMinute(nextExpiry.at)} UTC`
-      : ', none expires';
-    return {
-      rows: { store: name, schema, plants: `${plants}`, tokens: `${activeTokens} active${expiry}` },
-      value: { name, schema, plants, activeTokens, nextExpiry },
-      isProblem: false,
-    };
-  } catch (cause) {
-    const error = describeError(cause);
-    const value = { name, schema: null, error };
-    return { rows: { store: `${name}; ${error}` }, value, isProblem: true };
+    return { name, schema: 'up to date', plants, activeTokens, nextExpiry } as const;
+  } catch (error) {
+    return { name, schema: null, error: describeError(error) };
   }
+}
+
+function listStoreRows(store: Awaited<ReturnType<typeof inspectStore>>): string[][] {
+  if (store.schema === null) return [['store', `${store.name}; ${store.error}`]];
+  const { name, schema, plants, activeTokens, nextExpiry } = store;
+  const expiry = nextExpiry
+    ? `${nextExpiry.name} expires next, ${nextExpiry.at.toISOString()}`
+    : 'none expires';
+  return [
+    ['store', name],
+    ['schema', schema],
+    ['plants', String(plants)],
+    ['tokens', `${activeTokens} active; ${expiry}`],
+  ];
 }
 
 /** Whether the service of the configuration is ready, and of this version and store. */
-async function inspectService(config: Config): Promise<Part> {
-  const { managementHost, managementPort, databaseUrl } = config;
-  if (managementPort === 'off') {
-    const rows = { service: 'not asked, as MANAGEMENT_PORT is off' };
-    return { rows, value: undefined, isProblem: false };
-  }
+async function inspectService({ managementHost, managementPort }: Config, ownStore: string) {
+  if (managementPort === 'off') return { state: 'not asked', reasons: ['MANAGEMENT_PORT is off'] };
   const url = new URL('/readyz', toUrl('http', managementHost, managementPort)).href;
-  const service = await askService(url, describeDatabase(databaseUrl));
-  const { state, reasons } = service;
-  return {
-    rows: { service: escapeControls(`${[state, ...reasons].join('; ')} (${url})`) },
-    value: { url, ...service },
-    isProblem: state !== 'ready' || reasons.length > 0,
-  };
-}
-
-async function askService(url: string, ownStore: string) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
     const { error, details } = (await response.json().catch(() => ({}))) as Readiness;
@@ -113,8 +92,8 @@ async function askService(url: string, ownStore: string) {
     );
     if (version !== VERSION) reasons.push(`another version: ${version}`);
     if (store !== ownStore) reasons.push(`another store: ${store}`);
-    return { state: response.ok ? 'ready' : 'not ready', version, store, reasons };
+    return { url, state: response.ok ? 'ready' : 'not ready', version, store, reasons };
   } catch (error) {
-    return { state: 'no response', reasons: [describeError(error)] };
+    return { url, state: 'no response', reasons: [describeError(error)] };
   }
 }

@@ -1,31 +1,23 @@
 /** @engine sqlite */
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Progress } from './terminal.js';
+import { afterEach, expect, it, jest } from '@jest/globals';
+import { showProgress } from './terminal.js';
 
-describe('Progress', () => {
-  afterEach(() => void jest.restoreAllMocks());
+afterEach(() => {
+  jest.useRealTimers();
+  jest.restoreAllMocks();
+});
 
-  function mockStderr(isTTY: boolean, write: (text: string) => void): void {
-    const terminal = { isTTY, columns: 20, write } as unknown as typeof process.stderr;
-    jest.spyOn(process, 'stderr', 'get').mockReturnValue(terminal);
-  }
-
-  it.each([
-    [true, '\r\u001B[Kline 7: no\n\r\u001B[K'],
-    [false, 'line 7: no\n'],
-  ])('leaves nothing beside a line that stays; terminal: %s', (isTTY, written) => {
-    let text = '';
-    mockStderr(isTTY, (more) => (text += more));
-    using progress = new Progress(() => '1 stored');
-    progress.print('line 7: no');
-    progress[Symbol.dispose]();
-    expect(text).toBe(written);
-  });
-
-  it('draws a line that is no wider than the terminal', async () => {
-    const drawn = Promise.withResolvers<string>();
-    mockStderr(true, drawn.resolve);
-    using _progress = new Progress(() => '1234567 stored, 8 refused, 9/s');
-    expect(await drawn.promise).toBe('\r\u001B[K1234567 stored, 8 r');
-  });
+it.each([
+  [true, ['5 s\n', '10 s\n']],
+  [false, []],
+])('progress is shown on a terminal, until it is disposed; terminal: %s', (isTTY, expected) => {
+  jest.useFakeTimers();
+  const written: string[] = [];
+  const stderr = { isTTY, write: (text: string) => written.push(text) };
+  jest.spyOn(process, 'stderr', 'get').mockReturnValue(stderr as unknown as typeof process.stderr);
+  const progress = showProgress((seconds) => `${seconds} s`);
+  jest.advanceTimersByTime(12_000);
+  progress[Symbol.dispose]();
+  jest.advanceTimersByTime(12_000);
+  expect(written).toEqual(expected);
 });

@@ -5,14 +5,8 @@ import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { describeError, OutputError } from '../errors/operator-message.js';
 
-export interface GlobalOptions {
-  readonly envFile?: string;
-  readonly json?: true;
-}
-
 const STDOUT_DESCRIPTOR = 1;
-const REDRAW_INTERVAL_MS = 100;
-const CLEAR_LINE = '\r\u001B[K';
+const PROGRESS_INTERVAL_MS = 5_000;
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Writes all of a text to stdout. @throws OutputError; EPIPE if the reader of a pipe has left */
@@ -33,7 +27,7 @@ export async function writeOutput(text: string | Buffer): Promise<void> {
 
 /** Prints the result of a command: as JSON with `--json`, else as text. @throws as {@link writeOutput} */
 export function printResult(command: Command, text: string, value: unknown): Promise<void> {
-  const { json } = command.optsWithGlobals<GlobalOptions>();
+  const { json } = command.optsWithGlobals<{ json?: true }>();
   return writeOutput(`${json ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
@@ -46,43 +40,18 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
 
 /** Handles the first of each signal that would end the process, until disposed; leaves the next to Node. */
 export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Disposable {
-  const handled = new DisposableStack();
-  for (const signal of ENDING_SIGNALS) {
-    process.once(signal, handle);
-    handled.defer(() => process.off(signal, handle));
-  }
-  return handled;
+  for (const signal of ENDING_SIGNALS) process.once(signal, handle);
+  return {
+    [Symbol.dispose]() {
+      for (const signal of ENDING_SIGNALS) process.off(signal, handle);
+    },
+  };
 }
 
-/** A line on a terminal's stderr that shows how far the work is, until disposed. */
-export class Progress {
-  private readonly started = performance.now();
-  private readonly timer: NodeJS.Timeout | undefined;
-
-  /** @param describe the state of the work after some seconds, in one line */
-  constructor(describe: (seconds: number) => string) {
-    const { stderr } = process;
-    if (!stderr.isTTY) return;
-    const draw = (): void => {
-      const line = describe((performance.now() - this.started) / 1_000);
-      // CLEAR_LINE would not remove a line that wraps.
-      stderr.write(CLEAR_LINE + line.slice(0, stderr.columns - 1));
-    };
-    this.timer = setInterval(draw, REDRAW_INTERVAL_MS).unref();
-  }
-
-  /** Prints a line that stays, above the progress. */
-  print(line: string): void {
-    this.clear();
-    process.stderr.write(`${line}\n`);
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.timer);
-    this.clear();
-  }
-
-  private clear(): void {
-    if (this.timer) process.stderr.write(CLEAR_LINE);
-  }
+/** Says on a terminal how far the work is, in a line on stderr every few seconds, until disposed. */
+export function showProgress(describe: (seconds: number) => string): Disposable {
+  const started = performance.now();
+  const print = () => process.stderr.write(`${describe((performance.now() - started) / 1_000)}\n`);
+  const timer = process.stderr.isTTY ? setInterval(print, PROGRESS_INTERVAL_MS).unref() : undefined;
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }

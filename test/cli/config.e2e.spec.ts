@@ -45,7 +45,8 @@ describe('config', () => {
     writeFileSync(join(cwd, '.env'), 'NODE_ENV=staging\n');
     const bad = { PORT: 'many', PUBLIC_URL: 'https://u:hunter22@h' };
     const ran = await run('config', bad);
-    const problems = /^error: PORT .*\nerror: PUBLIC_URL .*\nerror: NODE_ENV .*\n$/;
+    const problems =
+      /^error: Invalid configuration: PORT .*\nerror: .* PUBLIC_URL .*\nerror: .* NODE_ENV .*\n$/;
     expect(ran).toMatchObject({ code: 78, stderr: expect.stringMatching(problems) });
     expect(rowsOf(ran)).toMatchObject({ PORT: ['(invalid)', 'environment'] });
     const json = await run('config --json', bad);
@@ -68,7 +69,7 @@ describe('config', () => {
     const ran = await run('config', { TLS_CERT_FILE: 'none', TLS_KEY_FILE: 'none' });
     expect(ran.code).toBe(78);
     const problem = 'TLS_CERT_FILE must name a file that can be read: none (ENOENT)';
-    expect(ran.stderr).toMatch(`error: ${problem}\n`);
+    expect(ran.stderr).toMatch(`error: Invalid configuration: ${problem}\n`);
   });
 
   it.each(['mysql://h/plants', 'postgres://h/d?sslrootcert=/nope', 'sqlite:~/p.sqlite'])(
@@ -76,7 +77,7 @@ describe('config', () => {
     async (url) => {
       const ran = await run('config', { DATABASE_URL: url });
       expect(ran.code).toBe(78);
-      expect(ran.stderr).toMatch(/^error: DATABASE_URL(:| must) [^\n]+\n$/);
+      expect(ran.stderr).toMatch(/^error: Invalid configuration: DATABASE_URL(:| must) [^\n]+\n$/);
       expect(rowsOf(ran)).toMatchObject({ DATABASE_URL: ['(invalid)', 'environment'] });
     },
   );
