@@ -1,11 +1,9 @@
 // The program: prepares Node.js before any other file is loaded, then runs the command that is named, by default `serve`.
-import { readFileSync } from 'node:fs';
 import module from 'node:module';
-import { fileURLToPath } from 'node:url';
 
-const { engines } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-) as { engines: { node: string } };
+const { engines } = module.createRequire(import.meta.url)('../../package.json') as {
+  engines: { node: string };
+};
 const oldest = engines.node.replace('>=', '');
 
 if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
@@ -21,9 +19,7 @@ module.setSourceMapsSupport(true, { nodeModules: false });
 // New files are for their owner alone: SQLite's contain plants and hashes of tokens.
 process.umask(0o077);
 // Compiled code is kept for the next start, beside the packages: who can write there can change the code too.
-module.enableCompileCache(
-  fileURLToPath(new URL('../../node_modules/.cache/plant-store', import.meta.url)),
-);
+module.enableCompileCache(`${import.meta.dirname}/../../node_modules/.cache/plant-store`);
 
 const { run } = await import('./cli/program.js');
 // Handed over, as no file of cli/ may import what is above it.

@@ -11,22 +11,15 @@ export function addConfigCommand(program: Command): void {
     .description(
       "Print every variable of the service's configuration, its value and its source: the environment, " +
         'the file .env or --env-file, the file that NAME_FILE names, or the default. Secrets are masked. ' +
-        'On stderr is a line for each problem, and for each line of the file that is ignored. ' +
-        'An invalid configuration exits with 78.',
+        'Problems, and lines of the file that are ignored, are on stderr. If invalid, it exits with 78.',
     )
-    .addHelpText(
-      'after',
-      `\nExample:\n  $ ${COMMAND} config --env-file /etc/plant-store/plant-store.env`,
-    )
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} config --env-file service.env`)
     .action(async () => {
       const { config, settings: variables, problems, warnings } = inspectConfig();
-      const rows = variables.map(({ name, value = '(invalid)', from }) => [
-        name,
-        value || '-',
-        from,
-      ]);
-      const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
-      await printResult(program, text, { variables, problems, warnings });
+      const rows = [['VARIABLE', 'VALUE', 'SOURCE']];
+      for (const { name, value = '(invalid)', from } of variables)
+        rows.push([name, value || '-', from]);
+      await printResult(program, alignColumns(rows), { variables, problems, warnings });
       if (problems.length > 0) throw new ConfigError(problems.join('\n'));
       readKeyPair(config);
       process.stderr.write(`${describeProcess(config)}\n`);

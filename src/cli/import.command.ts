@@ -14,9 +14,6 @@ type Options = Partial<ImportOptions> & {
   readonly rejects?: string;
 };
 
-/** What a header can carry as bearer token: no stricter than RFC 6750, section 2.1. */
-const TOKEN = /^[\x21-\x7e]+$/;
-
 export function addImportCommand(program: Command): void {
   program
     .command('import')
@@ -55,12 +52,8 @@ Examples:
   $ zcat plants.ndjson.gz | ${COMMAND} import - --url https://plants.example`,
     )
     .action(async (file: string, options: Options, command: Command) => {
-      const token = options.token ?? readSecret('PLANT_STORE_TOKEN') ?? '';
-      // A parser of the option would show the token in its message.
-      if (!TOKEN.test(token))
-        command.error(
-          'error: no token, or one with a blank or a line break: give one by --token or PLANT_STORE_TOKEN',
-        );
+      const token = options.token ?? readSecret('PLANT_STORE_TOKEN');
+      if (!token) command.error('error: no token: give one by --token or PLANT_STORE_TOKEN');
       const { rejects } = options;
       if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects))
         command.error('error: --rejects would overwrite the file to import');
@@ -102,7 +95,11 @@ async function runImport(
     received = signal;
     plants.stopping.abort(new Error(`interrupted by ${signal}`));
   });
-  using _progress = showProgress((seconds) => formatProgress(plants, seconds));
+  using _progress = showProgress(() => {
+    const { counts, lastError } = plants;
+    const waiting = lastError === undefined ? '' : `, retrying ${lastError}`;
+    return `${counts.stored} stored, ${counts.refused} refused${waiting}`;
+  });
 
   const failure = await plants.run(source);
   await printReport(command, plants, failure === undefined);
@@ -125,12 +122,6 @@ function openSource(file: string): Readable {
 
 function formatRefused({ line, error, message }: Refused): string {
   return `line ${line}: ${error === null ? '' : `error ${error}: `}${escapeControls(message)}`;
-}
-
-function formatProgress({ counts, lastError }: PlantsImport, seconds: number): string {
-  const { stored, refused } = counts;
-  const rate = Math.round((stored + refused) / seconds);
-  return `${stored} stored, ${refused} refused, ${lastError ? `retrying ${lastError}` : `${rate}/s`}`;
 }
 
 function printReport(command: Command, plants: PlantsImport, complete: boolean): Promise<void> {

@@ -32,8 +32,9 @@ const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-/** Codes of errors that a next try would have too: of certificates, and of a service without TLS. */
-const TLS_ERROR = /CERT|LEAF_SIGNATURE|^ERR_(TLS|SSL)_/;
+/** Codes of errors that a next try would have too: of certificates, a service without TLS, a token that no header can have. */
+const FINAL_ERROR =
+  /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
 
 export class PlantsImport {
   /** Ends reading and retries; requests in flight still get their responses. */
@@ -116,7 +117,7 @@ export class PlantsImport {
         this.lastError = undefined;
         return refusal;
       } catch (error) {
-        const { code = '', isFinal = TLS_ERROR.test(code), retryAfter = 0 } = error as Failure;
+        const { code = '', isFinal = FINAL_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.maxTries) throw error;
         // A random part spreads plants that failed together.
         const delay = retryAfter + 50 * 2 ** tries * (0.5 + Math.random() / 2);

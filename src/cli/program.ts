@@ -13,10 +13,6 @@ import { addTokenCommands } from './token.command.js';
 /** Loads main.ts, which starts the service. */
 type Start = () => Promise<unknown>;
 
-const USAGE_EXIT_CODE = 2;
-/** That of a program that SIGPIPE ends, as head or less end the one before them. */
-const BROKEN_PIPE_EXIT_CODE = 141;
-
 const HELP = `
 Exit codes:
   0   success
@@ -49,7 +45,7 @@ export async function run(args: readonly string[], start: Start): Promise<void> 
     await program.parseAsync(isNamed ? args : [...args, 'serve'], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(error);
-    else if (error.exitCode !== 0) process.exitCode = USAGE_EXIT_CODE;
+    else if (error.exitCode !== 0) process.exitCode = 2;
     else await writeOutput(help).catch(fail);
   }
 }
@@ -99,10 +95,9 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
 }
 
 function fail(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code === 'EPIPE') {
-    process.exitCode = BROKEN_PIPE_EXIT_CODE;
-    return;
-  }
-  process.stderr.write(`${toOperatorMessage(error).replace(/^/gm, 'error: ')}\n`);
-  process.exitCode = toExitCode(error);
+  const hasReaderLeft = (error as NodeJS.ErrnoException).code === 'EPIPE';
+  if (!hasReaderLeft)
+    process.stderr.write(`${toOperatorMessage(error).replace(/^/gm, 'error: ')}\n`);
+  // As of a program that SIGPIPE ends.
+  process.exitCode = hasReaderLeft ? 141 : toExitCode(error);
 }

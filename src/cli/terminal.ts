@@ -5,7 +5,6 @@ import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { describeError, OutputError } from '../errors/operator-message.js';
 
-const STDOUT_DESCRIPTOR = 1;
 const PROGRESS_INTERVAL_MS = 5_000;
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -18,7 +17,7 @@ export async function writeOutput(text: string | Buffer): Promise<void> {
       await new Promise<void>((resolve, reject) => {
         stdout.write(text, (error) => (error ? reject(error) : resolve()));
       });
-    else writeFileSync(STDOUT_DESCRIPTOR, text);
+    else writeFileSync(process.stdout.fd, text);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EPIPE') throw cause;
     throw new OutputError(`standard output: ${describeError(cause)}`, { cause });

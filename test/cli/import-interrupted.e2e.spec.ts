@@ -16,11 +16,14 @@ import { PlantsImport } from '../../src/cli/plant-importer.js';
 startServices();
 
 describe('import', () => {
-  it('stops at once if the token is invalid', async () => {
-    expect(await importing(plants(500), ['--token', 'plant_x'])).toEqual({
+  it.each([
+    ['plant_x', 'error 2001: invalid or expired token'],
+    ['se\ncret', 'invalid authorization header'],
+  ])('stops at once if the token is invalid: %j', async (token, reason) => {
+    expect(await importing(plants(500), ['--token', token])).toEqual({
       code: 1,
       stdout: NOTHING,
-      stderr: 'error: stopped at line 1: error 2001: invalid or expired token\n',
+      stderr: `error: stopped at line 1: ${reason}\n`,
     });
   });
 
