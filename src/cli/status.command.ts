@@ -7,12 +7,6 @@ import { alignColumns, printResult } from './terminal.js';
 
 const READY_TIMEOUT_MS = 3_000;
 
-/** How many active tokens each name has, and when the last of these expires; null for never. */
-const ACTIVE_TOKENS = `
-  SELECT name, COUNT(*) AS count, CASE WHEN COUNT(*) = COUNT(expires_at) THEN MAX(expires_at) END AS last_end
-  FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
-  GROUP BY name ORDER BY last_end`;
-
 /** The body of /readyz, unless another program has the port. */
 interface Readiness {
   readonly error?: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -53,7 +47,12 @@ async function inspectStore(config: Config) {
     const { Snapshot } = await import('../database/snapshot.js');
     await using store = await Snapshot.open(config);
     const [row] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
-    const names = await store.query<Record<string, string | number | null>>(ACTIVE_TOKENS);
+    // A name's last token counts; one that never expires makes the end NULL.
+    const names = await store.query<Record<string, string | number | null>>(`
+      SELECT name, COUNT(*) AS count,
+        CASE WHEN COUNT(*) = COUNT(expires_at) THEN MAX(expires_at) END AS last_end
+      FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
+      GROUP BY name ORDER BY last_end`);
     const plants = Number(row?.count);
     const activeTokens = names.reduce((sum, { count }) => sum + Number(count), 0);
     const next = names.find(({ last_end }) => last_end !== null);
