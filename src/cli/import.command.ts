@@ -35,16 +35,13 @@ export function addImportCommand(program: Command): void {
       'bearer token, which ps shows (env: PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE)',
     )
     .option('--rejects <file>', 'where refused plants go; overwritten')
-    .option('--strict', 'refuse plants with fields that the service would ignore')
+    .option('--strict', 'refuse plants with fields that the service ignores; else they are counted')
     .addHelpText(
       'after',
       `
 Refused plants are listed on stderr, or go to the file of --rejects: NDJSON of
-line, error, message and plant, the text sent. After a correction:
+line, error (null by --strict), message and plant. After a correction:
   $ jq -r .plant rejects.ndjson | ${COMMAND} import -
-
-The report counts the fields that the service ignores, such as a misspelt tag.
---strict refuses such plants, with the error null, and does not send them.
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)

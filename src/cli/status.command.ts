@@ -18,10 +18,9 @@ export function addStatusCommand(program: Command): void {
     .command('status')
     .summary('tell whether the store and the service are all right')
     .description(
-      'Tell the version, the store and its schema, how many plants and active tokens it has, which ' +
-        'token expires next, and whether the service is ready. The exit code is 1 if the store cannot ' +
-        'be read, the service is not ready, or it has another store or version. Counting the plants ' +
-        'reads them all.',
+      'Tell the version, the store and its schema, how many plants (all are read) and active tokens it ' +
+        'has, which token expires next, and whether the service is ready. The exit code is 1 if the store ' +
+        'cannot be read, the service is not ready, or it has another store or version.',
     )
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} status`)
     .action(async () => {
