@@ -29,10 +29,11 @@ type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly re
 const MAX_IN_FLIGHT = 32;
 const MAX_TRIES = 10;
 const RESPONSE_TIMEOUT_MS = 30_000;
+const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-/** Codes of errors that a next try would have too: of certificates, a service without TLS, a token that no header can have. */
+/** Codes of errors that a next try would have too: of certificates, HTTP in place of TLS, a token that no header can have. */
 const FINAL_ERROR =
   /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
 
@@ -119,8 +120,9 @@ export class PlantsImport {
       } catch (error) {
         const { code = '', isFinal = FINAL_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.maxTries) throw error;
+        const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
         // A random part spreads plants that failed together.
-        const delay = retryAfter + 50 * 2 ** tries * (0.5 + Math.random() / 2);
+        const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
         this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
