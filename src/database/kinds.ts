@@ -1,47 +1,16 @@
-/**
- * What a kind of value needs in SQL, in checks and in validation. In memory, a plant's values are text: a double does not
- * represent every int64.
- */
-interface Kind {
-  /** SQL that makes a column's value from text; of a boolean, `(text = 'true')`. */
-  readonly fromText: (text: string) => string;
-  /** SQL that makes text from a column: the same on every engine. */
-  readonly toText: (column: string) => string;
-  /** SQLite's SQL of a value for `json_object()`: of a boolean, which is 1 or 0, `json(…)` of its text. */
-  readonly toJson: (column: string) => string;
-  /** SQLite's SQL of whether a value that is not NULL is of the kind: SQLite stores any type in any column. */
-  readonly isSound: (column: string) => string;
-  /** Whether a value from a client can be stored exactly. */
-  readonly isValid: (value: unknown) => boolean;
-  /** What is wrong with an invalid value, to the client that sent it. */
-  readonly describeInvalid: (value: unknown) => string;
-}
-
-/** The SQL types that columns of `plants` may have. */
-export type KindName = 'text' | 'bigint';
-
-export const KINDS: Readonly<Record<KindName, Kind>> = {
-  text: {
-    fromText: (text) => `CAST(${text} AS text)`,
-    toText: (column) => column,
-    toJson: (column) => column,
-    isSound: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
+/** By the SQL type of a column: what is wrong with a value from a client; undefined if it can be stored exactly. */
+export const FIND_FAULT = {
+  text: (value: unknown): string | undefined => {
+    if (typeof value !== 'string') return 'must be a string';
     // PostgreSQL cannot store U+0000, and UTF-8 cannot encode unpaired surrogates.
-    isValid: (value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
-    describeInvalid: (value) =>
-      typeof value === 'string'
-        ? 'must not contain U+0000 or unpaired surrogates'
-        : 'must be a string',
+    if (value.isWellFormed() && !value.includes('\0')) return undefined;
+    return 'must not contain U+0000 or unpaired surrogates';
   },
-  bigint: {
-    fromText: (text) => `CAST(${text} AS bigint)`,
-    toText: (column) => `CAST(${column} AS text)`,
-    toJson: (column) => column,
-    isSound: (column) => `typeof(${column}) = 'integer'`,
-    isValid: isInt64,
-    describeInvalid: () => 'must be an integer from -2^63 to 2^63-1',
-  },
+  bigint: (value: unknown): string | undefined =>
+    isInt64(value) ? undefined : 'must be an integer from -2^63 to 2^63-1',
 };
+
+export type KindName = keyof typeof FIND_FAULT;
 
 function isInt64(value: unknown): boolean {
   return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;

@@ -1,19 +1,17 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
-import { KINDS, type KindName } from '../database/kinds.js';
+import { FIND_FAULT, type KindName } from '../database/kinds.js';
 import type { Plant } from './plant.entity.js';
 
 /** Validates that a field has a value of a kind. An optional one may be absent; with @IsOptional(), also null. */
 function IsKind(kind: KindName, { isOptional = false } = {}): PropertyDecorator {
-  const { isValid, describeInvalid } = KINDS[kind];
+  const findFault = FIND_FAULT[kind];
   return ValidateBy({
     name: `is ${kind}`,
     validator: {
-      validate: (value) => (isOptional && value === undefined) || isValid(value),
+      validate: (value) => (isOptional && value === undefined) || findFault(value) === undefined,
       defaultMessage: (args) =>
-        args?.value === undefined
-          ? '$property is missing'
-          : `$property ${describeInvalid(args.value)}`,
+        args?.value === undefined ? '$property is missing' : `$property ${findFault(args.value)}`,
     },
   });
 }

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn, type ColumnOptions } from 'typeorm';
-import { KINDS, type KindName } from '../database/kinds.js';
+import type { KindName } from '../database/kinds.js';
 
 const TEXT = { type: 'text' } as const;
 /** Its values are text in entities: a double does not represent every int64. */
@@ -49,7 +49,7 @@ export class Plant {
 /** SQL, export, backup and restore derive from them. */
 export const COLUMNS = (Object.keys(OPTIONS) as (keyof Plant)[]).map((field) => {
   const { type, name = field }: PlantColumn = OPTIONS[field];
-  return { field, name, kind: KINDS[type], isAudit: AUDIT.includes(field) };
+  return { field, name, type, isAudit: AUDIT.includes(field) };
 });
 
 /** The fields of a plant's content but for the id. */

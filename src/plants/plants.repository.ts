@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, Repository } from 'typeorm';
 import type { DatabaseSystem } from '../config/database-url.js';
 import { Writer } from '../database/engine.js';
-import { KINDS } from '../database/kinds.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, Plant } from './plant.entity.js';
 
@@ -10,12 +9,12 @@ const names = COLUMNS.map(({ name }) => name).join(', ');
 
 /** Columns with their value in a row, which is an array in JSON. */
 const CELLS = COLUMNS.map((column, i) => {
-  return { ...column, sent: column.kind.fromText(`value->>${i}`) };
+  return { ...column, sent: `CAST(value->>${i} AS ${column.type})` };
 });
 
 const values = CELLS.map(({ name, sent }) => `${sent} AS ${name}`).join(', ');
 
-const hasSameId = `plants.id = ${KINDS.bigint.fromText('value->>0')}`;
+const hasSameId = 'plants.id = CAST(value->>0 AS bigint)';
 
 /** Whether a stored plant has the content of a row. */
 const isSame = CELLS.filter(({ isAudit }) => !isAudit)

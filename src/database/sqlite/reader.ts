@@ -1,6 +1,5 @@
 import type { QueryRunner } from 'typeorm';
 import type { SnapshotReader } from '../engine.js';
-import { KINDS, type KindName } from '../kinds.js';
 import { DamageError } from '../store-errors.js';
 
 const PAGE_ROWS = 32;
@@ -23,11 +22,9 @@ export const sqliteReader: SnapshotReader = {
 
   /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
   async *read(runner, { table, columns, form, after, to }) {
-    const declared = await readColumns(runner, table);
-    const sound = `(${[...declared.values()].map(({ isSound }) => isSound).join(' AND ')})`;
-    const toText = (column: string) => declared.get(column)?.kind.toText(column) ?? column;
-    const toMember = (column: string) =>
-      `'${column}', ${declared.get(column)?.kind.toJson(column) ?? column}`;
+    const sound = await describeSound(runner, table);
+    const toText = (column: string) => `CAST(${column} AS text)`;
+    const toMember = (column: string) => `'${column}', ${column}`;
     const line =
       form === 'array'
         ? `json_array(${columns.map(toText).join()})`
@@ -67,21 +64,18 @@ async function nameDamaged(runner: QueryRunner, damage: string, tables: readonly
   return '';
 }
 
-async function readColumns({ manager }: QueryRunner, table: string) {
+/** SQL of whether the values of a row have the types of their columns: SQLite stores any type in any column. */
+async function describeSound({ manager }: QueryRunner, table: string): Promise<string> {
   const columns = await manager.query<{ name: string; type: string; notnull: number }[]>(
     'SELECT name, lower(type) AS type, "notnull" FROM pragma_table_info(?)',
     [table],
   );
-  return new Map(
-    columns.map(({ name, type, notnull }) => {
-      // The id of a token is an `integer`.
-      const kind = type in KINDS ? KINDS[type as KindName] : KINDS.bigint;
-      return [
-        name,
-        { kind, isSound: `(${notnull ? '' : `${name} IS NULL OR `}${kind.isSound(name)})` },
-      ];
-    }),
-  );
+  const conditions = columns.map(({ name, type, notnull }) => {
+    const isText = `typeof(${name}) = 'text' AND instr(${name}, char(0)) = 0`;
+    const isSound = type === 'text' ? isText : `typeof(${name}) = 'integer'`;
+    return notnull ? isSound : `(${name} IS NULL OR ${isSound})`;
+  });
+  return `(${conditions.join(' AND ')})`;
 }
 
 async function describeUnsound({ manager }: QueryRunner, table: string, sound: string) {
