@@ -1,18 +1,9 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Config } from '../../config/config.js';
-import { findSqliteFile } from '../../config/database-url.js';
 import { Logger, makesStore, readCode, SchemaError, type Access, type Engine } from '../engine.js';
 import { judgeSchema, selectRan } from '../schema.js';
-import {
-  assertWritable,
-  findLog,
-  identifyFiles,
-  lockFile,
-  makeFolder,
-  requireFile,
-} from './files.js';
+import { assertWritable, findFile, identifyFiles, lockFile } from './files.js';
 import { sqliteReader } from './reader.js';
 import { COMMIT_A_PAGE, SqliteWriter } from './writer.js';
 
@@ -65,31 +56,27 @@ export const sqlite: Engine = {
 
   // Checks the file before it is opened: the pragmas would change another program's.
   connect(config, access) {
-    const fileMustExist = !makesStore(access);
-    const file = fileMustExist ? requireFile(getFile(config)) : getFile(config);
+    const file = findFile(config, makesStore(access));
     const timeout = config.statementTimeoutMs;
-    if (access !== 'read') {
-      if (existsSync(file)) assertOurs(requireFile(file), access, timeout);
-      else makeFolder(dirname(resolve(file)));
-    }
+    const isReader = access === 'read';
+    if (!isReader) assertOurs(file, access, timeout);
     return {
       type: 'better-sqlite3',
       driver: ExactDatabase,
       database: file,
       timeout,
-      fileMustExist,
-      readonly: access === 'read' && findLog(file) !== undefined,
+      fileMustExist: true,
+      readonly: isReader && hasLog(file),
       prepareDatabase: (database: Database.Database) => {
-        const pragmas = access === 'read' ? ['query_only = ON'] : PRAGMAS;
-        for (const pragma of pragmas) database.pragma(pragma);
-        if (access === 'read') assertReadable(database, file);
+        for (const pragma of isReader ? ['query_only = ON'] : PRAGMAS) database.pragma(pragma);
+        if (isReader) assertReadable(database, file);
       },
     };
   },
 
   openWriter(_store, config) {
     // A link may lead elsewhere by the time that the thread begins.
-    const file = realpathSync(getFile(config));
+    const file = findFile(config);
     return new SqliteWriter({
       file,
       opened: identifyFiles(file),
@@ -98,7 +85,7 @@ export const sqlite: Engine = {
     });
   },
 
-  lock: (config) => lockFile(getFile(config)),
+  lock: (config) => lockFile(findFile(config)),
 
   /**
    * A process that was killed between its write to the log and the sync leaves plants that can be read, but may not be on
@@ -114,8 +101,9 @@ export const sqlite: Engine = {
   },
 };
 
-function getFile({ databaseUrl }: Config): string {
-  return findSqliteFile(databaseUrl) ?? '';
+/** Whether to open a file read-only: closing it would remove the log, and reading it without one would make one. */
+function hasLog(file: string): boolean {
+  return existsSync(`${file}-wal`);
 }
 
 /** SQLite makes files beside a store to read it. @throws Error naming what this process cannot write to; SQLite's */
@@ -129,31 +117,16 @@ function assertReadable(database: Database.Database, file: string): void {
   }
 }
 
-/**
- * Before a file is locked or opened for writing, which would change it. Opening read-only would create a missing WAL.
- * @throws SchemaError; Error if it is not writable, or has tables of another program
- */
-function assertOurs(
-  file: string,
-  access: Access,
-  timeout: number,
-  readonly = findLog(file) !== undefined,
-): void {
-  assertWritable(dirname(file));
-  assertWritable(file);
-  const database = new Database(file, { readonly, timeout });
+/** @throws SchemaError; Error if this process cannot write to it, or if it has tables of another program */
+function assertOurs(file: string, access: Access, timeout: number): void {
+  for (const path of [dirname(file), file]) assertWritable(path);
+  const database = new Database(file, { readonly: hasLog(file), timeout });
   try {
     const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
     const columns = list(LIST_COLUMNS);
-    const state = judgeSchema(columns, list(selectRan(columns)));
-    if (state !== 'empty' && state !== 'foreign') return;
-    if (!makesStore(access)) throw new SchemaError(state);
-    if (state === 'empty') return;
+    if (judgeSchema(columns, list(selectRan(columns))) !== 'foreign') return;
+    if (!makesStore(access)) throw new SchemaError('foreign');
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
-  } catch (error) {
-    // A crash cut off a transaction, which must be rolled back before anything can be read.
-    if (readCode(error) !== 'SQLITE_READONLY_ROLLBACK') throw error;
-    assertOurs(file, access, timeout, false);
   } finally {
     database.close();
   }
