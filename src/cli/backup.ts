@@ -1,6 +1,7 @@
 /** The work of `backup` and `restore`, which store.command.ts runs. */
 import { COMMAND, type Config } from '../config/config.js';
-import { loadEngine, openStore, StoreUnusableError } from '../database/store.js';
+import { loadEngine, openStore } from '../database/store.js';
+import { StoreUnusableError } from '../database/store-errors.js';
 import { Snapshot } from '../database/snapshot.js';
 import { dropLog } from '../database/sqlite/engine.js';
 import { describeError, OutputError } from '../errors/operator-message.js';

@@ -52,7 +52,7 @@ function addList(token: Command): void {
     )
     .addHelpText('after', `${EXAMPLE} list --json`)
     .action(async () => {
-      const all = await withTokens((tokens) => tokens.list(), 'list');
+      const all = await withTokens((tokens) => tokens.list(), 'read');
       const { describeExpiry, formatTokens, toJsonToken } = await loadTable();
       await printResult(token, formatTokens(all), all.map(toJsonToken));
       const { listExpiring } = await loadEntity();
@@ -80,7 +80,7 @@ function addVerify(token: Command): void {
         );
       const secret = await readSecretLine();
       if (secret === '') verify.error('error: the standard input has no token');
-      const found = await withTokens((tokens) => tokens.find(secret), 'list');
+      const found = await withTokens((tokens) => tokens.find(secret), 'read');
       const { hasSecretForm, isActive } = await loadEntity();
       const { formatTokens, toJsonToken } = await loadTable();
       const state = hasSecretForm(secret) ? 'unknown' : 'malformed';
@@ -153,7 +153,7 @@ async function printNewToken(command: Command, issue: Work<string>, overlap?: nu
 /** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
 async function withTokens<Result>(
   work: Work<Result>,
-  access: 'tokens' | 'list' = 'tokens',
+  access: 'tokens' | 'read' = 'tokens',
 ): Promise<Result> {
   const { Token } = await loadEntity();
   const { TokensService } = await import('../auth/tokens/tokens.service.js');

@@ -4,7 +4,8 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { Writer } from './engine.js';
 import { StoreHealth } from './health.js';
-import { openStore, StoreUnusableError, type Store } from './store.js';
+import { openStore, type Store } from './store.js';
+import { isUnavailableAtStart, StoreUnusableError } from './store-errors.js';
 
 /** Provides the opened store, its writer and its health. Tries again every 3 s while the database is unavailable. */
 @Global()
@@ -19,7 +20,8 @@ export class DatabaseModule {
             autoLoadEntities: true,
             retryAttempts: Infinity,
             verboseRetryLog: true,
-            toRetry: (error: unknown) => error instanceof StoreUnusableError && error.mayPass,
+            toRetry: (error: unknown) =>
+              error instanceof StoreUnusableError && isUnavailableAtStart(error.cause),
           }),
           dataSourceFactory: (options) => openStore(config, options?.entities, 'serve'),
         }),

@@ -10,34 +10,13 @@ export { Logger } from '@nestjs/common/services/logger.service.js';
 
 const ABORT_TIMEOUT_MS = 1_000;
 
-/** What a database may be that is no store of this version. */
-const SCHEMA_ERRORS = {
-  empty: 'it is empty',
-  foreign: 'it is not a plant store',
-  older: 'its schema is of an older version',
-  newer: 'its schema is of a newer version',
-  forbidden: '',
-};
-
-export type SchemaErrorKind = keyof typeof SCHEMA_ERRORS;
-
-/** A database cannot be used as it is. */
-export class SchemaError extends Error {
-  constructor(
-    readonly kind: SchemaErrorKind,
-    message: string = SCHEMA_ERRORS[kind],
-  ) {
-    super(message);
-  }
-}
-
 /** The code of an error of a driver or of Node. */
 export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
 
-/** `serve` locks the store; `tokens` and `backups` change these; `list`, of tokens, and `read` change nothing. */
-export type Access = 'serve' | 'create' | 'tokens' | 'list' | 'backups' | 'read';
+/** `serve` locks the store; `tokens` and `backups` change these tables; `read` changes nothing. */
+export type Access = 'serve' | 'create' | 'tokens' | 'backups' | 'read';
 
 /** Whether a missing store is made, and an older one may be migrated. */
 export function makesStore(access: Access): boolean {
@@ -74,16 +53,12 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** @throws Error if the database could lose an acknowledged plant */
-  assertDurable?(store: DataSource): Promise<void>;
-  /** @throws SchemaError if the user lacks rights on the tables that there are */
-  assertAllowed?(store: DataSource, access: Access): Promise<void>;
+  /** @throws Error if the user lacks rights on the tables that there are, or a plant that is written could be lost */
+  assertUsable?(store: DataSource, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(config: Config): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
-  /** Whether to retry a start that failed with this error. Left out: never. */
-  isUnavailableAtStart?(error: unknown): boolean;
 }
 
 export function getSystem({ dataSource }: EntityManager): DatabaseSystem {

@@ -1,6 +1,55 @@
 import { QueryFailedError } from 'typeorm';
+import { COMMAND } from '../config/config.js';
 import { describeError } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
+import { readCode } from './engine.js';
+
+const USE_A_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
+
+/** What a database may be that is no store of this version, and what to do with a store, and with a backup. */
+const SCHEMA_ERRORS = {
+  empty: { state: 'it is empty', store: `: run \`${COMMAND} migrate\``, backup: USE_A_BACKUP },
+  foreign: {
+    state: 'it is not a plant store',
+    store: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
+    backup: USE_A_BACKUP,
+  },
+  older: {
+    state: 'its schema is of an older version',
+    store: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
+    // Not migrated itself: its digests are those of its columns.
+    backup: `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`,
+  },
+  newer: {
+    state: 'its schema is of a newer version: use that version of plant-store',
+    store: '',
+    backup: '',
+  },
+};
+
+export type SchemaErrorKind = keyof typeof SCHEMA_ERRORS;
+
+/** A database cannot be used as it is. */
+export class SchemaError extends Error {
+  constructor(
+    readonly kind: SchemaErrorKind,
+    message = SCHEMA_ERRORS[kind].state,
+  ) {
+    super(message);
+  }
+}
+
+/** The store, or the backup of this name, cannot be used. The message says why, for the operator. */
+export class StoreUnusableError extends Error {
+  constructor(cause: unknown, backup?: string) {
+    const name = backup ?? 'DATABASE_URL: the store';
+    const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind] : undefined;
+    const step = advice?.[backup === undefined ? 'store' : 'backup'] ?? '';
+    super(`${name} cannot be opened: ${describeError(cause)}${step}`, { cause });
+    // TypeOrmModule would log it at each try. That of the cause says where it failed.
+    delete this.stack;
+  }
+}
 
 /** Codes of a file that is locked, full, read-only, damaged or gone (sqlite.org/rescode.html); extended ones start so. */
 const SQLITE_CODES =
@@ -24,8 +73,15 @@ export const TOO_LONG = 'the store took too long';
 /** Codes of damage to what is stored; PostgreSQL's are XX001 and the like, and a failed disk's. */
 const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
 
+/** Codes of a refused name, password, database, table or right, and SQLite's: a start would fail again. */
+const FINAL_CODES = /^(28|3D|42501|42P01|SQLITE)/;
+
+/** Texts of pg's errors for a broken connection, which have no code (brianc/node-postgres#2780). */
+const CONNECTION_LOST =
+  /^(timeout exceeded when trying to connect|Connection terminated|timeout expired)/;
+
 /** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
-export function isUnavailable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   // Not by instanceof: SQLite's driver makes its errors in the context that loaded it first.
   if (!Error.isError(error)) return false;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
@@ -56,4 +112,14 @@ export function toStoreError(error: unknown): unknown {
 export function toStoreUnavailable(error: unknown): StoreUnavailableException {
   if (error instanceof StoreUnavailableException) return error;
   return new StoreUnavailableException(describeError(error), { cause: error });
+}
+
+/** Whether to retry a start that failed with this error. */
+export function isUnavailableAtStart(error: unknown): boolean {
+  const reason = toStoreError(error);
+  if (!(reason instanceof StoreUnavailableException)) return false;
+  const { cause } = reason;
+  // Without a cause it is a warning that a commit did not wait.
+  if (!Error.isError(cause) || CONNECTION_LOST.test(cause.message)) return true;
+  return isUnavailable(cause) && !FINAL_CODES.test(readCode(cause));
 }

@@ -1,34 +1,10 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { COMMAND, type Config } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';
 import { describeError } from '../errors/operator-message.js';
-import {
-  Logger,
-  makesStore,
-  SchemaError,
-  type Access,
-  type Engine,
-  type SchemaErrorKind,
-  type Writer,
-} from './engine.js';
+import { Logger, makesStore, type Access, type Engine, type Writer } from './engine.js';
 import { bringUpToDate, LIST, MIGRATIONS } from './schema.js';
-
-/** What to do, by the kind of a {@link SchemaError}. */
-const STORE_ADVICE: Readonly<Record<SchemaErrorKind, string>> = {
-  empty: `: run \`${COMMAND} migrate\``,
-  foreign: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
-  older: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
-  newer: ': use that version of plant-store',
-  forbidden: ': use the role that owns the tables, or grant it (docs/operating.md#roles)',
-};
-const NO_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
-/** A backup must not be migrated itself: its digests are those of its columns. */
-const BACKUP_ADVICE: typeof STORE_ADVICE = {
-  ...STORE_ADVICE,
-  empty: NO_BACKUP,
-  foreign: NO_BACKUP,
-  older: `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`,
-};
+import { StoreUnusableError } from './store-errors.js';
 
 type Entities = DataSourceOptions['entities'];
 
@@ -36,23 +12,6 @@ type Entities = DataSourceOptions['entities'];
 export async function loadEngine(url: string): Promise<Engine> {
   if (getDatabaseSystem(url) === 'sqlite') return (await import('./sqlite/engine.js')).sqlite;
   return (await import('./postgres/engine.js')).postgres;
-}
-
-/** The store, or the backup of this name, cannot be used. The message says why, for the operator. */
-export class StoreUnusableError extends Error {
-  /** @param mayPass whether a later try may succeed */
-  constructor(
-    cause: unknown,
-    readonly mayPass: boolean,
-    backup?: string,
-  ) {
-    const advice = backup === undefined ? STORE_ADVICE : BACKUP_ADVICE;
-    const step = cause instanceof SchemaError ? advice[cause.kind] : '';
-    const name = backup ?? 'DATABASE_URL: the store';
-    super(`${name} cannot be opened: ${describeError(cause)}${step}`, { cause });
-    // TypeOrmModule would log it at each try. That of the cause says where it failed.
-    delete this.stack;
-  }
 }
 
 export class Store extends DataSource {
@@ -99,7 +58,7 @@ export class Store extends DataSource {
 export function openStore(
   config: Config,
   entities?: Entities,
-  access: Exclude<Access, 'read'> = 'create',
+  access: Access = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
     const migrates = config.migrate && makesStore(access);
@@ -136,13 +95,13 @@ export async function open<Result>(
   try {
     store = new Store(engine, config, access, entities);
     await store.initialize();
-    await engine.assertAllowed?.(store, access);
+    await engine.assertUsable?.(store, access);
     return await work(store);
   } catch (error) {
     // The caller decides by the first error whether to try again.
     await store?.destroy().catch((failure: unknown) => {
       new Logger('Store').error(`the store could not be closed: ${describeError(failure)}`);
     });
-    throw new StoreUnusableError(error, engine.isUnavailableAtStart?.(error) ?? false, backup);
+    throw new StoreUnusableError(error, backup);
   }
 }

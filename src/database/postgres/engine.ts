@@ -1,9 +1,7 @@
 import { defaults } from 'pg';
 import { describeUser } from '../../config/config.js';
-import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { Logger, readCode, SchemaError, type Access, type Engine } from '../engine.js';
+import { Logger, type Access, type Engine } from '../engine.js';
 import { LIST } from '../schema.js';
-import { isUnavailable, toStoreError } from '../store-errors.js';
 import { CheckedPool, MAX_SESSIONS } from './pool.js';
 import { postgresReader } from './reader.js';
 import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writer.js';
@@ -13,20 +11,12 @@ const RIGHTS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
   serve: { plants: 'SELECT INSERT', tokens: 'SELECT UPDATE', backups: 'SELECT', [LIST]: 'SELECT' },
   create: { plants: 'SELECT INSERT', tokens: 'SELECT INSERT', [LIST]: 'SELECT' },
   tokens: { tokens: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
-  list: { tokens: 'SELECT', [LIST]: 'SELECT' },
   backups: { backups: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
   read: { plants: 'SELECT', tokens: 'SELECT', [LIST]: 'SELECT' },
 };
 
 /** Names the advisory lock under which migrations run: "plant" in ASCII. */
 const MIGRATION_LOCK = 0x70_6c_61_6e_74;
-
-/** Codes of a refused name, password, database, table or right: another try would be refused too. */
-const REFUSED = /^(28|3D|42501|42P01)/;
-
-/** Texts of the driver's errors for a broken connection, which have no code (brianc/node-postgres#2780). */
-const CONNECTION_LOST =
-  /^(timeout exceeded when trying to connect|Connection terminated|timeout expired)/;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -68,7 +58,7 @@ export const postgres: Engine = {
 
   openWriter: (store) => new PostgresWriter(store.manager),
 
-  async assertAllowed(store, access) {
+  async assertUsable(store, access) {
     const needed = Object.entries(RIGHTS[access]).flatMap(([table, rights]) =>
       rights.split(' ').map((right) => `('${table}', '${right}')`),
     );
@@ -76,21 +66,11 @@ export const postgres: Engine = {
       SELECT need || ' on ' || name AS name FROM (VALUES ${needed.join()}) AS needed (name, need)
       WHERE NOT has_table_privilege(to_regclass(name), need)
       UNION ALL SELECT 'USAGE on a schema of its search_path' WHERE current_schema() IS NULL`);
-    if (lacking.length === 0) return;
-    const names = lacking.map(({ name }) => name).join(', ');
-    throw new SchemaError('forbidden', `its role lacks ${names}`);
-  },
-
-  async assertDurable(store) {
-    assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);
-  },
-
-  isUnavailableAtStart(error) {
-    const reason = toStoreError(error);
-    if (!(reason instanceof StoreUnavailableException)) return false;
-    const { cause } = reason;
-    // Without a cause it is a warning that a commit did not wait.
-    if (!Error.isError(cause) || CONNECTION_LOST.test(cause.message)) return true;
-    return isUnavailable(cause) && !REFUSED.test(readCode(cause));
+    if (lacking.length > 0) {
+      const names = lacking.map(({ name }) => name).join(', ');
+      const advice = 'use the role that owns the tables, or grant it (docs/operating.md#roles)';
+      throw new Error(`its role lacks ${names}: ${advice}`);
+    }
+    if (access !== 'read') assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);
   },
 };

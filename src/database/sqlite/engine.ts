@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { Logger, makesStore, readCode, SchemaError, type Access, type Engine } from '../engine.js';
+import { Logger, makesStore, readCode, type Access, type Engine } from '../engine.js';
 import { judgeSchema, selectRan } from '../schema.js';
+import { SchemaError } from '../store-errors.js';
 import { assertWritable, findFile, identifyFiles, lockFile } from './files.js';
 import { sqliteReader } from './reader.js';
 import { COMMIT_A_PAGE, SqliteWriter } from './writer.js';

@@ -11,7 +11,8 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { describeUser, type Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
-import { readCode, SchemaError } from '../engine.js';
+import { readCode } from '../engine.js';
+import { SchemaError } from '../store-errors.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 const LOG_SUFFIXES = ['-wal', '-journal'];
