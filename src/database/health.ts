@@ -5,7 +5,7 @@ import { AvailabilityLog } from '../errors/availability-log.js';
 import { Logger, Writer } from './engine.js';
 import { TOO_LONG, toStoreError } from './store-errors.js';
 
-/** How long the outcome of a request or a probe is used. */
+/** How long the outcome of a probe is used. */
 const PROBE_TTL_MS = 1_000;
 /** Clients of health checks have short timeouts themselves. */
 const MAX_PROBE_MS = 2_000;
@@ -20,18 +20,16 @@ const MAX_STEADY_MS = 5_000;
 export class StoreHealth implements BeforeApplicationShutdown {
   private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store', 'error');
   private readonly timeoutMs: number;
-  private readonly steadyMs: number;
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
   /** In flight, or of the last second. It may outlive the checks that wait for it. */
   private probe: Promise<void> | undefined;
   private isStopping = false;
 
   constructor(
-    config: Config,
+    { waitTimeoutMs }: Config,
     @Inject(Writer) private readonly writer: Pick<Writer, 'probe'>,
   ) {
-    this.timeoutMs = config.waitTimeoutMs;
-    this.steadyMs = Math.min(this.timeoutMs, MAX_STEADY_MS);
+    this.timeoutMs = waitTimeoutMs;
   }
 
   /** Waits for a lookup, at most `waitTimeoutMs`. @throws what {@link recordFailure} returns */
@@ -56,28 +54,15 @@ export class StoreHealth implements BeforeApplicationShutdown {
   }
 
   markAvailable(): void {
-    if (this.hasFailedWithin(this.steadyMs)) return;
+    const sinceFailureMs = performance.now() - (this.lastFailure?.at ?? -Infinity);
+    if (sinceFailureMs < Math.min(this.timeoutMs, MAX_STEADY_MS)) return;
     this.lastFailure = undefined;
     this.availability.markAvailable();
   }
 
-  /** Probes at most once a second, and not after a failed request. @throws why the store takes no writes */
+  /** Probes at most once a second. @throws why the store takes no writes */
   async assertAvailable(): Promise<void> {
     if (this.isStopping) throw new StoreUnavailableException('not checked: the service stops');
-    if (!this.hasFailedWithin(PROBE_TTL_MS)) await this.check();
-    if (this.lastFailure) throw this.lastFailure.error;
-  }
-
-  private hasFailedWithin(ms: number): boolean {
-    return this.lastFailure !== undefined && performance.now() - this.lastFailure.at < ms;
-  }
-
-  /** At the next hook the store is already closed, and a probe would log that as an outage. */
-  beforeApplicationShutdown(): void {
-    this.isStopping = true;
-  }
-
-  private async check(): Promise<void> {
     try {
       this.probe ??= this.writer.probe().finally(() => {
         setTimeout(() => (this.probe = undefined), PROBE_TTL_MS).unref();
@@ -88,6 +73,12 @@ export class StoreHealth implements BeforeApplicationShutdown {
       // Any error: a store whose rights were revoked takes no plant either.
       this.markUnavailable(toStoreError(error));
     }
+    if (this.lastFailure) throw this.lastFailure.error;
+  }
+
+  /** At the next hook the store is already closed, and a probe would log that as an outage. */
+  beforeApplicationShutdown(): void {
+    this.isStopping = true;
   }
 }
 
