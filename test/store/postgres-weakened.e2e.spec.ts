@@ -64,7 +64,6 @@ describe('a start', () => {
   it.each([
     ['default_transaction_isolation', 'repeatable read', 'read committed', 'requests would fail'],
     ['default_transaction_isolation', 'serializable', 'read committed', 'requests would fail'],
-    ['idle_session_timeout', '15000', '0, or 20 s or more', 'requests would fail'],
     ['synchronous_commit', 'off', 'on or remote_apply'],
     ['synchronous_commit', 'local', 'on or remote_apply'],
     ['synchronous_commit', 'remote_write', 'on or remote_apply'],

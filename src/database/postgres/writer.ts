@@ -46,14 +46,12 @@ const PROBE = `
   )
   SELECT (SELECT count(*) FROM inserted), ${FIXED_SETTINGS}, ${toColumn(SET_LEVEL)}`;
 
-/** Also what {@link COMMIT_COLUMN} sets, as tokens are committed without it, and what would make statements fail. */
+/** Also what {@link COMMIT_COLUMN} sets, as tokens are committed without it. */
 export const READ_SETTINGS = `
   SELECT ${get('synchronous_commit')} AS synchronous_commit, ${get('client_min_messages')} AS client_min_messages,
-  ${FIXED_SETTINGS}, ${get('default_transaction_isolation')} AS default_transaction_isolation,
-  (SELECT setting FROM pg_settings WHERE name = 'idle_session_timeout') AS idle_session_timeout`;
+  ${FIXED_SETTINGS}, ${get('default_transaction_isolation')} AS default_transaction_isolation`;
 
 const LOSS = 'so that a plant could be lost: set it to';
-const FAILURES = 'so that requests would fail: set it to';
 
 /** What each setting may be, and advice on another value (postgresql.org/docs/current/runtime-config.html). */
 const SAFE: Readonly<Record<string, readonly [safe: RegExp, advice: string]>> = {
@@ -63,9 +61,7 @@ const SAFE: Readonly<Record<string, readonly [safe: RegExp, advice: string]>> = 
   // It hides the warning that a commit did not wait for the standby.
   client_min_messages: [/^(?!error$)/, `${LOSS} warning`],
   // All but one of the plants that share an id would fail.
-  default_transaction_isolation: [/^read/, `${FAILURES} read committed`],
-  // In milliseconds. The pool itself closes sessions that are idle for 10 s; servers older than 14 have none: null.
-  idle_session_timeout: [/^(null|0|[2-9]\d{4}|\d{6,})$/, `${FAILURES} 0, or 20 s or more`],
+  default_transaction_isolation: [/^read/, 'so that requests would fail: set it to read committed'],
   'its table': [/^null$/, 'so that a crash would empty it: run `ALTER TABLE plants SET LOGGED`'],
   'its encoding': [
     /^UTF8$/,
