@@ -74,9 +74,8 @@ export abstract class Writer {
   abstract readonly commitColumn: string;
 
   /**
-   * Runs a statement as a transaction of its own, and resolves once it is durable: to its rows, or on SQLite, if it
-   * returns none, to one row with the `count` of those that it changed. If the store is unavailable, it is unknown what
-   * was written. @throws QueryFailedError
+   * Runs a statement as a transaction of its own. Resolves once it is durable to its rows, on SQLite if it returns none to
+   * the `count` of those that it changed. If the store is unavailable, it may be written. @throws QueryFailedError
    */
   abstract query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
 

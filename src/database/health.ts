@@ -83,14 +83,11 @@ export class StoreHealth implements BeforeApplicationShutdown {
 }
 
 /** @throws StoreUnavailableException if the promise is not settled in time */
-async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
-  const timeout = Promise.withResolvers<never>();
-  const expire = () => timeout.reject(new StoreUnavailableException(TOO_LONG));
-  // In an immediate: a result that has arrived wins over the timeout.
-  const timer = setTimeout(() => setImmediate(expire), timeoutMs);
-  try {
-    return await Promise.race([promise, timeout.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const expire = () => reject(new StoreUnavailableException(TOO_LONG));
+    // In an immediate: a result that has arrived wins over the timeout.
+    const timer = setTimeout(() => setImmediate(expire), timeoutMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -4,6 +4,8 @@ import { describeError } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { readCode } from './engine.js';
 
+export const TOO_LONG = 'the store took too long';
+
 const USE_A_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
 
 /** What a database may be that is no store of this version, and what to do with a store, and with a backup. */
@@ -56,19 +58,16 @@ const SQLITE_CODES =
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
 
 /**
- * Codes that the statement did not cause (postgresql.org/docs/current/errcodes-appendix.html): the connection broke (08), the
- * server is read-only after a failover (25006), a transaction took too long (25P03, 25P04), authentication failed (28,
- * 3D), recovery took precedence (40001), a right was revoked (42501), a table was renamed or dropped (42P01), the server
- * has no resources (53), a lock or a statement took too long (55P03, 57014), the server starts or stops (57P), its disk
- * fails (58), or something within it (XX; a lookup on a server in recovery, too).
+ * Codes that the statement did not cause (postgresql.org/docs/current/errcodes-appendix.html): of the connection (08), a
+ * server that is read-only after a failover (25006), time-outs (25P03, 25P04, 55P03, 57014), the login (28, 3D), recovery
+ * (40001, XX), a right or a table that is gone (42501, 42P01), resources (53), a server that starts or stops (57P), and
+ * its disk (58).
  */
 const POSTGRES_CODES =
   /^(08...|25006|25P0[34]|28...|3D...|40001|42501|42P01|53...|55P03|57...|58...|XX...)$/;
 
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-
-export const TOO_LONG = 'the store took too long';
 
 /** Codes of damage to what is stored; PostgreSQL's are XX001 and the like, and a failed disk's. */
 const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
