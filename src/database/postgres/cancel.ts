@@ -19,11 +19,9 @@ interface Key {
 }
 
 /**
- * Cancels the statement of a session by the protocol's own request, which needs no session and which poolers pass on;
- * encrypted if the session is. What the statement wrote may be committed all the same. The driver's own
- * `client.cancel()` uses no TLS (brianc/node-postgres#753 and #773; #3751 is to replace it).
- *
- * @throws Error if the server does not take the request in time
+ * Cancels a statement by the protocol's own request, which needs no session and which poolers pass on; encrypted if the
+ * session is. The statement may commit all the same. The driver's own `client.cancel()` uses no TLS
+ * (brianc/node-postgres#753 and #773; #3751 is to replace it). @throws Error if the server does not take it in time
  */
 export async function cancelStatement(client: Client): Promise<void> {
   const { processID, secretKey, ssl } = client as unknown as Key;

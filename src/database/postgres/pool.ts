@@ -20,9 +20,9 @@ const MAX_HANGING_TIMEOUTS = 10;
 const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
 
 /**
- * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once: it is cancelled, and
- * the session hangs until the server has ended it. A session is closed after a failed statement: the reason may be the
- * connection itself, a server that is no longer the primary, or a setting of the role, which is read at the login.
+ * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once, and the session hangs
+ * until the server has cancelled it. After a failed statement the session is closed: the reason may be the connection, a
+ * server that is no longer the primary, or a setting of the role, which is read at the login.
  */
 class Session {
   readonly on: PoolClient['on'];
@@ -51,10 +51,7 @@ class Session {
     });
   }
 
-  /**
-   * @param query SQL; a COPY is neither checked nor limited
-   * @throws StoreUnavailableException if the commit could be lost, or the connection failed; DatabaseError of the server
-   */
+  /** A COPY is neither checked nor limited. @throws StoreUnavailableException if the commit could be lost; DatabaseError */
   query(query: string | Submittable, values: unknown[] = []): unknown {
     if (typeof query !== 'string') return this.client.query(query);
     // The server rolls the transaction of the cancelled statement back.

@@ -89,9 +89,8 @@ export const sqlite: Engine = {
   lock: (config) => lockFile(findFile(config)),
 
   /**
-   * A process that was killed between its write to the log and the sync leaves plants that can be read, but may not be on
-   * the disk. The copy also mends what a failed sync has left (docs/operating.md). If a reader prevents it, a commit syncs
-   * the whole log.
+   * A process that was killed before the sync leaves plants that can be read, but may not be on the disk. The copy also mends
+   * what a failed sync has left (docs/operating.md). If a reader prevents it, a commit syncs the whole log.
    */
   async recover(store) {
     const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -64,10 +64,8 @@ export function assertWritable(path: string): void {
 }
 
 /**
- * Locks a file of {@link findFile} for one service. The lock is SQLite's, which ends with the process, on a file beside it:
- * a lock on the database file would shut out commands.
- *
- * @throws Error if another service has the lock, or could use the file by a second name
+ * Locks a store for one service. The lock is SQLite's, which ends with the process, on a file beside it: one on the database
+ * file would shut out commands. @throws Error if another service has it, or could use the file by a second name
  */
 export function lockFile(file: string): Disposable {
   // The lock and SQLite's log are found by the name.

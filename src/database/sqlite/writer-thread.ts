@@ -16,11 +16,8 @@ export interface SqliteThreadOptions {
 /** A statement and its parameters; null asks the thread to end. */
 export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
 
-export interface SqliteThreadResult {
-  /** Undefined if the statement returns none. */
-  readonly rows: readonly unknown[] | undefined;
-  readonly changes: number;
-}
+/** Without rows if the statement returns none. */
+export type SqliteThreadResult = Readonly<{ rows?: readonly unknown[]; changes: number }>;
 
 export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
 

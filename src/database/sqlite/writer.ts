@@ -24,11 +24,9 @@ const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
 /**
- * Writes on a thread: the driver is synchronous, and would block every request while a commit waits for the disk or a lock.
- *
- * A checkpoint runs in two steps: the checkpointer copies most of the log while commits go on, then the committer copies
- * the rest between two commits, and the log starts over. SQLite's own would make commits wait for all of it
- * (docs/performance.md), and ignores errors.
+ * Writes on a thread, as the driver is synchronous. A checkpoint runs in two steps: the checkpointer copies most of the log
+ * while commits go on, then the committer copies the rest between two commits, and the log starts over. SQLite's own would
+ * make commits wait for all of it (docs/performance.md), and ignores errors.
  */
 export class SqliteWriter extends Writer {
   readonly system = 'sqlite';
@@ -107,9 +105,9 @@ export class SqliteWriter extends Writer {
     if (pages < WARN_FROM_PAGES) this.warnAtPages = WARN_FROM_PAGES;
     if (pages < this.warnAtPages) return;
     this.warnAtPages = 2 * pages;
-    const size = `${Math.round((pages * PAGE_BYTES) / 2 ** 20)} MB`;
+    const size = Math.round((pages * PAGE_BYTES) / 2 ** 20);
     this.logger.warn(
-      `the log has grown to ${size}, as a reader, such as another process, has a long transaction: end that`,
+      `the log has grown to ${size} MB, as a reader, such as another process, has a long transaction: end that`,
     );
   }
 

@@ -48,7 +48,7 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
 function runStatement(sql: string, parameters: readonly unknown[]): SqliteThreadResult {
   const statement = statements.get(sql) ?? database.prepare(sql);
   statements.set(sql, statement);
-  if (!statement.reader) return { rows: undefined, changes: statement.run(...parameters).changes };
+  if (!statement.reader) return { changes: statement.run(...parameters).changes };
   const rows = statement.all(...parameters);
   return { rows, changes: statement.readonly ? 0 : rows.length };
 }
