@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { Writer } from './engine.js';
 import { StoreHealth } from './health.js';
 import { openStore, type Store } from './store.js';
-import { isUnavailableAtStart, StoreUnusableError } from './store-errors.js';
+import { isUnavailableAtStart } from './store-errors.js';
 
 /** Provides the opened store, its writer and its health. Tries again every 3 s while the database is unavailable. */
 @Global()
@@ -20,19 +20,14 @@ export class DatabaseModule {
             autoLoadEntities: true,
             retryAttempts: Infinity,
             verboseRetryLog: true,
-            toRetry: (error: unknown) =>
-              error instanceof StoreUnusableError && isUnavailableAtStart(error.cause),
+            toRetry: ({ cause }: Error) => isUnavailableAtStart(cause),
           }),
           dataSourceFactory: (options) => openStore(config, options?.entities, 'serve'),
         }),
       ],
       providers: [
         StoreHealth,
-        {
-          provide: Writer,
-          inject: [DataSource],
-          useFactory: (store: Store) => store.writer,
-        },
+        { provide: Writer, inject: [DataSource], useFactory: ({ writer }: Store) => writer },
       ],
       exports: [Writer, StoreHealth],
     };

@@ -15,9 +15,6 @@ const PAGE_BYTES = 4_096;
 /** Pages in the log from which a warning tells of it: 128 MB. Another one follows each time that they have doubled. */
 const WARN_FROM_PAGES = 2 ** 15;
 
-/** In sysexits.h. */
-const EX_IOERR = 74;
-
 /** Linux drops the unwritten pages, and the next sync succeeds without them (wiki.postgresql.org/wiki/Fsync_Errors). */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
 /** A checkpoint writes many parts and syncs once: an error in any part makes that sync useless. */
@@ -121,7 +118,8 @@ export class SqliteWriter extends Writer {
       this.logger.fatal(
         `${what} failed (${readCode(error)}): the process ends, and the next start recovers the store from its log`,
       );
-      void this.abortAndExit(EX_IOERR);
+      // EX_IOERR of sysexits.h.
+      void this.abortAndExit(74);
     }
     return this.ending;
   }
