@@ -15,17 +15,14 @@ const RIGHTS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
   read: { plants: 'SELECT', tokens: 'SELECT', [LIST]: 'SELECT' },
 };
 
-/** Names the advisory lock under which migrations run: "plant" in ASCII. */
-const MIGRATION_LOCK = 0x70_6c_61_6e_74;
-
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
   reader: postgresReader,
-  // The lock is the transaction's, so that it works through a pooler. Citus passes the next setting on to its workers. A
-  // change of a table that waits for a dump makes plants wait, so it gives up before their requests do.
+  // The lock, "plant" in ASCII, is the transaction's, so that it works through a pooler. Citus passes the next setting on to
+  // its workers. A change of a table that waits for a dump makes plants wait, so it gives up before their requests do.
   beginMigration: `
     BEGIN;
-    SELECT pg_advisory_xact_lock(${String(MIGRATION_LOCK)});
+    SELECT pg_advisory_xact_lock(482854661748);
     SET LOCAL citus.propagate_set_commands = 'local';
     SET LOCAL lock_timeout = '1s'`,
   // The catalog: information_schema hides the tables on which the role has no right.

@@ -20,11 +20,7 @@ const LOCK_SUFFIX = '-lock';
 /** Of all files of a store. `-shm` is the index of the write-ahead log. */
 export const STORE_SUFFIXES = ['', ...LOG_SUFFIXES, '-shm', LOCK_SUFFIX];
 
-export interface OpenedFile {
-  readonly path: string;
-  readonly dev: bigint;
-  readonly ino: bigint;
-}
+export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
 
 export function findLog(file: string): string | undefined {
   return LOG_SUFFIXES.map((suffix) => file + suffix).find((path) => existsSync(path));
