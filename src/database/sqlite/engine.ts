@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { Logger, makesStore, readCode, type Access, type Engine } from '../engine.js';
@@ -120,6 +120,7 @@ function assertReadable(database: Database.Database, file: string): void {
 /** @throws SchemaError; Error if this process cannot write to it, or if it has tables of another program */
 function assertOurs(file: string, access: Access, timeout: number): void {
   for (const path of [dirname(file), file]) assertWritable(path);
+  if (statSync(file).size === 0) return;
   const database = new Database(file, { readonly: hasLog(file), timeout });
   try {
     const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
