@@ -1,35 +1,35 @@
 /** The work of `backup` and `restore`, which store.command.ts runs. */
-import { COMMAND, type Config } from '../config/config.js';
-import { loadEngine, openStore } from '../database/store.js';
-import { StoreUnusableError } from '../database/store-errors.js';
-import { Snapshot } from '../database/snapshot.js';
-import { dropLog } from '../database/sqlite/engine.js';
-import { describeError, OutputError } from '../errors/operator-message.js';
-import { Plant } from '../plants/plant.entity.js';
-import {
-  digestTable,
-  digestTables,
-  finishTokens,
-  formatDigests,
-  TABLE_NAMES,
-  TABLES,
-  type Digests,
-} from './backup-tables.js';
+import { resolve } from 'node:path';
+import { COMMAND, Config } from '../config/config.js';
+import { migrateStore, openStore } from '../database/store.js';
+import { Transaction } from '../database/transaction.js';
+import { describeError } from '../errors/operator-message.js';
+import { digestTables, formatDigests, TABLE_NAMES, TABLES, type Digests } from './backup-tables.js';
 import { makeFile } from './new-file.js';
-import { configureFile } from './store-config.js';
-import { onEndingSignal } from './terminal.js';
 
 export async function makeBackup(config: Config, file: string): Promise<Digests> {
   const digests = await makeFile(file, config, async (path) => {
-    await copyStore(config, path, file);
-    dropLog(path);
-    return verifyBackup(path, file);
+    await copyStore(config, configureFile(path));
+    return verifyBackup(path);
   });
   await recordBackup(config).catch((error: unknown) => {
     const reason = describeError(error);
     process.stderr.write(`warning: the store does not know of this backup: ${reason}\n`);
   });
   return digests;
+}
+
+/** Closes the source at its end: until then the log of SQLite grows, and PostgreSQL keeps dead rows. */
+async function copyStore(config: Config, backup: Config): Promise<void> {
+  await using source = await Transaction.open(config);
+  await migrateStore(backup);
+  await using target = await Transaction.open(backup, 'fill');
+  const digests = formatDigests(await digestTables(source, target));
+  await target.query('CREATE TABLE digests (name text, digest text)');
+  for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
+  await target.commit();
+  // Readers then make no log, so that they can read it in a read-only folder.
+  await target.query('PRAGMA journal_mode = DELETE');
 }
 
 /** The service has the time in its metrics: an alert tells of backups that fail. */
@@ -41,62 +41,44 @@ async function recordBackup(config: Config): Promise<void> {
   );
 }
 
-/** Closes the source's snapshot at its end: until then the log of SQLite grows, and PostgreSQL keeps dead rows. */
-async function copyStore(config: Config, path: string, name: string): Promise<void> {
-  await using source = await Snapshot.open(config);
-  await using target = await openStore(configureFile(path), [Plant]).catch((error: unknown) => {
-    // Its own message names the variable of the source.
-    throw new OutputError(`${name}: ${describeError((error as Error).cause)}`, { cause: error });
-  });
-  const digests = formatDigests(await digestTables(source, target));
-  await target.query('CREATE TABLE digests (name text, digest text)');
-  for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
+export async function verifyBackup(file: string): Promise<Digests> {
+  await using backup = await openBackup(file);
+  return await checkDigests(backup, file);
 }
 
-export async function verifyBackup(path: string, name = path): Promise<Digests> {
-  await using backup = await openBackup(path, name);
-  return await checkDigests(backup, name);
-}
-
-/** Fills the store of the configuration, which must exist and be empty, or continues that; reads it all at the end. */
+/** Fills a store in one transaction, and compares it before the commit. @throws Error if it was not empty */
 export async function restoreBackup(config: Config, file: string): Promise<Digests> {
   await using backup = await openBackup(file);
   const digests = await checkDigests(backup, file);
-  const lastKeys = await findLastKeys(config, backup);
-  const engine = await loadEngine(config.databaseUrl);
-  // Until the end no service can lock the store.
-  using _lock = engine.lock?.(config);
-  using _listening = onEndingSignal((signal) => {
-    process.stderr.write(`error: stopped by ${signal}; run it again, and it continues\n`);
-    process.kill(process.pid, signal);
-  });
-  try {
-    await using store = await openStore(config, [Plant]);
-    await digestTables(backup, store, lastKeys);
-    await finishTokens(store);
-  } catch (cause) {
-    // Nothing was written yet.
-    if (cause instanceof StoreUnusableError) throw cause;
-    throw new Error(`stopped: ${describeError(cause)}; run it again, and it continues`, { cause });
+  await using target = await Transaction.open(config, 'fill');
+  for (const name of TABLE_NAMES) {
+    const found = await target.query(`SELECT 1 FROM ${name} LIMIT 1`);
+    if (found.length > 0)
+      throw new Error(`the store has ${name}: restore needs an empty store; nothing was written`);
   }
-  await using filled = await Snapshot.open(config);
-  assertSame(await digestTables(filled), formatDigests(digests));
+  await digestTables(backup, target);
+  assertSame(await digestTables(target), formatDigests(digests));
+  await target.commit();
   return digests;
 }
 
-function openBackup(path: string, name = path): Promise<Snapshot> {
-  const columns = TABLES.flatMap((table) => table.columns.map((each) => `${table.name}.${each}`));
-  // An older store, which has no digests, is told to be migrated.
-  const needed = [...columns, 'digests.name'];
-  return Snapshot.open(configureFile(path), { name: `${name}: the backup`, columns: needed });
+function configureFile(path: string): Config {
+  return Object.assign(new Config(), { databaseUrl: `sqlite:${resolve(path)}` });
+}
+
+function openBackup(file: string): Promise<Transaction> {
+  const columns = TABLES.flatMap((table) =>
+    table.columns.map((column) => `${table.name}.${column.name}`),
+  );
+  return Transaction.open(configureFile(file), 'read', { name: `${file}: the backup`, columns });
 }
 
 /** @throws Error if the backup is damaged, or has no digests: it is a store, or a backup of version 1.0.0 */
-async function checkDigests(backup: Snapshot, name: string): Promise<Digests> {
+async function checkDigests(backup: Transaction, file: string): Promise<Digests> {
   const found = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
   if (found.length === 0) {
-    const command = `DATABASE_URL=sqlite:${name} ${COMMAND} backup NEW`;
-    throw new Error(`${name} is a store, not a backup: run \`${command}\` first`);
+    const command = `DATABASE_URL=sqlite:${file} ${COMMAND} backup NEW`;
+    throw new Error(`${file} is a store, not a backup: run \`${command}\` first`);
   }
   try {
     await backup.check(TABLE_NAMES);
@@ -105,29 +87,8 @@ async function checkDigests(backup: Snapshot, name: string): Promise<Digests> {
     assertSame(digests, new Map(rows.map(({ name, digest }) => [name, digest])));
     return digests;
   } catch (cause) {
-    throw new Error(`${name}: the backup is damaged: ${describeError(cause)}`, { cause });
+    throw new Error(`${file}: the backup is damaged: ${describeError(cause)}`, { cause });
   }
-}
-
-/** Finds the last key of each table that an interrupted restore has filled. @throws Error if the store has other rows */
-async function findLastKeys(config: Config, backup: Snapshot): Promise<Map<string, bigint>> {
-  await using store = await Snapshot.open(config);
-  const lastKeys = new Map<string, bigint>();
-  for (const table of TABLES) {
-    const stored = await digestTable('comparing', store, table);
-    const sql = `SELECT CAST(MAX(id) AS TEXT) AS last FROM ${table.name}`;
-    const [row] = await store.query<{ last: string | null }>(sql);
-    if (row?.last == null) continue;
-    const to = BigInt(row.last);
-    const same = await digestTable('comparing', backup, table, { to });
-    if (same.sha256 !== stored.sha256) {
-      throw new Error(
-        `the store contains ${table.name} that are not in the backup: restore needs an empty store; nothing was written`,
-      );
-    }
-    lastKeys.set(table.name, to);
-  }
-  return lastKeys;
 }
 
 /** @throws Error naming the first table whose digest is missing or different */

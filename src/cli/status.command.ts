@@ -43,8 +43,8 @@ export function addStatusCommand(program: Command): void {
 async function inspectStore(config: Config) {
   const name = describeDatabase(config.databaseUrl);
   try {
-    const { Snapshot } = await import('../database/snapshot.js');
-    await using store = await Snapshot.open(config);
+    const { Transaction } = await import('../database/transaction.js');
+    await using store = await Transaction.open(config);
     const [row] = await store.query<{ count: unknown }>('SELECT COUNT(*) AS count FROM plants');
     // A name's last token counts; one that never expires makes the end NULL.
     const names = await store.query<Record<string, string | number | null>>(`

@@ -14,10 +14,7 @@ export function addMigrateCommand(program: Command): void {
       'Create the store if there is none, or bring its schema up to date, and list the migrations ' +
         'that were run. The service does the same when it starts, unless MIGRATE is off.',
     )
-    .addHelpText(
-      'after',
-      `\nExample:\n  $ DATABASE_URL=sqlite:/srv/plants.sqlite ${COMMAND} migrate`,
-    )
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} migrate`)
     .action(async () => {
       const { migrateStore } = await import('../database/store.js');
       const ran = await migrateStore(readStoreConfig());
@@ -37,11 +34,11 @@ export function addCheckCommand(program: Command): void {
     )
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} check --json`)
     .action(async () => {
-      const { Snapshot } = await import('../database/snapshot.js');
+      const { Transaction } = await import('../database/transaction.js');
       const { isDamage } = await import('../database/store-errors.js');
       const { digestTables, TABLE_NAMES } = await import('./backup-tables.js');
       try {
-        await using store = await Snapshot.open(readJobConfig());
+        await using store = await Transaction.open(readJobConfig());
         const indexes = await store.check(TABLE_NAMES);
         const digests = await digestTables(store);
         const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
@@ -66,22 +63,16 @@ export function addExportCommand(program: Command): void {
         'moment; the service may run. A file is written beside its place and renamed once it is whole.',
     )
     .argument('[file]', 'the file, which is replaced; - or none is the standard output')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ ${COMMAND} export plants.ndjson
-  $ ${COMMAND} export | gzip > plants.ndjson.gz`,
-    )
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} export | gzip > plants.ndjson.gz`)
     .action(async (file: string | undefined = '-') => {
       const config = readJobConfig();
-      const { Snapshot } = await import('../database/snapshot.js');
+      const { Transaction } = await import('../database/transaction.js');
       const { COLUMNS } = await import('../plants/plant.entity.js');
       const { countLines } = await import('./backup-tables.js');
-      await using store = await Snapshot.open(config);
-      const columns = COLUMNS.filter(({ isAudit }) => !isAudit).map(({ name }) => name);
-      const plants = { count: 0 };
+      await using store = await Transaction.open(config);
+      const columns = COLUMNS.filter(({ isAudit }) => !isAudit);
       const rows = store.readLines({ table: 'plants', columns, form: 'object' });
+      const plants = { count: 0 };
       const lines = countLines('exporting', rows, plants);
       if (file === '-') {
         for await (const chunk of lines) await writeOutput(chunk);
@@ -127,24 +118,18 @@ export function addRestoreCommand(program: Command): void {
     .command('restore')
     .summary('fill an empty store from a backup')
     .description(
-      'Fill the store, SQLite or PostgreSQL, with what a backup holds. The store must exist and be ' +
-        'empty; what an interrupted restore of the same backup has left is continued. All of the ' +
-        'backup is read and compared with its digests first, and all of the store at the end.',
+      'Fill the store, SQLite or PostgreSQL, with what a backup holds, in one transaction. The store ' +
+        'must exist and be empty, and stays so if the restore fails or is interrupted. A backup that is ' +
+        'damaged or of a newer version is refused. All of the store is read and compared at the end.',
     )
     .argument('<file>', 'the backup')
     .addHelpText(
       'after',
-      `
-A file that is not a backup, is damaged or of a newer version is refused, and so
-is a store with other plants or tokens; nothing is written then.
-
-Example, with the new store in DATABASE_URL:
-  $ ${COMMAND} migrate && ${COMMAND} restore plants-2026-11-22.sqlite`,
+      `\nExample, with the new store in DATABASE_URL:\n  $ ${COMMAND} migrate && ${COMMAND} restore plants.sqlite`,
     )
     .action(async (file: string) => {
-      const config = readJobConfig();
       const { restoreBackup } = await import('./backup.js');
-      await printDigests(program, await restoreBackup(config, file));
+      await printDigests(program, await restoreBackup(readJobConfig(), file));
     });
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { DatabaseSystem } from '../config/database-url.js';
+import type { Column } from './kinds.js';
 
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
 export { Logger } from '@nestjs/common/services/logger.service.js';
@@ -15,8 +16,8 @@ export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
 
-/** `serve` locks the store; `tokens` and `backups` change these tables; `read` changes nothing. */
-export type Access = 'serve' | 'create' | 'tokens' | 'backups' | 'read';
+/** `serve` and `fill` lock the store; `tokens` and `backups` change these tables; `read` changes nothing. */
+export type Access = 'serve' | 'create' | 'fill' | 'tokens' | 'backups' | 'read';
 
 /** Whether a missing store is made, and an older one may be migrated. */
 export function makesStore(access: Access): boolean {
@@ -26,12 +27,9 @@ export function makesStore(access: Access): boolean {
 /** Rows of a table, ordered by id, as lines of JSON: the same bytes on every engine. */
 export interface LinesQuery {
   readonly table: string;
-  readonly columns: readonly string[];
+  readonly columns: readonly Column[];
   /** An array of all values as strings, or an object without the columns that are NULL. */
   readonly form: 'array' | 'object';
-  /** Only rows whose id is greater than `after`, and at most `to`. */
-  readonly after?: bigint | undefined;
-  readonly to?: bigint | undefined;
 }
 
 export interface SnapshotReader {

@@ -12,6 +12,12 @@ export const FIND_FAULT = {
 
 export type KindName = keyof typeof FIND_FAULT;
 
+/** A column of a table, for SQL that is made from it. */
+export interface Column {
+  readonly name: string;
+  readonly type: KindName;
+}
+
 function isInt64(value: unknown): boolean {
   return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
 }

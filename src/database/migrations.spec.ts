@@ -5,7 +5,7 @@ import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
 import { Token } from '../auth/tokens/token.entity.js';
 import { Plant } from '../plants/plant.entity.js';
-import { Snapshot } from './snapshot.js';
+import { Transaction } from './transaction.js';
 import { loadEngine, migrateStore, openStore, Store } from './store.js';
 import { MIGRATIONS } from './schema.js';
 
@@ -97,7 +97,7 @@ describe('a further migration', () => {
   it('that this version does not know is of a newer one', async () => {
     await migrateStore(config);
     MIGRATIONS.pop();
-    await expect(Snapshot.open(config)).rejects.toThrow(
+    await expect(Transaction.open(config)).rejects.toThrow(
       'its schema is of a newer version: use that version of plant-store',
     );
     // Services of both versions may run during an upgrade.

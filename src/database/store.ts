@@ -35,7 +35,7 @@ export class Store extends DataSource {
       logger: 'debug',
     });
     // Before it is opened: a store that another service runs on is not even migrated.
-    if (access === 'serve') this.lock = engine.lock?.(config);
+    if (access === 'serve' || access === 'fill') this.lock = engine.lock?.(config);
   }
 
   get writer(): Writer {

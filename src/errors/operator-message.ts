@@ -31,10 +31,11 @@ export function describeError(error: unknown): string {
 
 export class OutputError extends Error {}
 
-/** The exit code of a failed start or command, of sysexits.h: EX_CONFIG or EX_IOERR for output; else 1. */
+/** The exit code of a failed start or command, of sysexits.h: EX_CONFIG, EX_IOERR for output and a failed sync; else 1. */
 export function toExitCode(error: unknown): number {
   if (error instanceof SuppressedError) return toExitCode(error.suppressed);
-  if (error instanceof OutputError) return 74;
+  const { code = '' } = Object(error) as NodeJS.ErrnoException;
+  if (error instanceof OutputError || code.endsWith('_FSYNC')) return 74;
   return error instanceof ConfigError ? 78 : 1;
 }
 

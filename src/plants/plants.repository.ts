@@ -33,7 +33,7 @@ interface Statements {
 }
 
 /** @param commitColumn of the {@link Writer} */
-const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
+export const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
   sqlite: () => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true

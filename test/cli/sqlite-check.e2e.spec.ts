@@ -63,7 +63,12 @@ it.each([
   ['the header', 'plants', 0, /file is not a database/],
   ['a page of the plants', 'plants', 8, /table plants: Tree \d+ page \d+/],
   ['a page of an index', 'sqlite_autoindex_tokens_1', 8, /index sqlite_auto\w+: Tree \d+ page/],
-  ['an entry of an index', 'sqlite_autoindex_tokens_1', 4_090, /table tokens: row \d+ missing/],
+  [
+    'an entry of an index',
+    'sqlite_autoindex_tokens_1',
+    4_090,
+    /row \d+ missing from index sqlite_auto\w+tokens/,
+  ],
 ])('names %s that a flipped bit has damaged', async (where, tree, at, message) => {
   await source.execute(fillWith(5_000));
   await source.execute("INSERT INTO tokens (name, hash, created_at) VALUES ('a', 'hash', 1)");

@@ -10,6 +10,7 @@ import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writ
 const RIGHTS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
   serve: { plants: 'SELECT INSERT', tokens: 'SELECT UPDATE', backups: 'SELECT', [LIST]: 'SELECT' },
   create: { plants: 'SELECT INSERT', tokens: 'SELECT INSERT', [LIST]: 'SELECT' },
+  fill: { plants: 'SELECT INSERT', tokens: 'SELECT INSERT', [LIST]: 'SELECT' },
   tokens: { tokens: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
   backups: { backups: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
   read: { plants: 'SELECT', tokens: 'SELECT', [LIST]: 'SELECT' },

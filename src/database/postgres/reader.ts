@@ -15,7 +15,7 @@ const PREPARED_POLL_MS = 200;
 
 /** Servers older than 17 have no `transaction_timeout`. */
 const BEGIN = `
-  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  BEGIN ISOLATION LEVEL REPEATABLE READ;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
@@ -45,17 +45,14 @@ export const postgresReader: SnapshotReader = {
 
   // In a format that escapes nothing: JSON has no control characters. If it is left early, the server still sends the rest,
   // so the driver destroys the connection when it is closed.
-  async *read(runner, { table, columns, form, after, to }) {
+  async *read(runner, { table, columns, form }) {
     const line =
       form === 'array'
-        ? `array_to_json(ARRAY[${columns.map((column) => `${column}::text`).join()}])`
-        : `json_strip_nulls(json_build_object(${columns.map((column) => `'${column}', ${column}`).join()}))`;
-    let where = 'true';
-    if (after !== undefined) where += ` AND id > CAST('${after}' AS BIGINT)`;
-    if (to !== undefined) where += ` AND id <= CAST('${to}' AS BIGINT)`;
+        ? `array_to_json(ARRAY[${columns.map(({ name }) => `${name}::text`).join()}])`
+        : `json_strip_nulls(json_build_object(${columns.map(({ name }) => `'${name}', ${name}`).join()}))`;
     const client = (await runner.connect()) as Client;
     yield* client.query(
-      copyTo(`COPY (SELECT ${line} FROM ${table} WHERE ${where} ORDER BY id) TO STDOUT
+      copyTo(`COPY (SELECT ${line} FROM ${table} ORDER BY id) TO STDOUT
         (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
     ) as AsyncIterable<Buffer>;
   },
@@ -69,15 +66,14 @@ async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<vo
   const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);
   if (citus.length === 0) return;
   const until = performance.now() + timeoutMs;
-  let prepared = await readPrepared(runner);
-  while (prepared.length > 0) {
+  for (let prepared = await readPrepared(runner); prepared.length > 0;) {
     if (performance.now() > until) {
       const what = `its prepared transactions (${prepared.length}), which may hold acknowledged plants`;
       throw new Error(`Citus has not finished ${what}: see docs/clusters.md#citus`);
     }
     await sleep(PREPARED_POLL_MS);
-    const left = new Set(await readPrepared(runner));
-    prepared = prepared.filter((gid) => left.has(gid));
+    const left = await readPrepared(runner);
+    prepared = prepared.filter((gid) => left.includes(gid));
   }
 }
 

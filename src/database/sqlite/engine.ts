@@ -132,10 +132,3 @@ function assertOurs(file: string, access: Access, timeout: number): void {
     database.close();
   }
 }
-
-/** Has readers of a file that no one has open make no log, so that it can be read from a read-only folder. */
-export function dropLog(file: string): void {
-  const database = new Database(file, { fileMustExist: true });
-  database.pragma('journal_mode = DELETE');
-  database.close();
-}

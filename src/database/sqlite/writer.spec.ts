@@ -19,7 +19,6 @@ import { COLUMNS, Plant } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
-import { dropLog } from './engine.js';
 import { identifyFiles } from './files.js';
 import { SqliteThread } from './writer-thread.js';
 
@@ -47,7 +46,7 @@ afterEach(async () => {
 async function makeOther(): Promise<SqliteStore> {
   const other = new SqliteStore();
   await openStore(readConfig({ DATABASE_URL: other.url })).then((opened) => opened.destroy());
-  dropLog(other.path);
+  await other.execute('PRAGMA journal_mode = DELETE');
   return other;
 }
 

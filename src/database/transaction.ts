@@ -10,25 +10,29 @@ import { DamageError } from './store-errors.js';
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
 const CHUNK_LENGTH = 2 ** 18;
 
-/** A read-only view of a store at one moment: later writes are not in it. */
-export class Snapshot {
+/** A transaction on a store: it sees one moment, and what it writes is gone if it is closed without a commit. */
+export class Transaction {
   private constructor(
-    private readonly store: Store,
+    readonly store: Store,
     private readonly runner: QueryRunner,
   ) {}
 
-  /** Opens an existing store, or a backup, of any version that has its columns. @throws StoreUnusableError */
+  /**
+   * Begins one on an existing store. @param backup a name for messages, and columns with which an older one will do
+   * @throws StoreUnusableError
+   */
   static open(
     config: Config,
+    access: 'read' | 'fill' = 'read',
     backup?: { readonly name: string; readonly columns: readonly string[] },
-  ): Promise<Snapshot> {
+  ): Promise<Transaction> {
     const work = async (store: Store) => {
       const runner = store.createQueryRunner();
       await store.engine.reader.begin(runner, config.databaseTimeout);
       await assertMigrated(runner, store.engine, [], backup?.columns);
-      return new Snapshot(store, runner);
+      return new Transaction(store, runner);
     };
-    return open(config, 'read', [], work, backup?.name);
+    return open(config, access, [], work, backup?.name);
   }
 
   /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError */
@@ -54,8 +58,12 @@ export class Snapshot {
     return this.store.engine.reader.check(this.runner, tables);
   }
 
-  query<Row>(sql: string): Promise<Row[]> {
-    return this.runner.manager.query<Row[]>(sql);
+  query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]> {
+    return this.runner.manager.query<Row[]>(sql, parameters);
+  }
+
+  async commit(): Promise<void> {
+    await this.query('COMMIT');
   }
 
   [Symbol.asyncDispose](): Promise<void> {
