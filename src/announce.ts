@@ -33,9 +33,7 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
 function warnOfTokens(tokens: readonly Token[], { authIssuer }: Config): void {
   const logger = new Logger('Tokens');
   if (authIssuer === undefined && tokens.length === 0)
-    logger.warn(
-      `the store has no token yet: run ${COMMAND} token create NAME; after a restore that broke off, first restore again`,
-    );
+    logger.warn(`the store has no token yet: run ${COMMAND} token create NAME`);
   const { length } = listExpiring(tokens);
   if (length > 0) logger.warn(`tokens that expire soon: ${length}; run ${COMMAND} token list`);
 }

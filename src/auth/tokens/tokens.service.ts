@@ -30,14 +30,10 @@ export class TokensService {
     });
   }
 
-  /**
-   * Creates a token named `first` in a store that never had one, and returns its secret; undefined in any other store.
-   * Skips stores that have plants: an interrupted restore inserts tokens last and needs the table empty.
-   */
+  /** Creates a token named `first` in a store that never had one, and returns its secret; undefined in any other store. */
   createFirst(): Promise<string | undefined> {
     return this.change(async (tokens) => {
-      const plants = await tokens.query<unknown[]>('SELECT 1 FROM plants LIMIT 1');
-      const isNew = plants.length === 0 && (await tokens.count()) === 0;
+      const isNew = (await tokens.count()) === 0;
       return isNew ? (await insert(tokens, 'first')).secret : undefined;
     });
   }
