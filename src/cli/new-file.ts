@@ -1,10 +1,9 @@
-import { accessSync, constants, existsSync } from 'node:fs';
-import { mkdtempDisposableSync, realpathSync, renameSync, statSync } from 'node:fs';
+import { existsSync, mkdtempDisposableSync, realpathSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/config.js';
 import { findSqliteFile } from '../config/database-url.js';
-import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
+import { findLog, requireFile, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { describeError, OutputError } from '../errors/operator-message.js';
 import { onEndingSignal } from './terminal.js';
 
@@ -12,12 +11,9 @@ import { onEndingSignal } from './terminal.js';
 const DISK_FAILED = /\b(ENOSPC|EFBIG|EDQUOT|EIO): [^,]+|database or disk is full/;
 
 /**
- * Makes a file whole or not at all: writes it in a folder of its own beside its place, syncs and renames it; replaces an
- * existing file. After a failure, or if the process ends first, nothing is left, except after SIGKILL.
- *
- * @param write is given the path of the file to write
- * @throws Error if the place has something other than a file, a file of the configuration's store, or a store that is
- *   in use or was not closed; OutputError if the disk is full or fails
+ * Makes a file whole or not at all: writes it in a folder beside its place, syncs and renames it; replaces an existing
+ * file. @param write is given the path of the file to write
+ * @throws Error if the place has something other than a file, or a file of a store; OutputError if the disk is full or fails
  */
 export async function makeFile<Result>(
   file: string,
@@ -25,20 +21,12 @@ export async function makeFile<Result>(
   write: (unfinished: string) => Promise<Result>,
 ): Promise<Result> {
   const path = findPlace(file, config);
-  // A later error would name the unfinished file.
-  accessSync(dirname(path), constants.W_OK);
-  using cleanup = new DisposableStack();
-  const remove = (): void => folder.remove();
-  process.once('exit', remove);
-  cleanup.defer(() => process.off('exit', remove));
   // Before the folder is made: an earlier signal would leave it.
-  cleanup.use(
-    onEndingSignal((signal) => {
-      remove();
-      process.kill(process.pid, signal);
-    }),
-  );
-  const folder = cleanup.use(mkdtempDisposableSync(`${path}.partial-`));
+  using _listening = onEndingSignal((signal) => {
+    folder.remove();
+    process.kill(process.pid, signal);
+  });
+  using folder = mkdtempDisposableSync(`${path}.partial-`);
   const unfinished = join(folder.path, `${basename(path)}.partial`);
   try {
     const result = await write(unfinished);
@@ -62,16 +50,11 @@ async function sync(path: string): Promise<void> {
 
 /** The path to replace: for a link, the file that it leads to. */
 function findPlace(file: string, { databaseUrl }: Config): string {
-  // It may be missing, in a folder that exists.
-  const path = existsSync(file)
-    ? realpathSync(file)
-    : join(realpathSync(dirname(file)), basename(file));
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
-    throw new Error(`${file || path} is not a file that could be replaced`);
-  const store = findSqliteFile(databaseUrl);
-  const storePath = store !== undefined && existsSync(store) ? realpathSync(store) : undefined;
+  const exists = existsSync(resolve(file));
+  const path = exists ? requireFile(file) : join(realpathSync(dirname(file)), basename(file));
+  const store = findSqliteFile(databaseUrl) ?? '';
   // SQLite's log may not be there yet.
-  if (storePath !== undefined && STORE_SUFFIXES.some((suffix) => storePath + suffix === path))
+  if (existsSync(store) && STORE_SUFFIXES.some((suffix) => realpathSync(store) + suffix === path))
     throw new Error(`${file} is a file of the store`);
   const log = findLog(path);
   if (log === undefined) return path;

@@ -103,7 +103,7 @@ describe('the output file of an export', () => {
   });
 
   it.each([
-    ['folder', /^error: folder is not a file that could be replaced\n$/],
+    ['folder', /^error: [^\n]+\/folder is not a file\n$/],
     ['none/plants.ndjson', /^error: [^\n]+\/none: no such file or directory\n$/],
     ['used', /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
   ])('%s is refused', async (file, message) => {
