@@ -1,9 +1,9 @@
-import { existsSync, mkdtempDisposableSync, realpathSync, renameSync } from 'node:fs';
+import { existsSync, mkdtempDisposableSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { findSqliteFile } from '../config/database-url.js';
-import { findLog, requireFile, STORE_SUFFIXES } from '../database/sqlite/files.js';
+import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { describeError, OutputError } from '../errors/operator-message.js';
 import { onEndingSignal } from './terminal.js';
 
@@ -50,8 +50,11 @@ async function sync(path: string): Promise<void> {
 
 /** The path to replace: for a link, the file that it leads to. */
 function findPlace(file: string, { databaseUrl }: Config): string {
-  const exists = existsSync(resolve(file));
-  const path = exists ? requireFile(file) : join(realpathSync(dirname(file)), basename(file));
+  const path = existsSync(file)
+    ? realpathSync(file)
+    : join(realpathSync(dirname(file)), basename(file));
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw new Error(`${path} is not a file`);
   const store = findSqliteFile(databaseUrl) ?? '';
   // SQLite's log may not be there yet.
   if (existsSync(store) && STORE_SUFFIXES.some((suffix) => realpathSync(store) + suffix === path))
