@@ -4,24 +4,17 @@ import {
   type NestApplicationOptions,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { APP_FILTER, DiscoveryModule, NestFactory } from '@nestjs/core';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import {
-  contentSecurityPolicy,
-  strictTransportSecurity,
-  xContentTypeOptions,
-  xFrameOptions,
-} from 'helmet';
 import { Config } from './config/config.js';
 import { readKeyPair } from './config/key-pair.js';
 import { DatabaseModule } from './database/database.module.js';
-import { createChecks, respondToClientErrors } from './http/client-errors.js';
+import { respondToClientErrors } from './http/client-errors.js';
 import { Connections } from './http/connections.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { addMiddleware } from './http/middleware.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { serveDocument } from './openapi/docs-page.js';
-import { buildDocument } from './openapi/document.js';
-import { MethodNotAllowedFilter, Operations } from './openapi/operations.js';
 import { GroupCommit } from './plants/group-commit.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { Shutdown } from './shutdown.js';
@@ -43,30 +36,20 @@ export class AppModule implements OnApplicationShutdown {
     return {
       module: AppModule,
       global: true,
-      imports: [DatabaseModule.forRoot(config), DiscoveryModule, PlantsModule],
+      imports: [DatabaseModule.forRoot(config), PlantsModule],
       providers: [
         { provide: Config, useValue: config },
-        // Nest asks the last one first.
         { provide: APP_FILTER, useClass: ErrorFilter },
-        { provide: APP_FILTER, useClass: MethodNotAllowedFilter },
         Connections,
-        Operations,
-        // Nobody injects this and the tracing: they subscribe to what others publish.
-        {
-          provide: RequestLog,
-          inject: [Operations],
-          useFactory: (operations: Operations) => new RequestLog(pino, config, operations),
-        },
         Shutdown,
+        // Nobody injects these two: they subscribe to what others publish.
+        { provide: RequestLog, useFactory: () => new RequestLog(pino, config) },
         { provide: Symbol('Tracing'), useFactory: () => openTracing(config) },
       ],
       exports: [Config],
     };
   }
 }
-
-/** JSON loads nothing, and nobody frames it (OWASP REST Security Cheat Sheet); docs-page.ts has another policy. */
-const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
 
 /** Loads OpenTelemetry only if the configuration names a collector. */
 async function openTracing(config: Config) {
@@ -96,18 +79,9 @@ export async function createApp(
     },
   );
   if (keyPair) announceCertificate(keyPair.expiresAt);
-  const [connections, operations] = [app.get(Connections), app.get(Operations)];
   const groups = app.get(GroupCommit);
-  operations.describeBy(() => buildDocument(app, config));
-  respondToClientErrors(app.getHttpServer(), connections);
-  // In the order in which they run, before the guards.
-  app.use(connections.createContext());
-  app.use(contentSecurityPolicy({ useDefaults: false, directives: NOTHING }));
-  app.use(xContentTypeOptions(), xFrameOptions({ action: 'deny' }));
-  if (keyPair) app.use(strictTransportSecurity({ includeSubDomains: false }));
-  if (config.corsOrigins.length > 0)
-    app.enableCors(operations.createCorsOptions(config.corsOrigins));
-  app.use(createChecks(connections, () => groups.isFull));
+  respondToClientErrors(app.getHttpServer(), app.get(Connections));
+  addMiddleware(app, config, () => groups.isFull);
   if (config.docs) serveDocument(app, config);
   return app;
 }

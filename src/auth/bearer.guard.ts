@@ -2,7 +2,6 @@ import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { mergeParts } from '../http/request-body.js';
 import { InvalidTokenException } from './principal.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
@@ -17,9 +16,7 @@ export class BearerGuard extends AuthGuard('bearer') {
   /** Passport keeps what it is given until a full collection, and takes tokens from anywhere: give it the header only. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const { authorization = '', 'transfer-encoding': coding } = request.headers;
-    // While the store is asked for the token.
-    using _merging = coding === undefined ? undefined : mergeParts(request);
+    const { authorization = '' } = request.headers;
     const headers = { authorization: authorization.replace(BLANKS, ' ') };
     const shown: Pick<Request, 'headers' | 'user'> = { headers };
     const http = { getRequest: () => shown, getResponse: () => ({}) };

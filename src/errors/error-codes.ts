@@ -42,7 +42,6 @@ export const ERRORS = {
   // The scope that is lacking is added where it is known.
   INSUFFICIENT_SCOPE: row(2002, 403, 'the token lacks the scope', challenge('insufficient_scope')),
   NO_SUCH_PATH: row(3000, 404, 'no such path'),
-  // Its Allow, and what the message adds, are the path's: src/openapi/operations.ts.
   NO_SUCH_METHOD: row(3001, 405, 'method not allowed'),
   BAD_REQUEST: row(3002, 400, 'the request is not valid HTTP'),
   // RFC 9112, section 6.1.

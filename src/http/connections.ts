@@ -7,14 +7,10 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { RequestHandler } from 'express';
 import { Config } from '../config/config.js';
-import { estimateSize, RequestContext, requestStart } from './request-context.js';
+import { RequestContext, requestStart } from './request-context.js';
 
-/** Maximum number of requests in progress on a connection; one more ends it. */
-export const MAX_PIPELINED = 8;
-/** Maximum size of several of them: Node keeps headers and responses until the client has read what is before them. */
-const MAX_PIPELINED_SIZE = 80 * 1024;
-/** Methods whose body has no meaning (RFC 9110, section 9.3). */
-const HAVE_NO_BODY = /^(GET|HEAD|OPTIONS)$/;
+/** Maximum number of requests in progress on a connection; one more ends it. A client that does not pipeline has two. */
+export const MAX_PIPELINED = 4;
 /** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
 /** Maximum time for clients to finish after that. */
@@ -24,8 +20,6 @@ const MAX_CLOSE_MS = 10_000;
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
-  /** The size of the requests behind the last response of a connection. */
-  private readonly ignored = new WeakMap<Duplex, number>();
   /** From 'draining', every response ends its connection. */
   phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
 
@@ -44,20 +38,15 @@ export class Connections {
     return (request, response, next) => {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
-      const ignored = this.ignored.get(socket) ?? 0;
-      const unfinished = requests.filter(({ isOver }) => !isOver);
-      const isPipelined = ignored > 0 || unfinished.some(({ isSent }) => !isSent);
-      const size = unfinished.reduce((sum, other) => sum + other.estimateSize(), ignored);
-      const isTooLarge = isPipelined && size + estimateSize(request) > MAX_PIPELINED_SIZE;
+      const last = requests.at(-1);
       // Destroys the connection with it: a destroyed request drops its body.
-      if (requests.length === MAX_PIPELINED || isTooLarge) request.destroy();
+      if (requests.length === MAX_PIPELINED) request.destroy();
       if (socket.destroyed) return;
-      // A body that nobody reads would stay in memory until the client has read the response.
-      if (HAVE_NO_BODY.test(request.method)) request.resume();
-      // Nothing is processed behind a response that ends the connection (RFC 9112, section 9.6).
-      if (requests.at(-1)?.response.getHeader('connection') === 'close') {
+      if (last?.response.getHeader('connection') === 'close') {
+        // Nothing is processed behind this response (RFC 9112, section 9.6). It counts once more, in place of the request.
         request.resume();
-        return void this.ignored.set(socket, ignored + estimateSize(request));
+        requests.push(last);
+        return;
       }
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
@@ -99,10 +88,6 @@ export class Connections {
     await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
     this.phase = 'refusing';
     const closeMs = Math.min(MAX_CLOSE_MS, shutdownTimeout / 2);
-    setTimeout(() => {
-      server.closeAllConnections();
-      // Node no longer tracks sockets that CONNECT took over.
-      for (const socket of this.open.keys()) socket.destroy();
-    }, closeMs).unref();
+    setTimeout(() => server.closeAllConnections(), closeMs).unref();
   }
 }

@@ -34,11 +34,9 @@ function toApiException(error: unknown): ApiException {
 function getMessage(error: HttpException): string {
   const response: unknown = error.getResponse();
   if (Error.isError(response)) return STATUS_CODES[error.getStatus()] ?? 'Error';
-  if (typeof response === 'string') return response;
   const { message } = (response ?? {}) as { readonly message?: unknown };
   // ValidationPipe has a list.
-  if (Array.isArray(message)) return message.join('; ');
-  return typeof message === 'string' ? message : error.message;
+  return Array.isArray(message) ? message.join('; ') : error.message;
 }
 
 export function sendError(response: Response, exception: ApiException): void {
@@ -46,11 +44,6 @@ export function sendError(response: Response, exception: ApiException): void {
   response.context?.fail(exception);
   const body: ErrorDto = { error: kind.error, message };
   response.status(kind.status).set(kind.headers).json(body);
-}
-
-/** Whether no route matches. Nest's exception is of the class that handlers throw too: its message tells. */
-export function isRouteNotFound(error: unknown, { method, originalUrl }: Request): boolean {
-  return error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`;
 }
 
 /** Responds to every exception with an Error body, and logs those whose reason the response hides. */
@@ -77,7 +70,10 @@ export class ErrorFilter extends BaseExceptionFilter {
 
   /** Maps errors of others: an unmatched route, those of middleware (npmjs.com/package/http-errors), the store's. */
   private recognize(error: unknown, request: Request): unknown {
-    if (isRouteNotFound(error, request)) return new ApiException(ERRORS.NO_SUCH_PATH);
+    const { method, originalUrl } = request;
+    // Handlers throw this class too.
+    if (error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`)
+      return new ApiException(ERRORS.NO_SUCH_PATH);
     if (!(error instanceof HttpException) && this.isHttpError(error))
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
     const isOfStore =

@@ -9,7 +9,7 @@ import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { MAX_FIELDS } from './client-errors.js';
 import { sendError } from './error.filter.js';
 import { BODY_LIMIT } from './request-body.js';
-import { isSurplus, REQUEST_CLASSES } from './surplus-requests.js';
+import { REQUEST_CLASSES } from './request-classes.js';
 
 const SECOND = 1_000;
 /** In milliseconds (docs/configuration.md, "Limits"). */
@@ -60,16 +60,15 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 }
 
+/** A path behind a scheme and a host, which a client may send too (RFC 9112, section 3.2.2). */
+const TARGET = /^(?:https?:\/\/[^/?#]*)?(\/.*)$/i;
+
 /** Express, with an end of ours: it calls its third argument, as within another app, where nothing has responded. */
 function createListener(app: Express): RequestListener {
   return (request, response) => {
-    if (isSurplus(request)) return;
-    const { url = '' } = request;
-    if (!url.startsWith('/')) {
-      const { pathname = '', username = '', password = '' } = URL.parse(url) ?? {};
-      // Express cannot route a target without a path, such as `*`, or with credentials; this path has no route either.
-      if (!pathname || username || password) request.url = '/*';
-    }
+    if (request.socket.destroyed) return;
+    // Express cannot route a target without a path, such as `*`; this path has no route either.
+    request.url = TARGET.exec(request.url ?? '')?.[1] ?? '/*';
     app(request as Request, response as Response, (error?: unknown) => {
       // Without it, Express's own last handler would respond in HTML, and with a stack.
       if (error || response.headersSent) request.socket.destroy();

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { Readable } from 'node:stream';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
 import type { Express, Response } from 'express';
@@ -127,17 +128,16 @@ function serveFiles(express: Express): void {
 
 function sendFile(response: Response, content: Buffer): void {
   if (response.req.fresh) response.status(304).end();
-  else writePieces(response.set('content-length', String(content.length)), content);
+  else {
+    response.set('content-length', String(content.length));
+    Readable.from(split(content)).pipe(response);
+  }
 }
 
 const PIECE_BYTES = 16 * 1024;
 
-/** Writes piece by piece: TLS encrypts at once what is written, even if the client does not read it. */
-function writePieces(response: Response, content: Buffer): void {
-  if (content.length === 0) response.end();
-  else
-    response.write(
-      content.subarray(0, PIECE_BYTES),
-      (error) => error ?? writePieces(response, content.subarray(PIECE_BYTES)),
-    );
+/** TLS encrypts at once what is written, even if the client does not read it. */
+function* split(content: Buffer) {
+  for (let start = 0; start < content.length; start += PIECE_BYTES)
+    yield content.subarray(start, start + PIECE_BYTES);
 }

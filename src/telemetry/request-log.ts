@@ -9,13 +9,11 @@ import {
   requestEnd,
   type RequestContext,
 } from '../http/request-context.js';
-import type { Operations } from '../openapi/operations.js';
 
 export class RequestLog implements OnApplicationShutdown {
   constructor(
     private readonly logger: Logger,
     private readonly config: Config,
-    private readonly operations: Operations,
   ) {
     if (config.logRequests !== 'none') requestEnd.subscribe(this.onEnd);
   }
@@ -32,11 +30,8 @@ export class RequestLog implements OnApplicationShutdown {
     // Not by the status: a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'info';
     if (!this.logger.isLevelEnabled(level)) return;
-    // That of a refusal before routing, such as a 503 or 405, too. Another path may contain a token.
-    const [sent = ''] = request.originalUrl.split('?', 1);
-    const path = findRoute(request) ?? this.operations.findTemplate(sent);
-    const line = `${describeOperation(request, path)} ${status ?? 'no response'}`;
-    this.logger[level](describeRequest(context, path), line);
+    const line = `${describeOperation(request)} ${status ?? 'no response'}`;
+    this.logger[level](describeRequest(context), line);
   };
 }
 
@@ -45,14 +40,14 @@ function isOurFault(error = 0, status = 0): boolean {
 }
 
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
-function describeRequest(context: RequestContext, path: string | undefined) {
+function describeRequest(context: RequestContext) {
   const { request, requestId, status, error, details, startedAt, remoteAddress } = context;
   const { ip = '' } = request;
   return {
     context: 'Request',
     requestId,
     method: request.method,
-    path,
+    path: findRoute(request),
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,

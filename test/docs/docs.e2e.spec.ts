@@ -98,9 +98,6 @@ describe('the document and its UI', () => {
     const { text } = await send('GET', '/docs/swagger-ui-init.js');
     expect(text).toContain(`[openapi.json](${url}/openapi.json)`);
     expect(text).toContain(`"servers": [\n      {\n        "url": "${url}"\n      }\n    ]`);
-    expect((await send('GET', '/plants')).body).toMatchObject({
-      message: `method not allowed: only POST /plants; see ${url}/docs`,
-    });
     await proxied.stop();
   });
 
@@ -123,9 +120,4 @@ describe('DOCS=off', () => {
       expect(await off.client.send({ method: 'GET', path, headers })).toMatchObject(refusal);
     },
   );
-
-  it('a 405 does not name the page', async () => {
-    const { body } = await off.client.send({ method: 'GET' });
-    expect(body).toEqual({ error: 3001, message: 'method not allowed: only POST /plants' });
-  });
 });

@@ -25,7 +25,6 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
       `${POST}${HOST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
     ['HTTP/2.0', `POST /plants HTTP/2.0\r\n${HOST}\r\n`],
-    ['CONNECT', `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
     ['a header too large', `${POST}${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`, LONG],
     ['thousands of header fields', `${POST}${HOST}${'a:\r\n'.repeat(2_000)}\r\n`, LONG],
   ])('%s', async (_name, bytes, ...[message = 'the request is not valid HTTP']) => {
@@ -42,24 +41,18 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     expect(await service.store.count()).toBe(0);
   });
 
-  it.each([
-    ['bytes', 77n, '\0\0'],
-    ['CONNECT', 78n, `CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`],
-  ])(
-    '%s after a whole request: that request is stored and gets 200, the rest is not',
-    async (_, id, bytes) => {
-      const connection = await service.connect();
-      connection.write(requestText(service.client.headers, `{"id":${id},"name":"oak"}`) + bytes);
-      expect(await connection.read()).toMatchObject({
-        status: 200,
-        headers: { connection: 'close' },
-        body: { name: 'oak' },
-      });
-      await connection.closed();
-      expect((await service.store.plant(id))?.name).toBe('oak');
-      await expect(connection.read()).rejects.toThrow('the connection ended');
-    },
-  );
+  it('after a whole request: that request is stored and gets 200, the rest is not', async () => {
+    const connection = await service.connect();
+    connection.write(`${requestText(service.client.headers, '{"id":77,"name":"oak"}')}\0\0`);
+    expect(await connection.read()).toMatchObject({
+      status: 200,
+      headers: { connection: 'close' },
+      body: { name: 'oak' },
+    });
+    await connection.closed();
+    expect((await service.store.plant(77n))?.name).toBe('oak');
+    await expect(connection.read()).rejects.toThrow('the connection ended');
+  });
 
   it('right after the body of a refused request: each has its own response', async () => {
     const connection = (await service.connect()).write(requestText({ 'content-length': '20' }));
@@ -87,30 +80,26 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
 /** Replaces a part of the request of a plant. */
 const edited = (id: number, part: string | RegExp, by: string) =>
   requestText(service.client.headers, `{"id":${id},"name":"oak"}`).replace(part, by);
-const TWO_HOSTS = 'there is more than one Host header';
-const TWO_TOKENS = 'there is more than one Authorization header';
-const TWO_TYPES = 'there is more than one Content-Type header';
 const TOKEN = 'authorization: Bearer x\r\n';
 
 describe('what Node lets pass: 400', () => {
   it.each([
-    ['no Host', HOST, '', 'the Host header is missing'],
-    ['a blank in Host', HOST, 'host: a b\r\n', 'the Host header is malformed'],
-    ['a path in Host', HOST, 'host: a/b\r\n', 'the Host header is malformed'],
-    ['two Hosts', HOST, HOST + HOST, TWO_HOSTS],
-    ['another Host', HOST, `${HOST}HOST: elsewhere\r\n`, TWO_HOSTS],
-    ['a Host behind 90 fields', HOST, `${HOST}${'a:\r\n'.repeat(90)}Host: x\r\n`, TWO_HOSTS],
-    ['three tokens', HOST, `${HOST}${TOKEN}Authorization: Bearer y\r\n`, TWO_TOKENS],
-    ['two media types', HOST, `${HOST}Content-Type: text/plain\r\n`, TWO_TYPES],
-    ['101 fields', HOST, HOST + 'a:\r\n'.repeat(97), 'there are more than 100 header fields'],
+    ['no Host', HOST, ''],
+    ['a blank in Host', HOST, 'host: a b\r\n'],
+    ['a path in Host', HOST, 'host: a/b\r\n'],
+    ['two Hosts', HOST, HOST + HOST],
+    ['another Host', HOST, `${HOST}HOST: elsewhere\r\n`],
+    ['a Host behind 90 fields', HOST, `${HOST}${'a:\r\n'.repeat(90)}Host: x\r\n`],
+    ['three tokens', HOST, `${HOST}${TOKEN}Authorization: Bearer y\r\n`],
+    ['two media types', HOST, `${HOST}Content-Type: text/plain\r\n`],
+    ['101 fields', HOST, HOST + 'a:\r\n'.repeat(97), LONG],
     ['a fragment in the target', '/plants', '/plants#x', 'the path is malformed'],
     [
       'Transfer-Encoding in HTTP/1.0',
       /1\.1\r\n.*\r\ncontent-length: \d+/,
       '1.0\r\ntransfer-encoding: chunked',
-      'HTTP/1.0 has no Transfer-Encoding',
     ],
-  ])('%s', async (_name, part, by, message) => {
+  ])('%s', async (_name, part, by, ...[message = 'the request is not valid HTTP']) => {
     expect(await service.sendBytes(edited(2, part, by))).toMatchObject({
       status: 400,
       body: { error: 3002, message },
@@ -167,10 +156,9 @@ it('nothing after a refused upgrade is read as a request', async () => {
 
 it.each([
   'GET http:// HTTP/1.1',
-  'GET http://%@a/plants HTTP/1.1',
   'GET a://b HTTP/1.1',
   'OPTIONS * HTTP/1.1',
-  'GET http://a:99999/plants HTTP/1.1',
+  'GET http://a:99999/x HTTP/1.1',
 ])('%s has no known path: 404', async (start) => {
   const bytes = `${start}\r\n${HOST}\r\n`;
   expect(await service.sendBytes(bytes, { method: 'GET', path: '*' })).toMatchObject({

@@ -73,14 +73,6 @@ describe('@Body()', () => {
     expect(await post(EXACT)).toMatchObject({ status: 400, body: { error: 1001 } });
   });
 
-  it('is warned of at the start, with what to use', async () => {
-    const { log } = await start();
-    expect(log.text).toMatch(
-      /WARN: \[Operations\] LeavesController\.create: @Body\(\) is undefined unless .*@JsonBody\(\), or app\.useBodyParser\('json'\)/,
-    );
-    expect(log.text).not.toContain('PlantsController.create: @Body()');
-  });
-
   it("works with app.useBodyParser('json'), and POST /plants stays exact", async () => {
     const own = await start((app) => app.useBodyParser('json'));
     const leaf = await request(own.app.getHttpServer()).post('/leaves').send({ text: 'green' });

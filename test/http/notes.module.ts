@@ -28,14 +28,12 @@ class NotesModule implements NestModule {
   }
 }
 
-export const ORIGIN = 'https://garden.example';
-
 /** The service with a second module. */
 export class NotesService {
   private constructor(readonly service: Service) {}
 
   static async start(): Promise<NotesService> {
-    const env = { CORS_ORIGINS: ORIGIN, RATE_LIMIT: '1000/h' };
+    const env = { RATE_LIMIT: '1000/h' };
     const service = await Service.start(env, [NotesModule], (app) => {
       app.use((_request: Request, response: Response, next: NextFunction) => {
         response.setHeader('x-app-use', 'seen');

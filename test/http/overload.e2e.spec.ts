@@ -20,7 +20,8 @@ beforeAll(async () => {
   // However long a busy machine takes, the store must not count as unavailable.
   service = await Service.start({}, [], undefined, { databaseTimeout: 3_600_000 });
   // Nor must a request that it was slow to send.
-  Object.assign(service.app.getHttpServer(), { headersTimeout: 0, requestTimeout: 0 });
+  const limits = { headersTimeout: 0, requestTimeout: 0, maxConnections: 2 * CONNECTIONS };
+  Object.assign(service.app.getHttpServer(), limits);
   connections = await Promise.all(range(CONNECTIONS).map(() => service.connect()));
   // The service accepts connections one by one; a response shows that it has them all.
   await Promise.all(connections.map((connection) => connection.write(post(-1)).read()));

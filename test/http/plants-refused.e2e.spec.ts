@@ -87,13 +87,12 @@ describe('a body that is not JSON', () => {
     expectInvalid(`\ufeff${plant}`, 'the body begins with a byte order mark: leave it out'));
 
   it.each([
-    ['a wrong byte', '{"id":7,"name":"\xff"}', 16],
-    ['an overlong slash', '{"id":7,"name":"\xc0\xaf"}', 16],
-    ['a replacement character cut short', '"\xef\xbf', 3],
-  ])('not UTF-8: %s', async (_name, latin1, at) => {
-    const bytes = Buffer.from(latin1, 'latin1');
-    await expectInvalid(bytes, `the body is not valid UTF-8 at byte ${at} of ${bytes.length}`);
-  });
+    ['a wrong byte', '{"id":7,"name":"\xff"}'],
+    ['an overlong slash', '{"id":7,"name":"\xc0\xaf"}'],
+    ['a replacement character cut short', '"\xef\xbf'],
+  ])('not UTF-8: %s', (_name, latin1) =>
+    expectInvalid(Buffer.from(latin1, 'latin1'), 'the body is not valid UTF-8'),
+  );
 
   async function expectInvalid(body: string | Buffer, message: string | RegExp): Promise<void> {
     const response = await service.client.post(body);

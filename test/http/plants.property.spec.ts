@@ -126,7 +126,7 @@ describe('any body that does not match the schema', () => {
   });
   const notJson = fc.oneof(bytes, cut).filter((body) => !isJson(body));
   const NOT_JSON =
-    /^the body (is (empty|not valid JSON: .* at position \d+|not valid UTF-8 at byte \d+ of \d+)|begins with a byte order mark.*)$/s;
+    /^the body (is (empty|not valid JSON: .* at position \d+|not valid UTF-8)|begins with a byte order mark.*)$/s;
 
   it.each<[string, number, RegExp, fc.Arbitrary<string | Buffer>]>([
     ['other JSON', 1003, /./, fc.oneof(object, notObject)],

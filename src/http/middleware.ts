@@ -1,0 +1,86 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Request, RequestHandler } from 'express';
+import {
+  contentSecurityPolicy,
+  strictTransportSecurity,
+  xContentTypeOptions,
+  xFrameOptions,
+} from 'helmet';
+import type { Config } from '../config/config.js';
+import { ApiException, ERRORS } from '../errors/error-codes.js';
+import { Connections } from './connections.js';
+import { HEADERS_TOO_LONG, MAX_FIELDS } from './client-errors.js';
+
+/** JSON loads nothing, and nobody frames it (OWASP REST Security Cheat Sheet); docs-page.ts has another policy. */
+const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
+
+/** What pages of CORS_ORIGINS may send and read; `maxAge` in seconds. */
+const CORS = {
+  methods: 'POST',
+  allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'traceparent', 'tracestate'],
+  exposedHeaders: [
+    'WWW-Authenticate',
+    'Retry-After',
+    'X-Request-Id',
+    'RateLimit',
+    'RateLimit-Policy',
+  ],
+  maxAge: 600,
+};
+
+/** Adds the middleware in the order in which it runs, before the guards. */
+export function addMiddleware(
+  app: NestExpressApplication,
+  config: Config,
+  isOverloaded: () => boolean,
+): void {
+  const connections = app.get(Connections);
+  app.use(connections.createContext());
+  app.use(contentSecurityPolicy({ useDefaults: false, directives: NOTHING }));
+  app.use(xContentTypeOptions(), xFrameOptions({ action: 'deny' }));
+  if (config.scheme === 'https') app.use(strictTransportSecurity({ includeSubDomains: false }));
+  if (config.corsOrigins.length > 0)
+    app.enableCors(({ headers }: Request, respond) => {
+      // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
+      const isPreflight = headers.origin && headers['access-control-request-method'];
+      respond(null, { ...CORS, origin: [...config.corsOrigins], preflightContinue: !isPreflight });
+    });
+  app.use(((request, response, next) => {
+    // Node drops what follows a request to upgrade, so the connection must close.
+    if (request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
+    if (connections.phase === 'refusing') throw new ApiException(ERRORS.SHUTTING_DOWN);
+    if (isOverloaded()) throw new ApiException(ERRORS.OVERLOADED);
+    checkRequest(request);
+    next();
+  }) satisfies RequestHandler);
+}
+
+/** Headers of which Node uses the first, and a proxy perhaps the last (RFC 9112, section 3.2; RFC 9110, section 5.3). */
+const SINGLE_HEADERS = ['host', 'authorization', 'content-type'];
+
+/** A host, empty too, and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
+const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/i;
+
+/** Refuses what Node's parser accepts. @throws ApiException BAD_REQUEST, NO_SUCH_CODING */
+function checkRequest({ headers, headersDistinct, httpVersion, rawHeaders, url }: Request): void {
+  if (rawHeaders.length > 2 * MAX_FIELDS)
+    throw new ApiException(ERRORS.BAD_REQUEST, HEADERS_TOO_LONG);
+  if (!isDecodable(url)) throw new ApiException(ERRORS.BAD_REQUEST, 'the path is malformed');
+  const { host, 'transfer-encoding': coding } = headers;
+  const isRepeated = SINGLE_HEADERS.some((name) => (headersDistinct[name]?.length ?? 0) > 1);
+  // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
+  const isMismatch = httpVersion === '1.0' ? coding !== undefined : host === undefined;
+  if (isRepeated || isMismatch || !HOST.test(host ?? '') || !/^1\.[01]$/.test(httpVersion))
+    throw new ApiException(ERRORS.BAD_REQUEST);
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw new ApiException(ERRORS.NO_SUCH_CODING);
+}
+
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url.split('?', 1)[0] ?? '');
+    return !url.includes('#');
+  } catch {
+    return false;
+  }
+}
