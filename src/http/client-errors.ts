@@ -7,17 +7,15 @@ import type { Connections } from './connections.js';
 import { sendError } from './error.filter.js';
 
 export const MAX_FIELDS = 100;
-export const HEADERS_TOO_LONG = `the headers are too long: at most ${MAX_FIELDS} fields and ${maxHeaderSize} bytes`;
-
-const { BAD_REQUEST, REQUEST_TIMEOUT } = ERRORS;
+export const HEADERS_TOO_LONG = new ApiException(
+  ERRORS.BAD_REQUEST,
+  `the headers are too long: at most ${MAX_FIELDS} fields and ${maxHeaderSize} bytes`,
+);
 const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
-  HPE_HEADER_OVERFLOW: new ApiException(BAD_REQUEST, HEADERS_TOO_LONG),
-  ERR_HTTP_REQUEST_TIMEOUT: new ApiException(
-    REQUEST_TIMEOUT,
-    `${REQUEST_TIMEOUT.message}: its headers have 10 s, all of it 30 s`,
-  ),
+  HPE_HEADER_OVERFLOW: HEADERS_TOO_LONG,
+  ERR_HTTP_REQUEST_TIMEOUT: new ApiException(ERRORS.REQUEST_TIMEOUT),
 };
-const INVALID_HTTP = new ApiException(BAD_REQUEST);
+const INVALID_HTTP = new ApiException(ERRORS.BAD_REQUEST);
 
 /** How long a client may take to read the response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -37,19 +35,20 @@ export function respondToClientErrors(server: Server, connections: Connections):
 
 function reject(socket: Duplex, code: string, connections: Connections): void {
   const exception = EXCEPTIONS[code] ?? INVALID_HTTP;
-  const requests = connections.listInProgress(socket);
-  const broken = requests.find(({ request }) => !request.complete)?.response;
-  const whole = requests.findLast(
-    ({ request, response }) => request.complete && !response.writableFinished,
-  )?.response;
-  if (whole) {
-    // The request may already be stored, so it gets its own response.
-    if (!whole.headersSent) whole.setHeader('connection', 'close');
-    whole.once('close', () => socket.destroy());
-  } else if (broken?.headersSent) socket.destroy();
-  else if (broken) sendError(broken.setHeader('connection', 'close'), exception);
+  const last = connections
+    .listInProgress(socket)
+    .findLast(({ request, response }) => !request.complete || !response.writableFinished);
   // A socket that is not writable already closes after a response, which destroy() would cut off.
-  else if (socket.writable) sendRawError(socket, exception, code);
+  if (!last && socket.writable) sendRawError(socket, exception, code);
+  if (!last) return;
+  const { request, response } = last;
+  if (response.writableFinished) socket.destroy();
+  if (!response.headersSent) {
+    response.setHeader('connection', 'close');
+    // A whole request may already be stored, so it gets its own response.
+    if (!request.complete) sendError(response, exception);
+  }
+  response.once('close', () => socket.destroy());
 }
 
 function sendRawError(socket: Duplex, { kind, message }: ApiException, code: string): void {

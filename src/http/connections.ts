@@ -52,8 +52,7 @@ export class Connections {
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
       if (this.phase === 'draining' || this.phase === 'refusing')
         response.setHeader('connection', 'close');
-      if (requestStart.hasSubscribers) requestStart.runStores(context, () => next());
-      else next();
+      requestStart.runStores(context, () => next());
     };
   }
 

@@ -5,7 +5,6 @@ import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { parseInt64 } from '../database/kinds.js';
 import { redact } from '../errors/operator-message.js';
-import { checkSize, readBody } from './request-body.js';
 
 /**
  * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
@@ -32,6 +31,53 @@ function checkType(contentType = ''): void {
   const sent = shorten(type) || 'missing';
   const message = `the media type is ${sent}: send \`Content-Type: application/json\``;
   throw new ApiException(ERRORS.MEDIA_TYPE, message);
+}
+
+/** The setting of Express that has the maximum size of a body in bytes. */
+export const BODY_LIMIT = 'body limit';
+const DEFAULT_BODY_LIMIT = 64 * 1024;
+
+/** @throws ApiException TOO_LARGE */
+function checkSize({ app }: Request, size: number): void {
+  const limit = (app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
+  if (size > limit)
+    throw new ApiException(ERRORS.TOO_LARGE, `${ERRORS.TOO_LARGE.message} of ${limit} bytes`);
+}
+
+/** @throws ApiException TOO_LARGE, BAD_REQUEST */
+async function readBody(request: Request): Promise<Buffer> {
+  const { headers, httpVersion, res } = request;
+  // HTTP/1.0 knows no expectations (RFC 9110, section 10.1.1). A queued request's 100 would get into the response before it.
+  if (headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1' && res?.socket)
+    res.writeContinue();
+  const length = Number(headers['content-length']);
+  // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
+  const isHere = length > 0 && request.readableLength === length;
+  const body = isHere ? (request.read(length) as Buffer) : await readParts(request);
+  // The client has left, or its request was late and got 408: the plant must not be stored.
+  if (!request.socket.writable || res?.headersSent) throw createEndedEarly();
+  return body;
+}
+
+/** The connection stays open if the body is too large: its next request follows the rest. */
+async function readParts(request: Request): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  const read = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  try {
+    for await (const part of read) {
+      size += part.length;
+      checkSize(request, size);
+      parts.push(part);
+    }
+  } catch (error) {
+    throw error instanceof ApiException ? error : createEndedEarly();
+  }
+  return Buffer.concat(parts);
+}
+
+function createEndedEarly(): ApiException {
+  return new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 }
 
 /** @throws ApiException INVALID_JSON that says where the error is */

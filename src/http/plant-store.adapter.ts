@@ -5,10 +5,8 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { logAcceptErrors } from '../errors/availability-log.js';
-import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { MAX_FIELDS } from './client-errors.js';
-import { sendError } from './error.filter.js';
-import { BODY_LIMIT } from './request-body.js';
+import { BODY_LIMIT } from './json-body.js';
 import { REQUEST_CLASSES } from './request-classes.js';
 
 const SECOND = 1_000;
@@ -28,6 +26,9 @@ const IDLE_TIMEOUT_MS = 75 * SECOND;
 /** Each takes a file descriptor, 250 KB at worst, and with TLS some 100 KB of OpenSSL's. */
 const MAX_CONNECTIONS = 300;
 
+/** A path, which may be behind a scheme and a host (RFC 9112, section 3.2.2). */
+const TARGET = /^(?:https?:\/\/[^/?#]*)?(\/.*)$/i;
+
 /** Nest's Express adapter, with the limits that Node has for a server and Nest has no option for. */
 export class PlantStoreAdapter extends ExpressAdapter {
   constructor(private readonly config: Config) {
@@ -41,7 +42,13 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Nest's `forceCloseConnections` and `return503OnClosing` have no effect: connections.ts ends every stop. */
   override initHttpServer({ httpsOptions }: NestApplicationOptions): void {
-    const listener = createListener(this.getInstance());
+    const app: Express = this.getInstance();
+    const listener: RequestListener = (request, response) => {
+      if (request.socket.destroyed) return;
+      // Express cannot route a target without a path, such as `*`; this path has no route either.
+      request.url = TARGET.exec(request.url ?? '')?.[1] ?? '/*';
+      app(request as Request, response as Response);
+    };
     // Node would refuse a request without Host by itself, with an empty body.
     const options = { ...TIMEOUTS, ...REQUEST_CLASSES, requireHostHeader: false };
     // A stop waits for handshakes: closeAllConnections() does not know these connections.
@@ -58,21 +65,4 @@ export class PlantStoreAdapter extends ExpressAdapter {
     logAcceptErrors(server, new Logger('Http'));
     this.httpServer = server;
   }
-}
-
-/** A path behind a scheme and a host, which a client may send too (RFC 9112, section 3.2.2). */
-const TARGET = /^(?:https?:\/\/[^/?#]*)?(\/.*)$/i;
-
-/** Express, with an end of ours: it calls its third argument, as within another app, where nothing has responded. */
-function createListener(app: Express): RequestListener {
-  return (request, response) => {
-    if (request.socket.destroyed) return;
-    // Express cannot route a target without a path, such as `*`; this path has no route either.
-    request.url = TARGET.exec(request.url ?? '')?.[1] ?? '/*';
-    app(request as Request, response as Response, (error?: unknown) => {
-      // Without it, Express's own last handler would respond in HTML, and with a stack.
-      if (error || response.headersSent) request.socket.destroy();
-      else sendError(response as Response, new ApiException(ERRORS.NO_SUCH_PATH));
-    });
-  };
 }

@@ -53,7 +53,7 @@ export class RequestContext {
     // The rest of the request is still read, and may be late or invalid.
     if (this.request.complete) this.remove();
     else this.request.once('end', () => this.remove()).resume();
-    if (requestEnd.hasSubscribers) requestEnd.publish(this);
+    requestEnd.publish(this);
   }
 
   private remove(): void {

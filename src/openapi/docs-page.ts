@@ -115,23 +115,19 @@ function serveFiles(express: Express): void {
   // @nestjs/swagger has its own version of Swagger UI.
   const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
   const read = (name: string) => readFileSync(resolve(`swagger-ui-dist/${name}`));
-  const { version } = JSON.parse(read('package.json').toString()) as { version: string };
   const files = new Map(FILES.map((name) => [name, read(name)]));
   express.get('/docs/*path', (request, response, next) => {
     const name = request.params.path.join('/');
     const content = files.get(name);
-    if (content) sendFile(response.type(name).set('etag', `"${version}"`), content);
+    if (content) sendFile(response.type(name), content);
     else if (name === 'swagger-ui-init.js') next();
     else throw new ApiException(ERRORS.NO_SUCH_PATH);
   });
 }
 
 function sendFile(response: Response, content: Buffer): void {
-  if (response.req.fresh) response.status(304).end();
-  else {
-    response.set('content-length', String(content.length));
-    Readable.from(split(content)).pipe(response);
-  }
+  response.set({ 'content-length': String(content.length), 'cache-control': 'max-age=3600' });
+  Readable.from(split(content)).pipe(response);
 }
 
 const PIECE_BYTES = 16 * 1024;

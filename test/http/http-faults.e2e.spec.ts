@@ -85,8 +85,6 @@ const TOKEN = 'authorization: Bearer x\r\n';
 describe('what Node lets pass: 400', () => {
   it.each([
     ['no Host', HOST, ''],
-    ['a blank in Host', HOST, 'host: a b\r\n'],
-    ['a path in Host', HOST, 'host: a/b\r\n'],
     ['two Hosts', HOST, HOST + HOST],
     ['another Host', HOST, `${HOST}HOST: elsewhere\r\n`],
     ['a Host behind 90 fields', HOST, `${HOST}${'a:\r\n'.repeat(90)}Host: x\r\n`],

@@ -109,8 +109,12 @@ describe('the span of a request', () => {
   it.each<[Sent, string, Record<string, unknown>]>([
     [{ body: '{' }, 'POST /plants', outcome(400, 1000)],
     [{ headers: {} }, 'POST /plants', outcome(401, 2000)],
-    [{ method: 'GET', headers: {} }, 'GET', outcome(405, 3001)],
-    [{ method: 'PURGE' }, 'PURGE', { ...outcome(405, 3001), 'http.request.method': 'PURGE' }],
+    [{ method: 'GET', headers: {} }, 'GET /plants', outcome(405, 3001)],
+    [
+      { method: 'PURGE' },
+      'PURGE /plants',
+      { ...outcome(405, 3001), 'http.request.method': 'PURGE' },
+    ],
     [
       { method: 'GET', path: '/openapi.json?a=b', headers: {} },
       'GET /openapi.json',
