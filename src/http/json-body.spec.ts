@@ -20,6 +20,7 @@ it('reads what JSON.parse reads, but for numbers that a double does not have', (
 describe('a number', () => {
   it.each([
     ['0.1', 0.1],
+    ['-0', -0],
     ['0.0e-400', 0],
     ['1.5e-7', 1.5e-7],
     ['9007199254740991', 2 ** 53 - 1],

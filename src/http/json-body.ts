@@ -111,7 +111,11 @@ function shorten(text: string): string {
   return (shown.length > 2 * MAX_LENGTH ? ends.join('...') : shown).toWellFormed();
 }
 
+/** A double represents every decimal number of up to 15 digits (IEEE 754). */
+const SHORT = /^-?[\d.]{1,15}$/;
+
 function parseNumber(literal: string): number | bigint | LosslessNumber {
+  if (SHORT.test(literal)) return Number(literal);
   const int64 = parseInt64(literal);
   if (int64 !== undefined) return Number.isSafeInteger(Number(int64)) ? Number(int64) : int64;
   return isSafeNumber(literal) ? Number(literal) : new LosslessNumber(literal);
