@@ -51,6 +51,7 @@ export function sendError(response: Response, exception: ApiException): void {
 @Injectable()
 export class ErrorFilter extends BaseExceptionFilter {
   private readonly log = new Logger('Errors');
+  private readonly logged = new WeakSet<Error>();
 
   constructor(private readonly health: StoreHealth) {
     super();
@@ -60,11 +61,8 @@ export class ErrorFilter extends BaseExceptionFilter {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
     const exception = toApiException(this.recognize(error, request));
-    const isHidden = exception.kind.status >= 500 || response.headersSent;
-    if (isHidden && !(error instanceof ApiException))
-      this.log.error(`${describeOperation(request)} failed`, formatStack(error), {
-        requestId: response.context?.requestId,
-      });
+    if (exception.kind.status >= 500 || response.headersSent)
+      this.logOnce(request, response, error);
     if (!response.headersSent) sendError(response, exception);
     // The client learns that the body is incomplete. Node never destroys a response that is queued behind another.
     else if (!response.writableEnded) request.socket.destroy();
@@ -81,5 +79,14 @@ export class ErrorFilter extends BaseExceptionFilter {
     const isOfStore =
       error instanceof QueryFailedError || error instanceof StoreUnavailableException;
     return isOfStore ? this.health.recordFailure(error) : error;
+  }
+
+  /** Logs an error once, even if many requests share it, such as those that wait for one token lookup. */
+  private logOnce(request: Request, { context }: Response, error: unknown): void {
+    if (error instanceof ApiException || (error instanceof Error && this.logged.has(error))) return;
+    if (error instanceof Error) this.logged.add(error);
+    this.log.error(`${describeOperation(request)} failed`, formatStack(error), {
+      requestId: context?.requestId,
+    });
   }
 }
