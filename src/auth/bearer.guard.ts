@@ -7,18 +7,14 @@ import { InvalidTokenException } from './principal.js';
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +\S/i;
 
-/** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
-const BLANKS = / {2,}/;
-
 /** Lets a request pass whose `Authorization` header carries an active token. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
-  /** Passport keeps what it is given until a full collection, and takes tokens from anywhere: give it the header only. */
+  /** Passport keeps what it is given until a full collection: give it the header only. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const { authorization = '' } = request.headers;
-    const headers = { authorization: authorization.replace(BLANKS, ' ') };
-    const shown: Pick<Request, 'headers' | 'user'> = { headers };
+    const shown: Pick<Request, 'headers' | 'user'> = { headers: { authorization } };
     const http = { getRequest: () => shown, getResponse: () => ({}) };
     await super.canActivate({ switchToHttp: () => http } as ExecutionContext);
     request.user = shown.user;

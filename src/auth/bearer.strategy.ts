@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
+import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
@@ -7,6 +8,9 @@ import { TokenVerifier } from './tokens/token-verifier.js';
 
 /** Injects the {@link JwtVerifier}, or undefined without an identity provider. */
 export const JWT_VERIFIER = Symbol('JwtVerifier');
+
+/** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
+const BLANKS = / {2,}/;
 
 /** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. */
 @Injectable()
@@ -16,6 +20,12 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
     @Inject(JWT_VERIFIER) private readonly jwtVerifier: JwtVerifier | undefined,
   ) {
     super();
+  }
+
+  /** Passes one header only: Passport's strategy would take a token from a query or a body as well. */
+  override authenticate({ headers: { authorization = '' } }: Request): void {
+    const headers = { authorization: authorization.replace(BLANKS, ' ') };
+    super.authenticate({ headers } as Request);
   }
 
   /** @throws what {@link TokenVerifier} and {@link JwtVerifier} throw */
