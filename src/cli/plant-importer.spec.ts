@@ -149,28 +149,22 @@ describe('a response', () => {
     expect(run.lastError).toBeUndefined();
   });
 
-  it.each([
-    ['seconds', () => '1'],
-    ['a date', () => new Date(Date.now() + 2_000).toUTCString()],
-  ])('with a Retry-After of %s is waited for', async (_form, write) => {
-    const headers = { 'retry-after': write() };
+  it('with a Retry-After is waited for', async () => {
+    const headers = { 'retry-after': '1' };
     expect(await send([{ ...UNAVAILABLE, headers }, STORED])).toBe('stored');
     const [first, second] = sent;
     expect(Number(second?.time) - Number(first?.time)).toBeGreaterThan(990);
   });
 
-  it.each(['99999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
-    'with a Retry-After of %s is told as the reason to wait, which can be stopped',
-    async (value) => {
-      const ended = send([{ ...UNAVAILABLE, headers: { 'retry-after': value } }]);
-      while (run.lastError === undefined) await new Promise(setImmediate);
-      expect(run.lastError).toBe('after 601 s: error 5001: unavailable');
-      run.stopping.abort(new Error('interrupted'));
-      expect(await ended).toBe('interrupted');
-      expect(sent).toHaveLength(1);
-      expect(run.counts.answeredLines).toBe(0);
-    },
-  );
+  it('with a long Retry-After is told as the reason to wait, which can be stopped', async () => {
+    const ended = send([{ ...UNAVAILABLE, headers: { 'retry-after': '99999999999' } }]);
+    while (run.lastError === undefined) await new Promise(setImmediate);
+    expect(run.lastError).toBe('after 601 s: error 5001: unavailable');
+    run.stopping.abort(new Error('interrupted'));
+    expect(await ended).toBe('interrupted');
+    expect(sent).toHaveLength(1);
+    expect(run.counts.answeredLines).toBe(0);
+  });
 
   it('that never comes stops the import after its tries', async () => {
     await end(server);

@@ -33,7 +33,7 @@ const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-/** Codes of errors that a next try would have too: of certificates, HTTP in place of TLS, a token that no header can have. */
+/** Codes of errors that a next try would have too: of certificates, TLS, a token that no header can have. */
 const FINAL_ERROR =
   /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
 
@@ -86,7 +86,7 @@ export class PlantsImport {
     await this.pool.destroy();
     if (!signal.aborted) return undefined;
     const where = this.failedLine === undefined ? '' : ` at line ${this.failedLine}`;
-    return new Error(`stopped${where}: ${this.describe(signal.reason)}`);
+    return new Error(`stopped${where}: ${describeError(signal.reason)}`);
   }
 
   /** Sends a plant, and counts it once the lines before it are counted. */
@@ -121,9 +121,8 @@ export class PlantsImport {
         const { code = '', isFinal = FINAL_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.maxTries) throw error;
         const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
-        // A random part spreads plants that failed together.
-        const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
-        this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
+        const delay = retryAfter + backoff;
+        this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${describeError(error)}`;
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
     }
@@ -146,16 +145,8 @@ export class PlantsImport {
       : `status ${statusCode}, not from a plant store`;
     throw Object.assign(new Error(escapeControls(why)), {
       isFinal: statusCode < 500 && statusCode !== 408 && statusCode !== 429,
-      retryAfter: parseRetryAfter(String(headers['retry-after'])),
+      retryAfter: Math.min(Number(headers['retry-after']) * 1_000 || 0, MAX_RETRY_AFTER_MS),
     });
-  }
-
-  private describe(error: unknown): string {
-    const { code = '' } = error as Failure;
-    if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
-    // A service with TLS closes connections without it.
-    const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
-    return `${describeError(error)}${isClosed ? ' (is it https?)' : ''}`;
   }
 }
 
@@ -167,10 +158,4 @@ function parseMembers(json: string): Readonly<Record<string, unknown>> {
   } catch {
     return {};
   }
-}
-
-/** Milliseconds of both forms of Retry-After, seconds and a date (RFC 9110, section 10.2.3). */
-function parseRetryAfter(header: string): number {
-  const delay = Number(header) * 1_000 || Date.parse(header) - Date.now();
-  return delay > 0 ? Math.min(delay, MAX_RETRY_AFTER_MS) : 0;
 }
