@@ -1,31 +1,37 @@
+// What a command is given: its arguments, and the configuration.
 import { InvalidArgumentError } from 'commander';
-import { parseDuration, parseHttpUrl } from '../config/parsers.js';
+import type { Config } from '../config/config.js';
+import { describeProcess, readConfig } from '../config/environment.js';
+import type { EnvParser } from '../config/parsers.js';
+import { Logger } from '../database/engine.js';
 
-const DURATION_RULE =
-  'A duration is a whole number from 1 to 99999 and s, m, h, d or w, such as 90d.';
+/** Longer than the service's timeout, as no request waits for it. */
+const JOB_TIMEOUT_MS = 60_000;
 
-/** Milliseconds of a duration such as `90d`, more than 0. */
-export const toDuration = makeParser(DURATION_RULE, (text) => parseDuration(text) || undefined);
-
-/** Like {@link toDuration}, but `0s` is valid too. */
-export const toDurationOrZero = makeParser(`${DURATION_RULE} 0s is valid too.`, parseDuration);
-
-/** The name of a token: it starts with a letter, so it cannot be mistaken for an id. */
-export const toTokenName = makeParser(
-  'A name starts with a letter and has at most 64 letters, digits and any of ._@-.',
-  (text) => (/^[A-Za-z][\w.@-]{0,63}$/.test(text) ? text : undefined),
-);
-
-export const toHttpUrl = makeParser(
-  'It is not an http or https URL without credentials, query and fragment.',
-  parseHttpUrl,
-);
-
-/** Makes a parser for commander. @param message why a text is invalid, of which `parse` makes undefined */
-function makeParser<Value>(message: string, parse: (text: string) => Value | undefined) {
+/** Makes commander's parser of an argument from that of a variable. */
+export function toArgument<Value>({ rule, parse }: EnvParser<Value>) {
   return (text: string): Value => {
     const value = parse(text);
-    if (value === undefined) throw new InvalidArgumentError(message);
+    if (value === undefined) throw new InvalidArgumentError(`It must be ${rule}.`);
     return value;
   };
+}
+
+/** The name of a token starts with a letter, so it cannot be mistaken for an id. */
+export const toTokenName = toArgument({
+  rule: 'a letter, then at most 63 letters, digits and any of ._@-',
+  parse: (text) => (/^[A-Za-z][\w.@-]{0,63}$/.test(text) ? text : undefined),
+});
+
+/** Reads the configuration, and says on stderr which store it names. @throws ConfigError */
+export function readStoreConfig(): Config {
+  const config = readConfig();
+  process.stderr.write(`${describeProcess(config)}\n`);
+  return config;
+}
+
+/** Reads the configuration for long work on the store, whose log would go to stdout. @throws ConfigError */
+export function readJobConfig(): Config {
+  Logger.overrideLogger(false);
+  return Object.assign(readStoreConfig(), { databaseTimeout: JOB_TIMEOUT_MS });
 }

@@ -3,7 +3,6 @@ import type { Column } from '../database/kinds.js';
 import type { Transaction } from '../database/transaction.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { STATEMENTS } from '../plants/plants.repository.js';
-import { showProgress } from './terminal.js';
 
 /** A table of a store that a backup contains, with all of its columns. */
 interface Table {
@@ -40,15 +39,11 @@ async function insertTokens(target: Transaction, rows: string): Promise<void> {
   if (!isSqlite) await target.query(`SELECT ${next}`);
 }
 
-/** Passes chunks of lines on, counts the lines and shows progress. */
+/** Passes chunks of lines on, and counts the lines. */
 export async function* countLines(
-  what: string,
   chunks: AsyncIterable<Buffer>,
   done: { count: number },
 ): AsyncGenerator<Buffer> {
-  using _progress = showProgress(
-    (seconds) => `${what} ${done.count}, ${Math.round(done.count / seconds)}/s`,
-  );
   for await (const chunk of chunks) {
     yield chunk;
     for (let at = -1; (at = chunk.indexOf('\n', at + 1)) !== -1;) done.count += 1;
@@ -68,8 +63,7 @@ export async function digestTables(store: Transaction, target?: Transaction): Pr
     const hash = createHash('sha256');
     const rows = { count: 0 };
     const lines = store.readLines({ table: name, columns, form: 'array' });
-    const stage = target ? 'copying' : 'checking';
-    for await (const chunk of countLines(`${stage} ${name}:`, lines, rows)) {
+    for await (const chunk of countLines(lines, rows)) {
       hash.update(chunk);
       if (target) await insert(target, `[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`);
     }

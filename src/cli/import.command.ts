@@ -1,34 +1,30 @@
 /** `import`: a client of the service, which does not need its store. plant-importer.ts does the work. */
-import { createReadStream, fstatSync, openSync, statSync, writeFileSync } from 'node:fs';
-import { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
+import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { COMMAND, toUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
+import { baseUrl } from '../config/parsers.js';
 import { escapeControls } from '../errors/operator-message.js';
-import { toHttpUrl } from './arguments.js';
+import { toArgument } from './arguments.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
 import { onEndingSignal, printResult, showProgress } from './terminal.js';
 
-type Options = Partial<ImportOptions> & {
+interface Options {
+  readonly url?: string;
+  readonly token?: string;
+  readonly strict?: true;
   readonly rejects?: string;
-};
+}
 
 export function addImportCommand(program: Command): void {
   program
     .command('import')
-    .summary('send the plants of a file to a running plant store')
-    .description(
-      'Send the plants of a file to a running plant store: NDJSON, one NewPlant per line, sent unchanged, ' +
-        'many at a time. A plant is sent again, with growing delays, when the connection breaks or the ' +
-        'service responds 408, 429 or 5xx. Any other response but 200 and 400 stops the import, and so ' +
-        'does Ctrl-C. Importing again is safe: what is stored already is not stored twice.',
-    )
-    .argument('<file>', 'the file; - is the standard input')
+    .description('send the plants of a file to a running plant store; importing again is safe')
+    .argument('<file>', 'NDJSON, one NewPlant per line; - is the standard input')
     .addOption(
       new Option('--url <url>', 'base address; default: where the service listens')
         .env('PLANT_STORE_URL')
-        .argParser(toHttpUrl),
+        .argParser(toArgument(baseUrl)),
     )
     .option(
       '--token <token>',
@@ -45,7 +41,6 @@ line, error (null by --strict), message and plant. After a correction:
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)
-  $ ${COMMAND} import plants.ndjson --rejects rejects.ndjson
   $ zcat plants.ndjson.gz | ${COMMAND} import - --url https://plants.example`,
     )
     .action(async (file: string, options: Options, command: Command) => {
@@ -54,7 +49,7 @@ Examples:
       const { rejects } = options;
       if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects))
         command.error('error: --rejects would overwrite the file to import');
-      const url = options.url ?? findService(readConfig());
+      const url = options.url === undefined ? findService(readConfig()) : new URL(options.url);
       await runImport(command, file, { ...options, url, token });
     });
 }
@@ -75,10 +70,10 @@ function findService({ scheme, publicUrl, host, port }: Config): URL {
 async function runImport(
   command: Command,
   file: string,
-  options: ImportOptions & Options,
+  options: ImportOptions & Pick<Options, 'rejects'>,
 ): Promise<void> {
-  const source = openSource(file);
   // A file that cannot be opened is reported alone.
+  const source = file === '-' ? process.stdin : createReadStream(file, { fd: openSync(file, 'r') });
   process.stderr.write(`service: ${options.url.href}\n`);
   const { PlantsImport } = await import('./plant-importer.js');
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
@@ -107,14 +102,6 @@ async function runImport(
   if (file === '-' && plants.counts.answeredLines === 0)
     throw new Error('the standard input has no plants');
   if (plants.counts.refused > 0) process.exitCode = 1;
-}
-
-function openSource(file: string): Readable {
-  if (file === '-') return process.stdin;
-  const fd = openSync(file, 'r');
-  // As stdin: a file's read that waits for its writer cannot be aborted, and keeps the process.
-  if (fstatSync(fd).isFIFO()) return new Socket({ fd, writable: false });
-  return createReadStream(file, { fd });
 }
 
 function formatRefused({ line, error, message }: Refused): string {

@@ -1,13 +1,18 @@
 // The commands of the operator, and the exit codes that they have in common.
 import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
-import { loadEnvironment } from '../config/environment.js';
+import {
+  ConfigError,
+  describeProcess,
+  inspectConfig,
+  loadEnvironment,
+} from '../config/environment.js';
+import { readKeyPair } from '../config/key-pair.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
-import { addConfigCommand } from './config.command.js';
 import { addImportCommand } from './import.command.js';
 import { addStatusCommand } from './status.command.js';
-import * as store from './store.command.js';
-import { writeOutput } from './terminal.js';
+import { addStoreCommands } from './store.command.js';
+import { alignColumns, printResult, writeOutput } from './terminal.js';
 import { addTokenCommands } from './token.command.js';
 
 /** Loads main.ts, which starts the service. */
@@ -74,24 +79,29 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
   });
   program
     .command('serve')
-    .summary('start the service (the default)')
-    .description(
-      'Start the service in the foreground. SIGTERM or SIGINT stops it, once every request in progress has its response.',
-    )
-    .addHelpText('after', `\nExample:\n  $ PORT=8080 ${COMMAND} serve`)
+    .description('start the service in the foreground (the default)')
     .action(async () => {
       await start();
     });
+  program
+    .command('config')
+    .description('check the configuration: print every variable, its value and its source')
+    .action(() => printConfig(program));
   addTokenCommands(program);
-  store.addMigrateCommand(program);
   addStatusCommand(program);
-  store.addCheckCommand(program);
-  addConfigCommand(program);
+  addStoreCommands(program);
   addImportCommand(program);
-  store.addExportCommand(program);
-  store.addBackupCommand(program);
-  store.addRestoreCommand(program);
   return program;
+}
+
+async function printConfig(command: Command): Promise<void> {
+  const { config, settings: variables, problems, warnings } = inspectConfig();
+  const rows = variables.map(({ name, value = '(invalid)', from }) => [name, value || '-', from]);
+  const text = alignColumns([['VARIABLE', 'VALUE', 'SOURCE'], ...rows]);
+  await printResult(command, text, { variables, problems, warnings });
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  readKeyPair(config);
+  process.stderr.write(`${describeProcess(config)}\n`);
 }
 
 function fail(error: unknown): void {

@@ -48,9 +48,8 @@ export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Dispos
 }
 
 /** Says on a terminal how far the work is, in a line on stderr every few seconds, until disposed. */
-export function showProgress(describe: (seconds: number) => string): Disposable {
-  const started = performance.now();
-  const print = () => process.stderr.write(`${describe((performance.now() - started) / 1_000)}\n`);
+export function showProgress(describe: () => string): Disposable {
+  const print = () => process.stderr.write(`${describe()}\n`);
   const timer = process.stderr.isTTY ? setInterval(print, PROGRESS_INTERVAL_MS).unref() : undefined;
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -27,7 +27,7 @@ it('a rotated token works until the overlap ends, its successor at once', async 
   const rotated = await cli('token rotate nursery');
   expect(rotated).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/^nursery \(\d+\) never expires; the old one works until .*\n$/),
+    stderr: expect.stringMatching(/^nursery \(\d+\) never expires\n$/),
   });
   const next = rotated.stdout.trim();
   expect(rotated.stdout).toBe(`${next}\n`);
@@ -70,9 +70,7 @@ it('concurrent rotations take turns', async () => {
   );
   for (const { code, stderr } of ran) {
     expect(code).toBe(0);
-    expect(stderr).toMatch(
-      /^grove \(\d+\) never expires; the old one works until [-\d]+ [:\d]+ UTC at most\n$/,
-    );
+    expect(stderr).toMatch(/^grove \(\d+\) never expires\n$/);
   }
   const statuses = await Promise.all(ran.map(({ stdout }) => use(stdout.trim())));
   expect(statuses.sort()).toEqual([200, 401, 401]);

@@ -15,13 +15,21 @@ describe('help', () => {
   it.each([
     ...['', 'serve', 'config', 'migrate', 'check', 'status', 'import', 'export', 'backup'],
     ...['restore', 'token create', 'token list', 'token rotate', 'token revoke', 'token verify'],
-  ])('of "%s" has an example and needs no store', async (command) => {
+  ])('of "%s" needs no store', async (command) => {
     const { code, stdout, stderr } = await run(`${command} --help`.trim());
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/--env-file <file> +read variables/);
-    expect(stdout).toMatch(/^Usage: bin\/plant-store [^]*Examples?\b.*:\n {2}\$ .*plant-store /);
+    expect(stdout).toMatch(/^Usage: bin\/plant-store /);
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
+
+  it.each(['', 'import', 'export', 'backup', 'restore', 'token verify'])(
+    'of "%s" has an example',
+    async (command) => {
+      const { stdout } = await run(`${command} --help`.trim());
+      expect(stdout).toMatch(/\nExamples?\b.*:\n {2}\$ .*plant-store /);
+    },
+  );
 
   // It takes longer to load than all the rest.
   it('loads no TypeORM', async () => {
@@ -80,9 +88,9 @@ describe('help', () => {
     'repeats %s in the commands that it tells',
     async (option) => {
       const program = resolve('bin/plant-store');
-      const args = [...option.split(' '), 'token', 'verify', 'x'];
+      const args = [...option.split(' '), 'token', 'list'];
       await expect(promisify(execFile)(program, args, { cwd })).rejects.toMatchObject({
-        stderr: expect.stringContaining(`| ${program} ${option} token verify\n`),
+        stderr: expect.stringContaining(`\`${program} ${option} migrate\``),
       });
     },
   );
@@ -133,23 +141,20 @@ it.each([
   ['tokn', "unknown command 'tokn'\n(Did you mean token?)"],
   ['config x', 'too many arguments'],
   ['token create', "missing required argument 'name'\n(add --help for additional information)"],
-  ['token create x --expires 90', 'A duration is a whole number'],
+  ['token create x --expires 90', 'must be a duration from 1s to'],
   ['token list --hash', "unknown option '--hash'"],
-  ['token create 1st', "'1st' is invalid for argument 'name'. A name starts with a letter"],
-  ['token rotate x --overlap 0', 'such as 90d. 0s is valid too.'],
-  ['token rotate x --expires 0s', 'A duration is a whole number from 1 to 99999 and s, m, h,'],
-  [
-    'token verify plant_x',
-    'give the token on the standard input, as others can see arguments: echo "$TOKEN" | bin/plant-store token',
-  ],
+  ['token create 1st', "'1st' is invalid for argument 'name'. It must be a letter, then"],
+  ['token rotate x --overlap 0', 'must be a duration from 0s to 99999w'],
+  ['token rotate x --expires 0s', 'must be a duration from 1s to 99999w'],
+  ['token verify plant_x', "too many arguments for 'verify'"],
   ['token revoke', 'give a name, an id or --all'],
   ['token revoke x --all', 'and one of them only'],
   ['import x', 'no token: give one by'],
   ['import . --token t --rejects ./', 'would overwrite the file to import'],
-  ['import x --token t --url ftp://host', 'not an http or https URL'],
+  ['import x --token t --url ftp://host', 'must be an http or https URL'],
   [
     'import x --token t --url http://user:pass@host',
-    "'http://…@host' is invalid. It is not an http or https URL without credentials",
+    "'http://…@host' is invalid. It must be an http or https URL, without credentials",
   ],
   ['backup -', 'not the standard output'],
 ])('bad usage: %s', async (line, message) => {

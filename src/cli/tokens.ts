@@ -1,0 +1,117 @@
+/** The work on tokens, which token.command.ts runs. */
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import {
+  expiresSoon,
+  hasSecretForm,
+  isActive,
+  listExpiring,
+  Token,
+} from '../auth/tokens/token.entity.js';
+import { TokensService } from '../auth/tokens/tokens.service.js';
+import { COMMAND } from '../config/config.js';
+import { openStore } from '../database/store.js';
+import { readStoreConfig } from './arguments.js';
+import { alignColumns, printResult } from './terminal.js';
+
+type Work<Result> = (tokens: TokensService) => Promise<Result>;
+
+/** Prints the secret of a new token, and on stderr when it expires. */
+export async function issueToken(command: Command, issue: Work<string>): Promise<void> {
+  let expiry = '';
+  try {
+    await withTokens(async (tokens) => {
+      const secret = await issue(tokens);
+      const token = await tokens.find(secret);
+      // Before the commit: a token whose secret cannot be printed is not issued.
+      await printResult(command, secret, { ...(token && toJsonToken(token)), token: secret });
+      expiry = token ? describeExpiry(token) : '';
+    });
+    process.stderr.write(`${expiry}\n`);
+  } catch (error) {
+    if (expiry)
+      process.stderr.write(
+        `warning: the printed token may not be valid: check it with ${COMMAND} token verify\n`,
+      );
+    throw error;
+  }
+}
+
+export async function listTokens(command: Command): Promise<void> {
+  const all = await withTokens((tokens) => tokens.list(), 'read');
+  await printResult(command, formatTokens(all), all.map(toJsonToken));
+  for (const expiring of listExpiring(all)) {
+    const advice = `run ${COMMAND} token rotate ${expiring.name}`;
+    process.stderr.write(`warning: ${describeExpiry(expiring)}: ${advice}\n`);
+  }
+}
+
+/** Takes the secret from the standard input, as others can see arguments. */
+export async function verifyToken(command: Command): Promise<void> {
+  const secret = await readSecretLine();
+  if (secret === '') command.error('error: the standard input has no token');
+  const found = await withTokens((tokens) => tokens.find(secret), 'read');
+  const state = hasSecretForm(secret) ? 'unknown' : 'malformed';
+  if (found) await printResult(command, formatTokens([found]), toJsonToken(found));
+  else await printResult(command, `not a token of this store: ${state}`, { state });
+  if (!found || !isActive(found)) process.exitCode = 1;
+}
+
+export async function revokeTokens(command: Command, which?: string): Promise<void> {
+  const revoked = await withTokens((tokens) => tokens.revoke(which));
+  const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
+  await printResult(command, `revoked ${revoked.length}: ${names}`, revoked.map(toJsonToken));
+}
+
+/** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
+async function withTokens<Result>(
+  work: Work<Result>,
+  access: 'tokens' | 'read' = 'tokens',
+): Promise<Result> {
+  await using store = await openStore(readStoreConfig(), [Token], access);
+  return await store.transaction((manager) =>
+    work(new TokensService(manager.getRepository(Token))),
+  );
+}
+
+/** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */
+async function readSecretLine(): Promise<string> {
+  if (process.stdin.isTTY) process.stderr.write('token: ');
+  // An open interface would keep the process until the input ends.
+  using lines = createInterface({ input: process.stdin });
+  for await (const line of lines) return line.replace(/^.*\bBearer\s/i, '').trim();
+  return '';
+}
+
+/** `nursery (3) expires 2026-04-02 03:04 UTC` */
+export function describeExpiry({ id, name, expiresAt }: Token): string {
+  const when = expiresAt ? `expires ${formatMinute(expiresAt)} UTC` : 'never expires';
+  return `${name} (${id}) ${when}`;
+}
+
+/** A token for JSON: never with its hash. */
+function toJsonToken(token: Token) {
+  const { id, name, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
+  return { id, name, state: describeState(token), createdAt, expiresAt, revokedAt, lastUsedAt };
+}
+
+export function formatTokens(tokens: readonly Token[], now = Date.now()): string {
+  const rows = tokens.map((token) => {
+    const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
+    return [String(token.id), token.name, describeState(token, now), ...times];
+  });
+  return alignColumns([
+    ['ID', 'NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)'],
+    ...rows,
+  ]);
+}
+
+function describeState(token: Token, now = Date.now()): string {
+  if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
+  return expiresSoon(token, now) ? 'expires soon' : 'active';
+}
+
+/** `2026-04-02 03:04`, or `-` if there is none. */
+function formatMinute(time: Date | null): string {
+  return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+}
