@@ -30,24 +30,21 @@ export function addImportCommand(program: Command): void {
       '--token <token>',
       'bearer token, which ps shows (env: PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE)',
     )
-    .option('--rejects <file>', 'where refused plants go; overwritten')
+    .option('--rejects <file>', 'where refused plants go, and why; overwritten')
     .option('--strict', 'refuse plants with fields that the service ignores; else they are counted')
     .addHelpText(
       'after',
       `
-Refused plants are listed on stderr, or go to the file of --rejects: NDJSON of
-line, error (null by --strict), message and plant. After a correction:
-  $ jq -r .plant rejects.ndjson | ${COMMAND} import -
-
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)
-  $ zcat plants.ndjson.gz | ${COMMAND} import - --url https://plants.example`,
+  $ zcat plants.ndjson.gz | ${COMMAND} import - --rejects rejects.ndjson
+  $ jq -r .plant rejects.ndjson | ${COMMAND} import -`,
     )
     .action(async (file: string, options: Options, command: Command) => {
       const token = options.token ?? readSecret('PLANT_STORE_TOKEN');
       if (!token) command.error('error: no token: give one by --token or PLANT_STORE_TOKEN');
-      const { rejects } = options;
-      if (rejects !== undefined && isSameFile(file === '-' ? '/dev/stdin' : file, rejects))
+      const input = file === '-' ? '/dev/stdin' : file;
+      if (options.rejects !== undefined && isSameFile(input, options.rejects))
         command.error('error: --rejects would overwrite the file to import');
       const url = options.url === undefined ? findService(readConfig()) : new URL(options.url);
       await runImport(command, file, { ...options, url, token });

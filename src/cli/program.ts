@@ -25,8 +25,6 @@ Exit codes:
   2   bad usage: nothing was done
   74  output that could not be written, or a failed sync
   78  invalid configuration: nothing was done
-  129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM; import sums up first
-  141 the reader of the output has left
 
 Commands work on the store that DATABASE_URL names, and say on stderr which that
 is; import is a client of a running service. Only migrate and the service create

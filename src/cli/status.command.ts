@@ -23,14 +23,17 @@ export function addStatusCommand(program: Command): void {
       const store = await inspectStore(config);
       const service = await inspectService(config, store.name);
       const { url, state, reasons } = service;
+      const isFailed = 'error' in store;
       const rows = [
         ['version', `${VERSION}, Node.js ${node}`],
-        ...listStoreRows(store),
+        ['store', isFailed ? `${store.name}; ${store.error}` : store.name],
+        ['plants', isFailed ? '-' : String(store.plants)],
+        ['tokens', isFailed ? '-' : `${store.activeTokens} active`],
         ['service', escapeControls(`${[state, ...reasons].join('; ')}${url ? ` (${url})` : ''}`)],
       ];
       await printResult(program, alignColumns(rows), { version: VERSION, node, store, service });
       const isServed = state === 'not asked' || (state === 'ready' && reasons.length === 0);
-      if (store.schema === null || !isServed) process.exitCode = 1;
+      if (isFailed || !isServed) process.exitCode = 1;
     });
 }
 
@@ -42,22 +45,10 @@ async function inspectStore(config: Config) {
     const [row] = await store.query<{ plants: unknown; tokens: unknown }>(`
       SELECT (SELECT COUNT(*) FROM plants) AS plants, COUNT(*) AS tokens
       FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})`);
-    const [plants, activeTokens] = [Number(row?.plants), Number(row?.tokens)];
-    return { name, schema: 'up to date', plants, activeTokens } as const;
+    return { name, plants: Number(row?.plants), activeTokens: Number(row?.tokens) };
   } catch (error) {
-    return { name, schema: null, error: describeError(error) };
+    return { name, error: describeError(error) };
   }
-}
-
-function listStoreRows(store: Awaited<ReturnType<typeof inspectStore>>): string[][] {
-  if (store.schema === null) return [['store', `${store.name}; ${store.error}`]];
-  const { name, schema, plants, activeTokens } = store;
-  return [
-    ['store', name],
-    ['schema', schema],
-    ['plants', String(plants)],
-    ['tokens', `${activeTokens} active`],
-  ];
 }
 
 /** Whether the service of the configuration is ready, and of this version and store. */

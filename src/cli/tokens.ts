@@ -100,10 +100,8 @@ export function formatTokens(tokens: readonly Token[], now = Date.now()): string
     const times = [token.createdAt, token.expiresAt, token.lastUsedAt].map(formatMinute);
     return [String(token.id), token.name, describeState(token, now), ...times];
   });
-  return alignColumns([
-    ['ID', 'NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)'],
-    ...rows,
-  ]);
+  const titles = ['ID', 'NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)'];
+  return alignColumns([titles, ...rows]);
 }
 
 function describeState(token: Token, now = Date.now()): string {
