@@ -121,7 +121,8 @@ export class PlantsImport {
         const { code = '', isFinal = FINAL_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.maxTries) throw error;
         const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
-        const delay = retryAfter + backoff;
+        // A random part spreads plants that failed together.
+        const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
         this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${describeError(error)}`;
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
