@@ -42,21 +42,14 @@ export class AppModule implements OnApplicationShutdown {
         { provide: APP_FILTER, useClass: ErrorFilter },
         Connections,
         Shutdown,
-        // Nobody injects these two: they subscribe to what others publish.
+        // Nobody injects it: it subscribes to what others publish.
         { provide: RequestLog, useFactory: () => new RequestLog(pino, config) },
-        { provide: Symbol('Tracing'), useFactory: () => openTracing(config) },
       ],
       exports: [Config],
     };
   }
 }
 
-/** Loads OpenTelemetry only if the configuration names a collector. */
-async function openTracing(config: Config) {
-  if (config.otlpEndpoint === undefined) return undefined;
-  const { Tracing } = await import('./telemetry/tracing.js');
-  return new Tracing(config);
-}
 
 /** Builds the application: for the start, the tests and the tools. @param options Nest's, and a root module with more */
 export async function createApp(

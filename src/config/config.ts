@@ -101,14 +101,6 @@ export class Config {
   @Variable('LOG_REQUESTS', parsers.oneOf('all', 'errors', 'none'), 'errors')
   readonly logRequests!: 'all' | 'errors' | 'none';
 
-  /** Base URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no traces. */
-  @Variable('OTEL_EXPORTER_OTLP_ENDPOINT', parsers.baseUrl) readonly otlpEndpoint?: string;
-  /** Headers that the collector requires, such as its access token. */
-  @Variable('OTEL_EXPORTER_OTLP_HEADERS', parsers.headerList)
-  readonly otlpHeaders: Readonly<Record<string, string>> = {};
-  /** The service's name in traces. */
-  @Variable('OTEL_SERVICE_NAME', parsers.anyText, 'plant-store') readonly otelServiceName!: string;
-
   /** Whether this is production: JSON logs, and no token at the first start. */
   @Variable('NODE_ENV', parsers.nodeEnv, 'development') readonly production!: boolean;
 

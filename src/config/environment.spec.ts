@@ -39,8 +39,7 @@ describe('readConfig', () => {
       for (const { name } of VARIABLES)
         expect(problemsWith({ [name]: value })).not.toContain(secret);
     }
-    for (const name of ['DATABASE_URL', 'OTEL_EXPORTER_OTLP_HEADERS'])
-      expect(problemsWith({ [name]: secret })).toMatch(/^(?!.*s3cr3t)\w+ must be /);
+    expect(problemsWith({ DATABASE_URL: secret })).toMatch(/^(?!.*s3cr3t)\w+ must be /);
   });
 
   it.each<[RegExp, NodeJS.ProcessEnv]>([

@@ -51,8 +51,8 @@ export function parseEnvFile(text: string) {
   return { variables, warnings };
 }
 
-/** Variables that others read: the driver, OpenTelemetry, Node.js, a shell, and `import`. */
-const OTHER_VARIABLES = /^((PG|OTEL_|NODE_TLS_|SSL_|LC_|PLANT_STORE_)\w+|GIT_COMMIT|LANG|PATH|TZ)$/;
+/** Variables that others read: the driver, Node.js, a shell, and `import`. */
+const OTHER_VARIABLES = /^((PG|NODE_TLS_|SSL_|LC_|PLANT_STORE_)\w+|GIT_COMMIT|LANG|PATH|TZ)$/;
 
 /** Node.js, libuv and config.ts read them at once. */
 const EARLY_VARIABLES = /^(NODE_(?!ENV$|TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;

@@ -1,5 +1,4 @@
 // Parsers of the texts of variables; database-url.ts has another.
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 
 /** Reads the text of a variable, and says what the text must be. */
@@ -62,19 +61,6 @@ export const scope = makeParser(
   'one scope: ASCII without blanks, quotes and backslashes',
   (text) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : undefined),
 );
-
-/** As OpenTelemetry's variables have them: the values are percent-encoded. */
-export const headerList: EnvParser<Readonly<Record<string, string>>> = {
-  rule: 'comma-separated headers, such as authorization=Bearer%20abc,x-team=plants',
-  parse(text) {
-    try {
-      return Object.fromEntries(text.split(',').map(parseHeader));
-    } catch {
-      return undefined;
-    }
-  },
-  mask: () => MASK,
-};
 
 /** Paths are appended to it: a slash at its end is removed. */
 export const baseUrl = makeParser(
@@ -157,12 +143,4 @@ function isNetwork(item: string): boolean {
   const [address = '', prefix = '1', ...more] = item.split('/');
   const bits = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
   return parseWholeNumber(prefix, 1, bits) !== undefined && more.length === 0;
-}
-
-function parseHeader(pair: string): [name: string, value: string] {
-  const [, name = '', value = ''] = /^\s*([^\s=]+)\s*=\s*(\S.*?)\s*$/.exec(pair) ?? [];
-  const header: [name: string, value: string] = [name, decodeURIComponent(value)];
-  validateHeaderName(name);
-  validateHeaderValue(...header);
-  return header;
 }

@@ -17,7 +17,7 @@ const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
 /** What pages of CORS_ORIGINS may send and read; `maxAge` in seconds. */
 const CORS = {
   methods: 'POST',
-  allowedHeaders: 'Authorization,Content-Type,X-Request-Id,traceparent,tracestate',
+  allowedHeaders: 'Authorization,Content-Type,X-Request-Id',
   exposedHeaders: 'WWW-Authenticate,Retry-After,X-Request-Id,RateLimit,RateLimit-Policy',
   maxAge: 600,
 };

@@ -1,4 +1,4 @@
-import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Writer } from '../database/engine.js';
@@ -28,9 +28,6 @@ export interface Commit {
   /** Set by the channel if the commit failed. */
   readonly error?: unknown;
 }
-
-/** Publishes each plant that is queued, in the context of its request. */
-export const plantQueued = channel<Plant>('plant-store.plants.queued');
 
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
@@ -80,7 +77,6 @@ export class GroupCommit implements OnApplicationShutdown {
     const queued: QueuedPlant = { plant, length, stored: Promise.withResolvers() };
     this.queue.push(queued);
     this.queuedLength += queued.length;
-    if (plantQueued.hasSubscribers) plantQueued.publish(plant);
     if (this.queue.length >= MAX_GROUP_SIZE) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     try {

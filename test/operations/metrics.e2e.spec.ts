@@ -10,7 +10,7 @@ import { createStore, ENGINE } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** OpenTelemetry's name of the engine. */
+/** The engine's name in metrics. */
 const SYSTEM = ENGINE === 'sqlite' ? 'sqlite' : 'postgresql';
 
 let service: ServiceProcess;
