@@ -7,7 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { RequestHandler } from 'express';
 import { Config } from '../config/config.js';
-import { RequestContext, requestStart } from './request-context.js';
+import { RequestContext } from './request-context.js';
 
 /** Maximum number of requests in progress on a connection; one more ends it. A client that does not pipeline has two. */
 export const MAX_PIPELINED = 4;
@@ -52,7 +52,7 @@ export class Connections {
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
       if (this.phase === 'draining' || this.phase === 'refusing')
         response.setHeader('connection', 'close');
-      requestStart.runStores(context, () => next());
+      next();
     };
   }
 

@@ -71,9 +71,6 @@ function endRequest(this: Response): void {
   this.context?.end();
 }
 
-/** Publishes each {@link RequestContext} as it begins, and runs the request within the channel's stores. */
-export const requestStart = channel<RequestContext, unknown>('plant-store.http.start');
-
 /** Publishes each {@link RequestContext} once its response is sent, or its connection is gone. */
 export const requestEnd = channel<RequestContext>('plant-store.http.end');
 

@@ -1,11 +1,13 @@
+import { subscribe } from 'node:diagnostics_channel';
 import type { AddressInfo } from 'node:net';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Response } from 'express';
 import { AppModule, createApp } from '../../src/app.module.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import type { Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/environment.js';
-import { requestEnd, requestStart } from '../../src/http/request-context.js';
+import { requestEnd } from '../../src/http/request-context.js';
 import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
@@ -88,7 +90,11 @@ export class Service {
 /** Counts the requests of this process that have no complete response, from the call on. */
 export function countInFlight(): { readonly count: number } {
   const inFlight = { count: 0 };
-  requestStart.subscribe(() => (inFlight.count += 1));
+  // Node publishes it first. A request that is cut off at once gets no context.
+  subscribe('http.server.request.start', (message) => {
+    const { response } = message as { readonly response: Response };
+    queueMicrotask(() => (inFlight.count += response.context ? 1 : 0));
+  });
   requestEnd.subscribe(() => (inFlight.count -= 1));
   return inFlight;
 }
