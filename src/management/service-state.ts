@@ -23,16 +23,14 @@ export class ServiceState {
   }
 
   async check(): Promise<HealthIndicatorResult> {
-    // Operators with several stores see which one this is.
     const store = describeDatabase(this.config.databaseUrl);
     const phase = this.findPhase();
-    const plants = this.countQueued();
     const isFull = this.app?.get(GroupCommit).isFull;
     return {
       service: { version: VERSION, store, status: 'up' },
       lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
       store: await this.checkStore(),
-      queue: { plants, bound: MAX_QUEUED, status: isFull ? 'down' : 'up' },
+      queue: { plants: this.queued, bound: MAX_QUEUED, status: isFull ? 'down' : 'up' },
     };
   }
 
@@ -52,7 +50,7 @@ export class ServiceState {
     }
   }
 
-  countQueued(): number {
+  get queued(): number {
     return this.app?.get(GroupCommit).queued ?? 0;
   }
 

@@ -23,10 +23,8 @@ export interface Commit {
   readonly plants: readonly Plant[];
   /** By performance.now(). */
   readonly startedAt: number;
-  /** Set by the channel if the commit succeeded; `inserted` counts new plants. */
+  /** Set by the channel unless the commit failed; `inserted` counts new plants. */
   readonly result?: { readonly inserted: number };
-  /** Set by the channel if the commit failed. */
-  readonly error?: unknown;
 }
 
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');

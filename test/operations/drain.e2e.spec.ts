@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { PRINT_ARRIVALS } from '../support/cli.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { ENDED, ServiceProcess } from '../support/service-process.js';
 
@@ -12,14 +13,10 @@ const request = (id: number) => requestText(service.client().headers, `{"id":${i
 const connect = (count: number) =>
   Promise.all(Array.from({ length: count }, () => service.connect()));
 
-async function startWithMonitor(env: Readonly<Record<string, string>> = {}): Promise<void> {
+async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
   // Plants that wait for the lock must not time out on a busy machine.
-  const own = { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
+  const own = { ...PRINT_ARRIVALS, DATABASE_TIMEOUT: '60s' };
   service = await ServiceProcess.start({ env: { ...own, ...env } });
-}
-/** Resolves once the service has had this many requests with a token. */
-async function arrived(requests: number): Promise<void> {
-  while ((await service.monitor.lookups()) < requests) await sleep(5);
 }
 
 describe('SIGTERM', () => {
@@ -71,12 +68,12 @@ describe('SIGTERM', () => {
   });
 
   it('while the store is locked: waiting plants are stored and acknowledged, pipelined ones in order', async () => {
-    await startWithMonitor();
+    await start();
     const [pipelined, ...connections] = await connect(9);
     const unlock = await service.store.lock();
     connections.forEach((connection, i) => connection.write(request(i + 1)));
     pipelined?.write([11, 12, 13].map(request).join(''));
-    await arrived(connections.length + 3);
+    await service.arrived(connections.length + 3);
     service.signal('SIGTERM');
     // From then on responses end connections.
     await service.refuses();
@@ -93,11 +90,11 @@ describe('SIGTERM', () => {
   });
 
   it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log says so', async () => {
-    await startWithMonitor({ SHUTDOWN_TIMEOUT: '1s' });
+    await start({ SHUTDOWN_TIMEOUT: '1s' });
     const connections = await connect(2);
     const unlock = await service.store.lock();
     connections.forEach((connection, id) => connection.write(request(id)));
-    await arrived(2);
+    await service.arrived(2);
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.output).toMatch(/gave up: the stop has taken longer than SHUTDOWN_TIMEOUT\n/);
@@ -106,14 +103,14 @@ describe('SIGTERM', () => {
 });
 
 it('SIGTERM waits for the commits of clients that have gone', async () => {
-  await startWithMonitor();
+  await start();
   const [connection, queued] = [await service.connect(), await service.connect()];
   await connection.write(request(1)).read();
   const unlock = await service.store.lock();
   connection.write(request(2));
-  await arrived(2);
+  await service.arrived(2);
   queued.write(request(3));
-  await arrived(3);
+  await service.arrived(3);
   for (const one of [connection, queued]) one.socket.resetAndDestroy();
   service.signal('SIGTERM');
   // By then the server is closed, and the process waits only for the commits.

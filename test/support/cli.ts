@@ -30,6 +30,16 @@ export function forbidModules(modules: string) {
       if (new RegExp(${JSON.stringify(modules)}).test(url)) throw new Error('loads ' + url);
       return next(url, context);
     } });`;
+  return preload(script);
+}
+
+/** The variables with which a service prints a line for each POST request that arrives. */
+export const PRINT_ARRIVALS = preload(`import { subscribe } from 'node:diagnostics_channel';
+  subscribe('http.server.request.start', ({ request }) => {
+    if (request.method === 'POST') process.stderr.write('arrived\\n');
+  });`);
+
+function preload(script: string) {
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
 }
 

@@ -48,12 +48,6 @@ export class Monitor {
     }
   }
 
-  /** Number of token lookups so far: one for each request with a token. */
-  async lookups(): Promise<number> {
-    const counts = samplesOf(await this.metrics(), 'plant_store_token_cache_lookups_total');
-    return counts.reduce((sum, [, count]) => sum + count, 0);
-  }
-
   async metrics(): Promise<Metrics> {
     const { status, text: body } = await this.send('GET', '/metrics');
     if (status !== 200) throw new Error(`/metrics responded with ${status}`);

@@ -2,6 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { untilEnd } from './cli.js';
 import { Client } from './client.js';
 import { createStore } from './engine.js';
@@ -128,6 +129,11 @@ export class ServiceProcess {
   /** Its output and log so far. */
   get output(): string {
     return this.chunks.join('');
+  }
+
+  /** Resolves once this many POST requests have arrived; `env` has PRINT_ARRIVALS. */
+  async arrived(requests: number): Promise<void> {
+    while (this.output.split('arrived\n').length <= requests) await sleep(5);
   }
 
   /** A client with the service's token; it is closed with the service. */

@@ -1,4 +1,3 @@
-import { channel } from 'node:diagnostics_channel';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
@@ -18,9 +17,6 @@ const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
 const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
-
-/** Publishes `hit` or `miss` each time one of the service's own tokens is looked for in the cache. */
-export const tokenLookups = channel('plant-store.auth.lookup');
 
 /** A token that the database has. Times are by performance.now(), which a clock that is set does not change. */
 interface KnownToken {
@@ -67,7 +63,6 @@ export class TokenVerifier {
     // The database has no token of another form.
     if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
     const age = known ? performance.now() - known.queriedAt : Infinity;
-    tokenLookups.publish(age < CACHE_TTL_MS ? 'hit' : 'miss');
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {
       const { limit } = known ? this.refreshes : this.lookups;

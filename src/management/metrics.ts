@@ -1,38 +1,29 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { tokenLookups } from '../auth/tokens/token-verifier.js';
-import { readCommit, VERSION, type Config } from '../config/config.js';
-import { getDatabaseSystem } from '../config/database-url.js';
+import { readCommit, VERSION } from '../config/config.js';
 import { certificateUsed } from '../config/key-pair.js';
-import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
+import type { ServiceState } from './service-state.js';
 
 /** Buckets in plants; a group has at most 512. */
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Buckets in seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Values that are read at each scrape; undefined if there is none, or it is unknown. */
-interface Gauges {
-  countQueued(): number;
-  isStoreUp(): Promise<boolean>;
-  findTokenExpiry(): Promise<Date | undefined>;
-  findLastBackup(): Promise<Date | undefined>;
-}
-
 /** Creates the metrics of the process (docs/monitoring.md), named by Prometheus's conventions. */
-export function createMetrics(config: Config, gauges: Gauges): Registry {
+export function createMetrics(state: ServiceState): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Gauges that are named like counters. Each sums up another metric, which stays.
-  for (const what of ['handles', 'requests', 'resources'])
-    registry.removeSingleMetric(`nodejs_active_${what}_total`);
   const registers = [registry];
+  new Gauge({
+    name: 'plant_store_build_info',
+    labelNames: ['version', 'commit'],
+    help: 'Always 1; the labels tell the version and its commit.',
+    registers,
+  }).set({ version: VERSION, commit: readCommit() }, 1);
   countRequests(registers);
   countCommits(registers);
-  countTokenLookups(registers);
-  addBuildInfo(registers, config);
-  addGauges(registers, gauges);
+  addGauges(registers, state);
   return registry;
 }
 
@@ -51,17 +42,11 @@ function countRequests(registers: Registry[]): void {
     registers,
   });
   requestEnd.subscribe((context) => {
-    const { status, error, startedAt } = context as RequestContext;
-    const labels = toLabels(status, error);
-    requests.inc(labels);
-    durations.observe({ status: labels.status }, measureSeconds(startedAt));
+    // Without a status the client left before its response.
+    const { status = 'none', error = 'none', startedAt } = context as RequestContext;
+    requests.inc({ status, error });
+    durations.observe({ status }, measureSeconds(startedAt));
   });
-  // Prometheus's rate() ignores the first value of a series.
-  const errors = Object.values(ERRORS).map(({ status, error }) => toLabels(status, error));
-  for (const labels of [toLabels(200), ...errors, toLabels()]) {
-    requests.inc(labels, 0);
-    durations.zero({ status: labels.status });
-  }
 }
 
 function countCommits(registers: Registry[]): void {
@@ -99,30 +84,10 @@ function countCommits(registers: Registry[]): void {
   });
 }
 
-function countTokenLookups(registers: Registry[]): void {
-  const lookups = new Counter({
-    name: 'plant_store_token_cache_lookups_total',
-    labelNames: ['result'],
-    help: "The service's own tokens looked for in the cache: hit, or miss, for which the store is asked.",
-    registers,
-  });
-  tokenLookups.subscribe((result) => lookups.inc({ result: result as string }));
-}
-
-function addBuildInfo(registers: Registry[], { databaseUrl }: Config): void {
-  const engine = getDatabaseSystem(databaseUrl);
-  new Gauge({
-    name: 'plant_store_build_info',
-    labelNames: ['version', 'commit', 'node', 'engine'],
-    help: 'Always 1; the labels tell the version, its commit, the version of Node.js, and the engine of the store.',
-    registers,
-  }).set({ version: VERSION, commit: readCommit(), node: process.version, engine }, 1);
-}
-
 type Value = number | boolean | Date | undefined;
 
 /** Adds gauges that are read at each scrape. One without a value is absent: 0 would be a time, in 1970. */
-function addGauges(registers: Registry[], gauges: Gauges): void {
+function addGauges(registers: Registry[], state: ServiceState): void {
   const add = (name: string, help: string, read: () => Value | Promise<Value>) =>
     new Gauge({
       name,
@@ -137,33 +102,28 @@ function addGauges(registers: Registry[], gauges: Gauges): void {
   let certificateEnd: Date | undefined;
   certificateUsed.subscribe((expiresAt) => (certificateEnd = expiresAt as Date));
 
-  add('plant_store_queue_plants', 'Plants that wait for a commit.', () => gauges.countQueued());
+  add('plant_store_queue_plants', 'Plants that wait for a commit.', () => state.queued);
   add(
     'plant_store_queue_bound_plants',
     'Plants that may wait at most; past that, requests get 503.',
     () => MAX_QUEUED,
   );
-  add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', () => gauges.isStoreUp());
+  add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', () => state.isStoreUp());
   add(
     'plant_store_token_expires_seconds',
     'When the first active token without a successor expires, in seconds since 1970; absent if none is known.',
-    () => gauges.findTokenExpiry(),
+    () => state.findTokenExpiry(),
   );
   add(
     'plant_store_last_backup_timestamp_seconds',
     'When the last backup of the store was finished, in seconds since 1970; absent if none is known.',
-    () => gauges.findLastBackup(),
+    () => state.findLastBackup(),
   );
   add(
     'plant_store_tls_certificate_expires_seconds',
     'When the certificate in use expires, in seconds since 1970; absent without TLS.',
     () => certificateEnd,
   );
-}
-
-/** `none` if the client left before its response, or the response is no Error. */
-function toLabels(status?: number, error?: number) {
-  return { status: String(status ?? 'none'), error: String(error ?? 'none') };
 }
 
 /** @param startedAt by performance.now() */

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { read } from '../../test/support/published.js';
 import { Config } from '../config/config.js';
 import { createMetrics } from './metrics.js';
+import { ServiceState } from './service-state.js';
 
 const ROW = /^\| `([a-z_]+)` +\| (counter|gauge|histogram) +\| (.*?) +\| (\S.*?) +\|$/gm;
 const NAME = /\b(?:plant_store|process|nodejs)_\w+/g;
@@ -19,13 +20,7 @@ const rules = (
 ).groups.flatMap((group) => group.rules);
 const dashboard = read('deploy/grafana/plant-store.json');
 
-const gauges = {
-  countQueued: () => 0,
-  isStoreUp: () => Promise.resolve(true),
-  findTokenExpiry: () => Promise.resolve(undefined),
-  findLastBackup: () => Promise.resolve(undefined),
-};
-const metrics = createMetrics(new Config(), gauges);
+const metrics = createMetrics(new ServiceState(new Config()));
 
 /** The service's own metrics, without Node's. The library's types lack `labelNames`. */
 const OURS = metrics
