@@ -32,7 +32,7 @@ export class AppModule implements OnApplicationShutdown {
     this.shutdown.conclude(signal);
   }
 
-  static forRoot(config: Config, { pino }: ServiceLogger): DynamicModule {
+  static forRoot(config: Config): DynamicModule {
     return {
       module: AppModule,
       global: true,
@@ -41,15 +41,13 @@ export class AppModule implements OnApplicationShutdown {
         { provide: Config, useValue: config },
         { provide: APP_FILTER, useClass: ErrorFilter },
         Connections,
+        RequestLog,
         Shutdown,
-        // Nobody injects it: it subscribes to what others publish.
-        { provide: RequestLog, useFactory: () => new RequestLog(pino, config) },
       ],
       exports: [Config],
     };
   }
 }
-
 
 /** Builds the application: for the start, the tests and the tools. @param options Nest's, and a root module with more */
 export async function createApp(
@@ -59,7 +57,7 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const keyPair = readKeyPair(config);
   const app = await NestFactory.create<NestExpressApplication>(
-    root ?? AppModule.forRoot(config, logger),
+    root ?? AppModule.forRoot(config),
     new PlantStoreAdapter(config),
     {
       ...options,

@@ -11,12 +11,11 @@ const NEST_STARTUP =
 
 /** Nest's logger over pino: JSON in production, else readable text (docs/logging.md). */
 export class ServiceLogger implements LoggerService {
-  /** For lines that do not follow Nest's conventions. */
-  readonly pino: Logger;
+  private readonly pino: Logger;
   readonly fatal = this.createMethod('fatal');
-  readonly error = this.createMethod('error', 'debug');
+  readonly error = this.createMethod('error');
   readonly warn = this.createMethod('warn');
-  readonly log = this.createMethod('info', 'debug');
+  readonly log = this.createMethod('info');
   readonly debug = this.createMethod('debug');
   readonly verbose = this.createMethod('trace');
 
@@ -32,19 +31,41 @@ export class ServiceLogger implements LoggerService {
         serializers: { stack: formatStack },
         hooks: { streamWrite: production ? redact : createFormatter() },
       },
-      output ??
-        openStdout((dropped) => {
-          this.warn('lines were dropped: their reader was too slow', { dropped }, 'Log');
-        }),
+      output ?? this.openStdout(),
     );
   }
 
-  /** @param startupLevel the level of lines from {@link NEST_STARTUP} */
-  private createMethod(level: Level, startupLevel = level) {
+  private createMethod(level: Level) {
     return (message: unknown, ...rest: unknown[]): void => {
-      const actual = NEST_STARTUP.test(String(rest.at(-1))) ? startupLevel : level;
+      const isStartup = level !== 'warn' && NEST_STARTUP.test(String(rest.at(-1)));
+      const actual = isStartup ? 'debug' : level;
       if (this.pino.isLevelEnabled(actual)) this.pino[actual](toMembers(message, rest));
     };
+  }
+
+  /** Up to a megabyte waits for a slow reader; lines past that are dropped. */
+  private openStdout(): DestinationStream {
+    const output = pino.destination({
+      // Reading process.stdout makes a pipe non-blocking: a full one fails with EAGAIN.
+      dest: process.stdout.fd,
+      sync: true,
+      // By default pino would sleep on the event loop until the pipe has space.
+      retryEAGAIN: () => false,
+      maxLength: 1024 * 1024,
+      // In milliseconds. Without a minimum length it is ignored.
+      periodicFlush: 100,
+      minLength: 1,
+    });
+    let dropped = 0;
+    // The reader has gone.
+    output.on('error', () => undefined);
+    output.on('drop', () => (dropped += 1));
+    output.on('drain', () => {
+      const lost = { dropped };
+      dropped = 0;
+      if (lost.dropped > 0) this.warn('lines were dropped: their reader was too slow', lost, 'Log');
+    });
+    return output;
   }
 }
 
@@ -66,32 +87,6 @@ function toMembers(message: unknown, rest: readonly unknown[]): Record<string, u
   if (Error.isError(message)) members.stack = message;
   else members[typeof message === 'string' ? 'msg' : 'data'] = message;
   return members;
-}
-
-/** Opens stdout. For a slow reader up to a megabyte waits. @param onDrain is given the number of dropped lines */
-function openStdout(onDrain: (dropped: number) => void): DestinationStream {
-  const output = pino.destination({
-    // Reading process.stdout makes a pipe non-blocking: a full one fails with EAGAIN.
-    dest: process.stdout.fd,
-    sync: true,
-    // By default pino would sleep on the event loop until the pipe has space.
-    retryEAGAIN: () => false,
-    maxLength: 1024 * 1024,
-    // In milliseconds. Without a minimum length it is ignored.
-    periodicFlush: 100,
-    minLength: 1,
-  });
-  let dropped = 0;
-  // The reader has gone.
-  output.on('error', () => undefined);
-  output.on('drop', () => {
-    if (dropped++ > 0) return;
-    output.once('drain', () => {
-      onDrain(dropped);
-      dropped = 0;
-    });
-  });
-  return output;
 }
 
 const require = createRequire(import.meta.url);

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
-import type { OnApplicationShutdown } from '@nestjs/common';
-import type { Logger } from 'pino';
-import type { Config } from '../config/config.js';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
 import {
   describeOperation,
@@ -10,11 +9,12 @@ import {
   type RequestContext,
 } from '../http/request-context.js';
 
+/** Logs requests that have ended (docs/logging.md). Nobody injects it: it subscribes to what `http` publishes. */
+@Injectable()
 export class RequestLog implements OnApplicationShutdown {
-  constructor(
-    private readonly logger: Logger,
-    private readonly config: Config,
-  ) {
+  private readonly logger = new Logger('Request');
+
+  constructor(private readonly config: Config) {
     if (config.logRequests !== 'none') requestEnd.subscribe(this.onEnd);
   }
 
@@ -27,11 +27,10 @@ export class RequestLog implements OnApplicationShutdown {
     const { request, status, error } = context;
     const isSuccess = status !== undefined && status < 400;
     if (isSuccess && this.config.logRequests !== 'all') return;
-    // Not by the status: a client can cause 501.
-    const level = isOurFault(error, status) ? 'error' : 'info';
-    if (!this.logger.isLevelEnabled(level)) return;
     const line = `${describeOperation(request)} ${status ?? 'no response'}`;
-    this.logger[level](describeRequest(context), line);
+    // Not by the status: a client can cause 501.
+    const level = isOurFault(error, status) ? 'error' : 'log';
+    this.logger[level](line, describeRequest(context));
   };
 }
 
@@ -44,7 +43,6 @@ function describeRequest(context: RequestContext) {
   const { request, requestId, status, error, details, startedAt, remoteAddress } = context;
   const { ip = '' } = request;
   return {
-    context: 'Request',
     requestId,
     method: request.method,
     path: findRoute(request),

@@ -23,10 +23,8 @@ import { AppModule } from '../../src/app.module.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
 import { PlantsService } from '../../src/plants/plants.service.js';
-import { ServiceLogger } from '../../src/telemetry/logger.js';
 import { createStore } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
-import { Log } from '../support/secrecy.js';
 import { Service } from '../support/service.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
@@ -128,7 +126,7 @@ describe('createTestingModule() and createNestApplication()', () => {
   ) {
     store = await createStore();
     const config = readConfig({ DATABASE_URL: store.url });
-    const imports = [AppModule.forRoot(config, new ServiceLogger(config, new Log()))];
+    const imports = [AppModule.forRoot(config)];
     const testing = Test.createTestingModule({ imports });
     prepare(testing);
     app = (await testing.compile()).createNestApplication(options);

@@ -52,7 +52,7 @@ export class Service {
     const log = new Log();
     const config: Config = Object.assign(readConfig(variables), values);
     const logger = new ServiceLogger(config, log);
-    const imports = [AppModule.forRoot(config, logger), ...modules];
+    const imports = [AppModule.forRoot(config), ...modules];
     const app = await createApp(config, logger, {
       root: { module: class Root {}, imports },
     });
