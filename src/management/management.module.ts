@@ -49,7 +49,7 @@ class ManagementController {
 })
 class ManagementModule {}
 
-/** Creates the application. Its {@link ServiceState} is to be told of that of the service. */
+/** Creates the application; its {@link ServiceState} is then to watch that of the service. */
 export async function createManagement(config: Config): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     { module: ManagementModule, providers: [{ provide: Config, useValue: config }] },
@@ -61,12 +61,7 @@ export async function createManagement(config: Config): Promise<NestExpressAppli
     response.setHeader('connection', 'close');
     next();
   });
-  // For a few monitors, not a crowd, whose connections could keep the monitors out.
-  Object.assign(app.getHttpServer(), {
-    headersTimeout: 2_000,
-    requestTimeout: 2_000,
-    maxConnections: 128,
-    maxRequestsPerSocket: 1,
-  });
+  // For a few monitors, not a crowd.
+  Object.assign(app.getHttpServer(), { maxConnections: 128, maxRequestsPerSocket: 1 });
   return app;
 }

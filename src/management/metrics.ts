@@ -2,11 +2,9 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { readCommit, VERSION } from '../config/config.js';
 import { certificateUsed } from '../config/key-pair.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
-import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
+import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 import type { ServiceState } from './service-state.js';
 
-/** Buckets in plants; a group has at most 512. */
-const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Buckets in seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -58,7 +56,7 @@ function countCommits(registers: Registry[]): void {
   const groups = new Histogram({
     name: 'plant_store_commit_group_plants',
     help: 'Plants that shared a commit.',
-    buckets: GROUPS,
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, MAX_GROUP_SIZE],
     registers,
   });
   const durations = new Histogram({
