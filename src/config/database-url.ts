@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parse } from 'pg-connection-string';
 import { MASK, parseWholeNumber, type EnvParser } from './parsers.js';
 
-/** An engine by its name in metrics. */
+/** An engine by its name. */
 export type DatabaseSystem = 'sqlite' | 'postgresql';
 
 /** SQLite's driver would trim the path. `sqlite://data/x` would be `/data/x`. */
