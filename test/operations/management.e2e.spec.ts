@@ -1,16 +1,16 @@
 /** @engine sqlite */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
+import { PRINT_ARRIVALS } from '../support/cli.js';
 import { valueOf } from '../support/monitor.js';
 import { service, startProcess } from '../support/own-process.js';
 import { requestText } from '../support/raw-connection.js';
 
 // Plants that wait for the lock must not time out.
-startProcess({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' } });
+startProcess({ env: { MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s', ...PRINT_ARRIVALS } });
 
 let next = 1;
 
@@ -49,9 +49,8 @@ describe('a service is not ready', () => {
 
   it('while its queue is full', async () => {
     const unlock = await service.store.lock();
-    const before = await service.monitor.lookups();
     const first = (await service.connect()).write(requests(1));
-    while ((await service.monitor.lookups()) === before) await sleep(5);
+    await service.arrived(1);
     // More than the queue holds: the first group, already passed to the store, may have a few more plants.
     const count = MAX_QUEUED / MAX_PIPELINED + 20;
     const connections = await Promise.all(Array.from({ length: count }, () => service.connect()));
