@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Logger } from '@nestjs/common';
 import * as jose from 'jose';
 import { isSecure } from '../../config/parsers.js';
@@ -7,145 +8,112 @@ import { AvailabilityLog } from '../../errors/availability-log.js';
 import { WaitLimit } from '../wait-limit.js';
 
 const TIMES_MS = {
-  /** Between requests in the background. A key that the provider has removed is accepted for that long. */
+  /** Between reloads in the background. A key that the provider has removed is accepted for that long. */
   refresh: 60_000,
-  /** After a request, before a token with an unknown key causes another. */
+  /** After a reload, before a token with an unknown key causes another. */
   cooldown: 5_000,
-  /** Of a request for the discovery document and the keys together. */
-  timeout: 5_000,
+  /** Of each request: discovery and keys take 5 s at most. */
+  timeout: 2_500,
 };
-
-/** Where a provider lists several keys of an id. */
-const MAX_TRIED_KEYS = 4;
-
-/** Characters of a document, bytes where it is ASCII: some hundred keys with their certificates. */
-const MAX_DOCUMENT_LENGTH = 2 ** 19;
-
-/** Where the keys are: at `authJwksUrl`, or where the discovery document of `authIssuer` says. */
-type KeySource = Pick<Config, 'authIssuer' | 'authJwksUrl'>;
 
 /** The identity provider's keys, reloaded in the background. Known keys outlive an outage of the provider. */
 export class ProviderKeys {
-  private readonly keys;
-  /** The latest request, which never rejects, and when it was sent, by performance.now(). */
-  private latest: Promise<unknown> = Promise.resolve();
-  private askedAt = -Infinity;
-  private knownText: string | undefined;
+  private keys: jose.LocalJWKSet | jose.RemoteJWKSet = jose.createLocalJWKSet({ keys: [] });
+  private isLoaded = false;
+  /** The reload in progress, which never rejects, and when the latest one began, by performance.now(). */
+  private reloading: Promise<void> | undefined;
+  private reloadedAt = -Infinity;
   private timer: NodeJS.Timeout | undefined;
-  private readonly stopping = new AbortController();
   private readonly limit = new WaitLimit();
   private readonly log = new AvailabilityLog(new Logger('Tokens'), 'the identity provider');
 
   /** @param onChange called when other keys become known than before */
   constructor(
-    source: KeySource,
+    private readonly source: Pick<Config, 'authIssuer' | 'authJwksUrl'>,
     private readonly onChange: () => void,
     private readonly times = TIMES_MS,
-  ) {
-    const { signal: stop } = this.stopping;
-    this.keys = jose.createRemoteJWKSet(new URL(source.authJwksUrl ?? source.authIssuer ?? ''), {
-      cacheMaxAge: Infinity,
-      // jose counts from a success: in an outage each token would cause a request.
-      cooldownDuration: Infinity,
-      timeoutDuration: times.timeout,
-      [jose.customFetch]: async (_url, { signal }) =>
-        Response.json(await fetchKeys(source, AbortSignal.any([signal, stop]))),
-    });
-  }
+  ) {}
 
   start(): void {
-    this.timer = setInterval(() => this.ask(), this.times.refresh).unref();
-    this.ask();
+    this.timer = setInterval(() => this.reload(), this.times.refresh).unref();
+    this.reload();
   }
 
   stop(): void {
     clearInterval(this.timer);
-    this.stopping.abort();
   }
 
   /**
-   * Asks the provider for the key of a token if it is unknown, and waits.
+   * Reloads the keys if that of a token is unknown, and waits.
    * @throws JWKSNoMatchingKey; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
    */
   async learn(header: jose.JWSHeaderParameters): Promise<void> {
     if (await this.has(header)) return;
-    if (performance.now() - this.askedAt >= this.times.cooldown) this.ask();
-    await this.limit.wait(() => this.latest);
-    if (!this.keys.fresh) throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
+    if (performance.now() - this.reloadedAt >= this.times.cooldown) this.reload();
+    await this.limit.wait(async () => this.reloading);
+    if (!this.isLoaded) throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
     if (!(await this.has(header))) throw new jose.errors.JWKSNoMatchingKey();
   }
 
-  /** The key of a token. @throws jose's errors */
+  /** The key of a token; of several that fit, the one that has signed it. @throws jose's errors */
   readonly find: jose.JWTVerifyGetKey = async (header, token) => {
     try {
       return await this.keys(header, token);
     } catch (error) {
       if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error;
-      let tried = 0;
-      for await (const key of error) {
+      for await (const key of error)
         if (await jose.flattenedVerify(token, key).catch(() => undefined)) return key;
-        if (++tried === MAX_TRIED_KEYS) break;
-      }
       throw new jose.errors.JWSSignatureVerificationFailed();
     }
   };
 
-  /** Whether keys are known, and one of them fits; also if the header is invalid, so that no key can. */
-  private async has(header: jose.JWSHeaderParameters): Promise<boolean> {
-    if (!this.keys.fresh) return false;
+  /** Whether a known key fits. */
+  private has(header: jose.JWSHeaderParameters): Promise<boolean> {
     return this.keys(header).then(
       () => true,
       (error: unknown) => !(error instanceof jose.errors.JWKSNoMatchingKey),
     );
   }
 
-  private ask(): void {
-    this.askedAt = performance.now();
-    this.latest = this.keys.reload().then(
-      () => {
-        this.log.markAvailable();
-        const text = JSON.stringify(this.keys.jwks());
-        if (text !== this.knownText) this.onChange();
-        this.knownText = text;
-      },
-      (error: unknown) => this.stopping.signal.aborted || this.log.markUnavailable(error),
-    );
+  private reload(): void {
+    if (this.reloading) return;
+    this.reloadedAt = performance.now();
+    this.reloading = this.load()
+      .then(
+        () => this.log.markAvailable(),
+        (error: unknown) => this.log.markUnavailable(error),
+      )
+      .finally(() => (this.reloading = undefined));
   }
-}
 
-/** The provider's JSON Web Key Set (RFC 7517, section 5). @throws Error with a message for the operator */
-export async function fetchKeys(
-  { authIssuer = '', authJwksUrl }: KeySource,
-  signal: AbortSignal,
-): Promise<unknown> {
-  return fetchJson(authJwksUrl ?? (await discover(authIssuer, signal)), signal);
+  /** Into a new set, which never expires: the address may have changed, and the old keys stay if this fails. */
+  private async load(): Promise<void> {
+    const { authIssuer = '', authJwksUrl } = this.source;
+    const { timeout } = this.times;
+    const url = authJwksUrl ?? (await discover(authIssuer, timeout));
+    const keys = jose.createRemoteJWKSet(new URL(url), {
+      cacheMaxAge: Infinity,
+      cooldownDuration: Infinity,
+      timeoutDuration: timeout,
+    });
+    await keys.reload();
+    if (!isDeepStrictEqual(keys.jwks(), this.keys.jwks())) this.onChange();
+    this.keys = keys;
+    this.isLoaded = true;
+  }
 }
 
 /** Asks the discovery document for the address of the keys (OpenID Connect Discovery 1.0, section 4). */
-async function discover(issuer: string, signal: AbortSignal): Promise<string> {
+async function discover(issuer: string, timeout: number): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = (await fetchJson(url, signal)) as { issuer: string; jwks_uri: string } | null;
+  // A redirect could lead where the operator did not point.
+  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeout) });
+  if (response.status !== 200) throw new Error(`${url} responded with ${response.status}`);
+  const document = (await response.json()) as { issuer?: string; jwks_uri?: string } | null;
   // Section 4.3: else one issuer could speak for another.
   if (document?.issuer !== issuer)
-    throw new Error(`${url} is that of another issuer, ${String(document?.issuer).slice(0, 200)}`);
-  const keys = URL.parse(document.jwks_uri);
+    throw new Error(`${url} is that of another issuer, ${document?.issuer}`);
+  const keys = URL.parse(document.jwks_uri ?? '');
   if (!keys || !isSecure(keys)) throw new Error(`${url} has no https URL for its jwks_uri`);
   return keys.href;
-}
-
-/** Reads a JSON document. A redirect is not followed: it could lead where the operator did not point. */
-async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
-  const headers = { accept: 'application/json' };
-  const response = await fetch(url, { headers, signal, redirect: 'manual' });
-  if (response.status !== 200 || !response.body) {
-    await response.body?.cancel();
-    throw new Error(`${url} responded with ${response.status}`);
-  }
-  let text = '';
-  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
-    text += part;
-    if (text.length > MAX_DOCUMENT_LENGTH)
-      throw new Error(`${url} responded with more than ${MAX_DOCUMENT_LENGTH} bytes`);
-  }
-  return JSON.parse(text);
 }
