@@ -2,7 +2,8 @@ import { Module } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
+import { BearerStrategy } from './bearer.strategy.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { LastUsed } from './tokens/last-used.js';
 import { rateLimiter } from './rate-limit.guard.js';
 import { Token } from './tokens/token.entity.js';
@@ -15,15 +16,11 @@ const tokensService = {
   useFactory: (tokens: Repository<Token>) => new TokensService(tokens),
 };
 
+/** Undefined without an identity provider. */
 const jwtVerifier = {
-  provide: JWT_VERIFIER,
+  provide: JwtVerifier,
   inject: [Config],
-  useFactory: async (config: Config) => {
-    if (config.authIssuer === undefined) return undefined;
-    // Loaded only here: jose is not needed without an identity provider.
-    const { JwtVerifier } = await import('./jwt/jwt-verifier.js');
-    return new JwtVerifier(config);
-  },
+  useFactory: (config: Config) => config.authIssuer && new JwtVerifier(config),
 };
 
 @Module({

@@ -2,12 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
-import type { JwtVerifier } from './jwt/jwt-verifier.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
-
-/** Injects the {@link JwtVerifier}, or undefined without an identity provider. */
-export const JWT_VERIFIER = Symbol('JwtVerifier');
 
 /** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
 const BLANKS = / {2,}/;
@@ -17,7 +14,7 @@ const BLANKS = / {2,}/;
 export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   constructor(
     private readonly tokenVerifier: TokenVerifier,
-    @Inject(JWT_VERIFIER) private readonly jwtVerifier: JwtVerifier | undefined,
+    @Inject(JwtVerifier) private readonly jwtVerifier: JwtVerifier | undefined,
   ) {
     super();
   }

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { ApiException, ERRORS, type LogMembers } from '../errors/error-codes.js';
+import { ApiException, ERRORS } from '../errors/error-codes.js';
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Passport's types are extended like this
@@ -16,17 +16,12 @@ declare global {
 /** Who sent a request, in `request.user`. */
 export type Principal = Express.User;
 
-/** The members of a request's line in the log that name the principal of a refused token. */
-export function toLogMembers({ id, name }: Principal): LogMembers {
-  return { tokenId: id, tokenName: name };
-}
-
 /** A token is invalid or expired. The reason is in the request's line of the log, not in the response. */
 export class InvalidTokenException extends ApiException {
   /** @param principal that of the token, if known */
   constructor(reason: string, principal?: Principal) {
-    const members = principal && toLogMembers(principal);
-    super(ERRORS.INVALID_TOKEN, undefined, { details: { ...members, reason } });
+    const details = { tokenId: principal?.id, tokenName: principal?.name, reason };
+    super(ERRORS.INVALID_TOKEN, undefined, { details });
   }
 }
 

@@ -34,7 +34,7 @@ function ask(token: string) {
 
 /** What the log says of an invalid token. None of it is a part of the token. */
 const REASON =
-  /^(malformed: [\w ]+|ERR_\w+(, [a-z]+( is (in )?\d+ s( ago)?)?)?|its key cannot be used)$/;
+  /^(malformed: [\w ]+|ERR_\w+(, [a-z]+( is (in )?\d+ s( ago)?)?)?|its header or its key cannot be used)$/;
 
 describe.each(Object.entries(ATTACKS))('%s', (_part, tokens) => {
   it.each(tokens)('%s: 401', async (_name, token) => {

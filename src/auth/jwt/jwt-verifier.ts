@@ -4,7 +4,7 @@ import * as jose from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
-import { InvalidTokenException, toLogMembers, type Principal } from '../principal.js';
+import { InvalidTokenException, type Principal } from '../principal.js';
 import { hashToken } from '../tokens/token.entity.js';
 import { WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
@@ -63,14 +63,17 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     const kind = ERRORS.INSUFFICIENT_SCOPE;
     const { authScope } = this.config;
     const challenge = `${kind.headers['www-authenticate']}, scope="${authScope}"`;
-    const headers = { 'www-authenticate': challenge };
-    const details = toLogMembers(principal);
-    throw new ApiException({ ...kind, headers }, `${kind.message} ${authScope}`, { details });
+    throw new ApiException(
+      { ...kind, headers: { 'www-authenticate': challenge } },
+      `${kind.message} ${authScope}`,
+      { details: { tokenId: principal.id, tokenName: principal.name } },
+    );
   }
 
   private async verifyNew(hash: string, token: string): Promise<AccessToken> {
-    const header = readHeader(token);
+    if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     try {
+      const header = jose.decodeProtectedHeader(token) as jose.JWSHeaderParameters;
       // Not within the verification, which any number of requests may share. Another algorithm is refused there.
       if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.learn(header);
       return await this.cache.forceFetch(hash, { forceRefresh: true, context: token });
@@ -88,16 +91,6 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
       ignoreFetchAbort: true,
     });
   }
-}
-
-/** @throws InvalidTokenException */
-function readHeader(token: string): jose.ProtectedHeaderParameters {
-  try {
-    if (JWS.test(token)) return jose.decodeProtectedHeader(token);
-  } catch {
-    // Its header is not JSON.
-  }
-  throw new InvalidTokenException(MALFORMED);
 }
 
 /** @throws jose's errors, and what `find` throws */
@@ -140,12 +133,13 @@ function toPrincipal(sub: unknown): Principal | undefined {
 /** Says for the log what is wrong with a token: jose's code, and the claim. */
 function explain(error: unknown): InvalidTokenException {
   const { JOSEError, JWTClaimValidationFailed, JWTExpired } = jose.errors;
+  if (!(error instanceof JOSEError))
+    return new InvalidTokenException('its header or its key cannot be used');
   // Claims are checked last, so the signature is right.
   if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired)
     return new InvalidTokenException(
       `${error.code}, ${error.claim}`,
       toPrincipal(error.payload.sub),
     );
-  const reason = error instanceof JOSEError ? error.code : 'its key cannot be used';
-  return new InvalidTokenException(reason);
+  return new InvalidTokenException(error.code);
 }

@@ -12,7 +12,7 @@ import { getExpiry, hashToken, hasSecretForm, Token } from './token.entity.js';
 
 /** How long a token is accepted after the query that found it. A revoked token may work for that long. */
 const CACHE_TTL_MS = 4_000;
-/** After how long a used token is looked up again, while it is still accepted. */
+/** After how long a used token is looked up again in the background: a crowd with one token never waits. */
 const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
@@ -33,7 +33,7 @@ export class TokenVerifier {
     // A lookup takes a place too: those of forged tokens must not push out known ones.
     max: MAX_CACHED_TOKENS + MAX_WAITING,
     fetchMethod: async (hash, known) => {
-      const found = await (known ? this.refreshes : this.lookups).find(hash);
+      const found = await this.lookup.find(hash);
       // A clock that is set back does not make a token last longer.
       if (found && known) found.endsAt = Math.min(found.endsAt, known.endsAt);
       return found;
@@ -43,17 +43,16 @@ export class TokenVerifier {
     // A lookup goes on if its place is taken.
     ignoreFetchAbort: true,
   });
-  private readonly lookups: TokenLookup;
-  /** Looks known tokens up again, so that these never wait behind forged ones. */
-  private readonly refreshes: TokenLookup;
+  private readonly lookup: TokenLookup;
+  /** Known tokens have a limit of their own, so that forged ones take no place of theirs. */
+  private readonly limits = { known: new WaitLimit(), unknown: new WaitLimit() };
 
   constructor(
     @InjectRepository(Token) tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
     private readonly health: StoreHealth,
   ) {
-    this.lookups = new TokenLookup(tokens);
-    this.refreshes = new TokenLookup(tokens);
+    this.lookup = new TokenLookup(tokens);
   }
 
   /** @throws InvalidTokenException; ApiException OVERLOADED; the store's error */
@@ -65,10 +64,10 @@ export class TokenVerifier {
     const age = known ? performance.now() - known.queriedAt : Infinity;
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {
-      const { limit } = known ? this.refreshes : this.lookups;
+      const limit = this.limits[known ? 'known' : 'unknown'];
       return this.accept(await this.health.awaitLookup(limit.wait(lookUp)));
     }
-    // In the background. If it fails, so does the first request after CACHE_TTL_MS.
+    // If it fails, so does the first request after CACHE_TTL_MS.
     if (age >= REFRESH_AFTER_MS) lookUp().catch(() => undefined);
     return this.accept(known);
   }
@@ -95,7 +94,6 @@ class TokenLookup {
   private hashes: string[] = [];
   private next: Promise<ReadonlyMap<string, KnownToken>> | undefined;
   private latest: Promise<unknown> = Promise.resolve();
-  readonly limit = new WaitLimit();
 
   constructor(private readonly tokens: Repository<Token>) {}
 
@@ -111,12 +109,11 @@ class TokenLookup {
     const { hashes } = this;
     [this.hashes, this.next] = [[], undefined];
     const queriedAt = performance.now();
-    const tokens = await this.tokens.findBy({ hash: In(hashes) });
-    return new Map(tokens.map((token) => [token.hash, toKnownToken(token, queriedAt)]));
+    const known = new Map<string, KnownToken>();
+    for (const token of await this.tokens.findBy({ hash: In(hashes) })) {
+      const left = token.revokedAt ? -Infinity : getExpiry(token) - Date.now();
+      known.set(token.hash, { token, queriedAt, endsAt: queriedAt + left });
+    }
+    return known;
   }
-}
-
-function toKnownToken(token: Token, queriedAt: number): KnownToken {
-  const left = token.revokedAt ? -Infinity : getExpiry(token) - Date.now();
-  return { token, queriedAt, endsAt: queriedAt + left };
 }
