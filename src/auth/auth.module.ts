@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { LastUsed } from './tokens/last-used.js';
-import { rateLimiter } from './rate-limit.guard.js';
 import { Token } from './tokens/token.entity.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 import { TokensService } from './tokens/tokens.service.js';
@@ -16,11 +16,18 @@ const tokensService = {
   useFactory: (tokens: Repository<Token>) => new TokensService(tokens),
 };
 
-/** Undefined without an identity provider. */
 const jwtVerifier = {
   provide: JwtVerifier,
   inject: [Config],
   useFactory: (config: Config) => config.authIssuer && new JwtVerifier(config),
+};
+
+/** Counts requests by principal, in this process; undefined without RATE_LIMIT. */
+const rateLimiter = {
+  provide: RateLimiterMemory,
+  inject: [Config],
+  useFactory: ({ rateLimit }: Config) =>
+    rateLimit && new RateLimiterMemory({ points: rateLimit.requests, duration: rateLimit.seconds }),
 };
 
 @Module({

@@ -6,9 +6,6 @@ import { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 
-/** RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one. */
-const BLANKS = / {2,}/;
-
 /** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
@@ -21,11 +18,11 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
 
   /** Passes one header only: Passport's strategy would take a token from a query or a body as well. */
   override authenticate({ headers: { authorization = '' } }: Request): void {
-    const headers = { authorization: authorization.replace(BLANKS, ' ') };
+    // RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one.
+    const headers = { authorization: authorization.replace(/ +/, ' ') };
     super.authenticate({ headers } as Request);
   }
 
-  /** @throws what {@link TokenVerifier} and {@link JwtVerifier} throw */
   validate(token: string): Promise<Principal> {
     if (token.startsWith('plant_') || !this.jwtVerifier) return this.tokenVerifier.verify(token);
     return this.jwtVerifier.verify(token);

@@ -1,22 +1,7 @@
-import {
-  Inject,
-  Injectable,
-  type CanActivate,
-  type ExecutionContext,
-  type FactoryProvider,
-} from '@nestjs/common';
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { Config } from '../config/config.js';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
-
-/** Provides the counter of requests by principal: one in this process, none without RATE_LIMIT. */
-export const rateLimiter: FactoryProvider<RateLimiterMemory | undefined> = {
-  provide: RateLimiterMemory,
-  inject: [Config],
-  useFactory: ({ rateLimit }: Config) =>
-    rateLimit && new RateLimiterMemory({ points: rateLimit.requests, duration: rateLimit.seconds }),
-};
 
 /** Refuses requests of a principal over RATE_LIMIT. Runs after the BearerGuard. */
 @Injectable()
@@ -31,8 +16,7 @@ export class RateLimitGuard implements CanActivate {
     const { points, duration } = this.limiter;
     // Counts as consume() does, which rejects over the limit.
     const state = await this.limiter.penalty(http.getRequest<Request>().user?.id ?? '');
-    // The library counts by the wall clock, which may have been set back.
-    const seconds = Math.min(duration, Math.ceil(state.msBeforeNext / 1_000));
+    const seconds = Math.ceil(state.msBeforeNext / 1_000);
     response.setHeader('ratelimit-policy', `"token";q=${points};w=${duration}`);
     response.setHeader('ratelimit', `"token";r=${state.remainingPoints};t=${seconds}`);
     if (state.consumedPoints <= points) return true;

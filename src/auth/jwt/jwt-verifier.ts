@@ -29,7 +29,6 @@ const SUBJECT = /^[\x20-\x7E]{1,255}$/;
 
 interface AccessToken {
   readonly principal: Principal;
-  readonly hasScope: boolean;
   /** Milliseconds since 1970 at which it expires, the tolerance included. */
   readonly endsAt: number;
 }
@@ -56,18 +55,9 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   /** @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
   async verify(token: string): Promise<Principal> {
     const hash = hashToken(token);
-    let verified = this.cache.get(hash);
-    if (!verified || Date.now() >= verified.endsAt) verified = await this.verifyNew(hash, token);
-    const { principal, hasScope } = verified;
-    if (hasScope) return principal;
-    const kind = ERRORS.INSUFFICIENT_SCOPE;
-    const { authScope } = this.config;
-    const challenge = `${kind.headers['www-authenticate']}, scope="${authScope}"`;
-    throw new ApiException(
-      { ...kind, headers: { 'www-authenticate': challenge } },
-      `${kind.message} ${authScope}`,
-      { details: { tokenId: principal.id, tokenName: principal.name } },
-    );
+    const known = this.cache.get(hash);
+    if (known && Date.now() < known.endsAt) return known.principal;
+    return (await this.verifyNew(hash, token)).principal;
   }
 
   private async verifyNew(hash: string, token: string): Promise<AccessToken> {
@@ -93,7 +83,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   }
 }
 
-/** @throws jose's errors, and what `find` throws */
+/** @throws jose's errors; ApiException INSUFFICIENT_SCOPE */
 async function verifyAccessToken(
   token: string,
   find: jose.JWTVerifyGetKey,
@@ -117,8 +107,17 @@ async function verifyAccessToken(
   const scopes = [scope, scp].flatMap((claim) =>
     typeof claim === 'string' ? claim.split(' ') : claim,
   );
-  const endsAt = (exp + CLOCK_TOLERANCE_SECONDS) * 1_000;
-  return { principal, hasScope: scopes.includes(authScope), endsAt };
+  if (!scopes.includes(authScope)) throw lackScope(authScope, principal);
+  return { principal, endsAt: (exp + CLOCK_TOLERANCE_SECONDS) * 1_000 };
+}
+
+/** With the scope that is required (RFC 6750, section 3). */
+function lackScope(scope: string, { id, name }: Principal): ApiException {
+  const kind = ERRORS.INSUFFICIENT_SCOPE;
+  const challenge = `${kind.headers['www-authenticate']}, scope="${scope}"`;
+  const headers = { 'www-authenticate': challenge };
+  const details = { tokenId: id, tokenName: name };
+  return new ApiException({ ...kind, headers }, `${kind.message} ${scope}`, { details });
 }
 
 function assertClaim(isRight: boolean, payload: jose.JWTPayload, claim: string): asserts isRight {

@@ -43,10 +43,7 @@ export class ProviderKeys {
     clearInterval(this.timer);
   }
 
-  /**
-   * Reloads the keys if that of a token is unknown, and waits.
-   * @throws JWKSNoMatchingKey; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED
-   */
+  /** Has the key of a token known. @throws JWKSNoMatchingKey; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
   async learn(header: jose.JWSHeaderParameters): Promise<void> {
     if (await this.has(header)) return;
     if (performance.now() - this.reloadedAt >= this.times.cooldown) this.reload();
@@ -67,7 +64,6 @@ export class ProviderKeys {
     }
   };
 
-  /** Whether a known key fits. */
   private has(header: jose.JWSHeaderParameters): Promise<boolean> {
     return this.keys(header).then(
       () => true,
@@ -76,9 +72,7 @@ export class ProviderKeys {
   }
 
   private reload(): void {
-    if (this.reloading) return;
-    this.reloadedAt = performance.now();
-    this.reloading = this.load()
+    this.reloading ??= this.load()
       .then(
         () => this.log.markAvailable(),
         (error: unknown) => this.log.markUnavailable(error),
@@ -88,6 +82,7 @@ export class ProviderKeys {
 
   /** Into a new set, which never expires: the address may have changed, and the old keys stay if this fails. */
   private async load(): Promise<void> {
+    this.reloadedAt = performance.now();
     const { authIssuer = '', authJwksUrl } = this.source;
     const { timeout } = this.times;
     const url = authJwksUrl ?? (await discover(authIssuer, timeout));

@@ -33,7 +33,7 @@ export class TokenVerifier {
     // A lookup takes a place too: those of forged tokens must not push out known ones.
     max: MAX_CACHED_TOKENS + MAX_WAITING,
     fetchMethod: async (hash, known) => {
-      const found = await this.lookup.find(hash);
+      const found = await this.find(hash);
       // A clock that is set back does not make a token last longer.
       if (found && known) found.endsAt = Math.min(found.endsAt, known.endsAt);
       return found;
@@ -43,17 +43,18 @@ export class TokenVerifier {
     // A lookup goes on if its place is taken.
     ignoreFetchAbort: true,
   });
-  private readonly lookup: TokenLookup;
+  /** Of the next query. */
+  private hashes: string[] = [];
+  private next: Promise<ReadonlyMap<string, KnownToken>> | undefined;
+  private latest: Promise<unknown> = Promise.resolve();
   /** Known tokens have a limit of their own, so that forged ones take no place of theirs. */
   private readonly limits = { known: new WaitLimit(), unknown: new WaitLimit() };
 
   constructor(
-    @InjectRepository(Token) tokens: Repository<Token>,
+    @InjectRepository(Token) private readonly tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
     private readonly health: StoreHealth,
-  ) {
-    this.lookup = new TokenLookup(tokens);
-  }
+  ) {}
 
   /** @throws InvalidTokenException; ApiException OVERLOADED; the store's error */
   async verify(secret: string): Promise<Principal> {
@@ -83,22 +84,9 @@ export class TokenVerifier {
     this.lastUsed.record(token.id);
     return principal;
   }
-}
 
-function describeEnd({ revokedAt, expiresAt }: Token): string {
-  return `${revokedAt ? 'revoked' : 'expired'} at ${(revokedAt ?? expiresAt)?.toISOString()}`;
-}
-
-/** Looks tokens up with one query at a time, which all that come meanwhile share: forged tokens cost few queries. */
-class TokenLookup {
-  private hashes: string[] = [];
-  private next: Promise<ReadonlyMap<string, KnownToken>> | undefined;
-  private latest: Promise<unknown> = Promise.resolve();
-
-  constructor(private readonly tokens: Repository<Token>) {}
-
-  /** @throws the store's error */
-  async find(hash: string): Promise<KnownToken | undefined> {
+  /** One query at a time, which all that come meanwhile share: forged tokens cost few queries. */
+  private async find(hash: string): Promise<KnownToken | undefined> {
     this.hashes.push(hash);
     this.next ??= this.latest.then(() => this.query());
     this.latest = this.next.catch(() => undefined);
@@ -116,4 +104,8 @@ class TokenLookup {
     }
     return known;
   }
+}
+
+function describeEnd({ revokedAt, expiresAt }: Token): string {
+  return `${revokedAt ? 'revoked' : 'expired'} at ${(revokedAt ?? expiresAt)?.toISOString()}`;
 }

@@ -40,16 +40,9 @@ export class Token {
 
 const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
-type Expiring = Pick<Token, 'name' | 'expiresAt'>;
-
 /** When a token expires, in milliseconds since 1970; Infinity if never. */
-export function getExpiry({ expiresAt }: Pick<Token, 'expiresAt'>): number {
+export function getExpiry({ expiresAt }: Token): number {
   return expiresAt?.getTime() ?? Infinity;
-}
-
-/** Whether an active token's name has another one that lasts longer. */
-export function hasSuccessor(token: Expiring, active: readonly Expiring[]): boolean {
-  return active.some((other) => other.name === token.name && getExpiry(token) < getExpiry(other));
 }
 
 /** Whether a token may be used now: neither revoked nor expired. */
@@ -57,10 +50,13 @@ export function isActive(token: Token, now = Date.now()): boolean {
   return token.revokedAt === null && now < getExpiry(token);
 }
 
-/** The active tokens that expire soon and have no successor. */
+/** The active tokens that expire soon and have no successor: one of the same name that lasts longer. */
 export function listExpiring(tokens: readonly Token[], now = Date.now()): Token[] {
   const active = tokens.filter((token) => isActive(token, now));
-  return active.filter((token) => expiresSoon(token, now) && !hasSuccessor(token, active));
+  const expiring = active.filter((token) => expiresSoon(token, now));
+  const isSuccessor = (other: Token, token: Token) =>
+    other.name === token.name && getExpiry(other) > getExpiry(token);
+  return expiring.filter((token) => !active.some((other) => isSuccessor(other, token)));
 }
 
 export function expiresSoon(token: Token, now = Date.now()): boolean {
@@ -84,13 +80,9 @@ export function hashToken(secret: string): string {
   return hash('sha256', secret);
 }
 
-/** CRC-32 in 6 base-62 digits, the most significant first. */
+/** CRC-32 in 6 base-62 digits. */
 function computeChecksum(text: string): string {
-  let rest = crc32(text);
-  let digits = '';
-  for (let i = 0; i < 6; i++) {
-    digits = BASE_62.charAt(rest % 62) + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
+  const sum = crc32(text);
+  const places = [62 ** 5, 62 ** 4, 62 ** 3, 62 ** 2, 62, 1];
+  return places.map((place) => BASE_62[Math.floor(sum / place) % 62]).join('');
 }

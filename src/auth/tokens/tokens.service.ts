@@ -26,16 +26,15 @@ export class TokensService {
         throw new TokenError(
           `a token named ${name} exists: rotate or revoke it, or choose another name`,
         );
-      return (await insert(tokens, name, lifetime)).secret;
+      return insert(tokens, name, lifetime);
     });
   }
 
   /** Creates a token named `first` in a store that never had one, and returns its secret; undefined in any other store. */
   createFirst(): Promise<string | undefined> {
-    return this.change(async (tokens) => {
-      const isNew = (await tokens.count()) === 0;
-      return isNew ? (await insert(tokens, 'first')).secret : undefined;
-    });
+    return this.change(async (tokens) =>
+      (await tokens.count()) === 0 ? insert(tokens, 'first') : undefined,
+    );
   }
 
   list(): Promise<Token[]> {
@@ -57,10 +56,7 @@ export class TokensService {
     return this.tokens.findOneBy({ hash: hashToken(secret) });
   }
 
-  /**
-   * Creates another token of a name, and returns its secret. The name's active tokens expire after `overlap` ms, or
-   * earlier. @param lifetime in ms; that of its newest one if left out @throws TokenError if none is active
-   */
+  /** Returns the secret of another token, as long-lived as the newest. Those before it end after `overlap` ms. @throws TokenError */
   rotate(name: string, overlap: number, lifetime?: number): Promise<string> {
     return this.change(async (tokens) => {
       const all = await tokens.find({ where: { name }, order: { id: 'ASC' } });
@@ -71,11 +67,10 @@ export class TokensService {
         throw new TokenError(`no token named ${name} is active: create one`);
 
       const previous = getExpiry(newest) - newest.createdAt.getTime();
-      const { secret, createdAt } = await insert(tokens, name, lifetime ?? previous);
-      const end = new Date(createdAt.getTime() + overlap);
+      const end = new Date(Date.now() + overlap);
       const longer = active.filter((token) => getExpiry(token) > end.getTime());
       for (const { id } of longer) await tokens.update(id, { expiresAt: end });
-      return secret;
+      return insert(tokens, name, lifetime ?? previous);
     });
   }
 
@@ -89,11 +84,9 @@ export class TokensService {
       if (revoked.length === 0) throw new TokenError(`no active token${which}`);
 
       const revokedAt = new Date();
-      for (const token of revoked) {
-        token.revokedAt = revokedAt;
-        await tokens.update(token.id, { revokedAt });
-      }
-      return revoked;
+      const ids = revoked.map(({ id }) => id);
+      await tokens.update(ids, { revokedAt });
+      return revoked.map((token) => Object.assign(token, { revokedAt }));
     });
   }
 
@@ -106,12 +99,12 @@ export class TokensService {
   }
 }
 
-async function insert(tokens: Tokens, name: string, lifetime = Infinity) {
+async function insert(tokens: Tokens, name: string, lifetime = Infinity): Promise<string> {
   const secret = createSecret();
   const createdAt = new Date();
   const expiresAt = lifetime < Infinity ? new Date(createdAt.getTime() + lifetime) : null;
   await tokens.insert({ name, hash: hashToken(secret), createdAt, expiresAt });
-  return { secret, createdAt };
+  return secret;
 }
 
 async function findActive(tokens: Tokens): Promise<Token[]> {
