@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ATTACKS, type NamedToken } from './jwt-attacks.js';
-import { BearerStrategy } from '../../src/auth/bearer.guard.js';
+import { BearerStrategy } from '../../src/auth/bearer.strategy.js';
 import { Forger, seconds } from '../support/forger.js';
 import { AUDIENCE, IdentityProvider, SigningKey } from '../support/identity-provider.js';
 import { Service } from '../support/service.js';
