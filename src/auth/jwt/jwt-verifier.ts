@@ -57,16 +57,13 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     const hash = hashToken(token);
     const known = this.cache.get(hash);
     if (known && Date.now() < known.endsAt) return known.principal;
-    return (await this.verifyNew(hash, token)).principal;
-  }
-
-  private async verifyNew(hash: string, token: string): Promise<AccessToken> {
     if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     try {
       const header = jose.decodeProtectedHeader(token) as jose.JWSHeaderParameters;
       // Not within the verification, which any number of requests may share. Another algorithm is refused there.
       if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.learn(header);
-      return await this.cache.forceFetch(hash, { forceRefresh: true, context: token });
+      const options = { forceRefresh: true, context: token };
+      return (await this.cache.forceFetch(hash, options)).principal;
     } catch (error) {
       throw error instanceof ApiException ? error : explain(error);
     }
