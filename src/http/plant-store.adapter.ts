@@ -7,7 +7,7 @@ import type { Config } from '../config/config.js';
 import { logAcceptErrors } from '../errors/availability-log.js';
 import { MAX_FIELDS } from './client-errors.js';
 import { BODY_LIMIT } from './json-body.js';
-import { REQUEST_CLASSES } from './request-classes.js';
+import { MergingRequest, REQUEST_CLASSES } from './request-classes.js';
 
 const SECOND = 1_000;
 /** In milliseconds (docs/configuration.md, "Limits"). */
@@ -37,6 +37,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
     // A path is exact: `/plants`, neither `/plants/` nor `/Plants` (contract/openapi.yaml, paths).
     app.enable('strict routing').enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy).set(BODY_LIMIT, config.bodyLimit);
+    // Express replaces the prototype of each request (expressjs.com/en/guide/overriding-express-api.html).
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- requests call it
+    app.request.push = MergingRequest.prototype.push;
     super(app);
   }
 

@@ -1,9 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { listen } from '../../test/support/local-server.js';
+import { Config } from '../config/config.js';
+import { PlantStoreAdapter } from './plant-store.adapter.js';
 import { REQUEST_CLASSES } from './request-classes.js';
 
 const OPTIONS = { ...REQUEST_CLASSES, requireHostHeader: false };
@@ -40,18 +41,22 @@ it.each([
   },
 );
 
-it('tiny chunks that nobody reads yet are in memory as few parts', async () => {
-  await using server = createServer(OPTIONS);
-  const port = await listen(server);
-  const socket = connect(port, '127.0.0.1');
+it('tiny chunks are in memory as few parts, in an app of Express too', async () => {
+  const adapter = new PlantStoreAdapter(new Config());
+  const arrived = Promise.withResolvers<IncomingMessage>();
+  adapter.use('/', (request: IncomingMessage) => arrived.resolve(request));
+  adapter.initHttpServer({});
+  const server = adapter.getHttpServer() as Server;
+  const socket = connect(await listen(server), '127.0.0.1');
   const text = '0123456789'.repeat(2_000);
   const chunks = text.replace(/./g, '1\r\n$&\r\n');
   socket.write(`POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
-  const [request] = (await once(server, 'request')) as [IncomingMessage];
+  const request = await arrived.promise;
   while (!request.complete) await sleep(5);
   const parts: Buffer[] = [];
   for (let part; (part = request.read() as Buffer | null);) parts.push(part);
   expect(Buffer.concat(parts).toString()).toBe(text);
   expect(parts.length).toBeLessThan(50);
   socket.destroy();
+  server.close();
 });

@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 const PART_BYTES = 1_024;
 
 /** A request that merges the small parts of its body: each costs Node 300 bytes, and a client may send one for each byte. */
-class MergingRequest extends IncomingMessage {
+export class MergingRequest extends IncomingMessage {
   private merged: Buffer | undefined = undefined;
   private size = 0;
 
