@@ -1,4 +1,5 @@
 // What a start tells the operator: where the service is, its first token, and tokens that expire soon.
+import { execFile } from 'node:child_process';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { listExpiring, type Token } from './auth/tokens/token.entity.js';
@@ -36,4 +37,15 @@ function warnOfTokens(tokens: readonly Token[], { authIssuer }: Config): void {
     logger.warn(`the store has no token yet: run ${COMMAND} token create NAME`);
   const { length } = listExpiring(tokens);
   if (length > 0) logger.warn(`tokens that expire soon: ${length}; run ${COMMAND} token list`);
+}
+
+/** Tells systemd that the service is ready (sd_notify(3)), if it asks: Node.js has no datagram sockets of a path. */
+export function notifySystemd(): void {
+  // eslint-disable-next-line no-restricted-properties -- systemd's variable, no part of the service's configuration
+  const { NOTIFY_SOCKET, PATH } = process.env;
+  if (!NOTIFY_SOCKET) return;
+  // The program needs none of the service's secrets.
+  execFile('systemd-notify', ['--ready'], { env: { PATH, NOTIFY_SOCKET } }, (error) => {
+    if (error) new Logger('Systemd').warn(`systemd was not told READY=1: ${error.message}`);
+  });
 }

@@ -1,19 +1,6 @@
 // The program: prepares Node.js before any other file is loaded, then runs the command that is named, by default `serve`.
 import module from 'node:module';
 
-const { engines } = module.createRequire(import.meta.url)('../../package.json') as {
-  engines: { node: string };
-};
-const oldest = engines.node.replace('>=', '');
-
-if (process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0) {
-  process.stderr.write(
-    `Node.js ${process.versions.node} is too old: the plant store needs Node.js ${oldest} or newer. ` +
-      'npm has installed one: use `npm start`, `bin/plant-store` or node_modules/.bin/node.\n',
-  );
-  process.exit(1);
-}
-
 // Stacks in the log name lines of src/.
 module.setSourceMapsSupport(true, { nodeModules: false });
 // New files are for their owner alone: SQLite's contain plants and hashes of tokens.

@@ -1,15 +1,12 @@
 // The start of the service; cli.ts runs it, as `serve`.
-import type { Server as TlsServer } from 'node:https';
-import { Logger } from '@nestjs/common';
-import { announce, print } from './announce.js';
+import { Logger, type INestApplication } from '@nestjs/common';
+import { announce, notifySystemd, print } from './announce.js';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
-import { readKeyPair } from './config/key-pair.js';
-import { toExitCode, toOperatorMessage } from './errors/operator-message.js';
-import { awaitListening, tryToListen } from './listening.js';
+import { describeError, toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
-import { endStartOnSignals, notifySystemd } from './shutdown.js';
+import { endStartOnSignals } from './shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 import { reloadKeyPairOnHangup } from './tls.js';
 
@@ -22,30 +19,31 @@ async function bootstrap(): Promise<void> {
   for (const warning of warnings) new Logger('Configuration').warn(warning);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   const stopOnSignals = endStartOnSignals(config);
-  const listening = Promise.withResolvers<TlsServer>();
-  if (config.scheme === 'https') reloadKeyPairOnHangup(listening.promise, config);
   print(describeProcess(config), config);
-  // What is wrong shows before health is announced, and before a store is made. createApp() reads the pair again.
-  readKeyPair(config);
-  await tryToListen(config);
 
-  const management = config.managementPort === 'off' ? undefined : await createManagement(config);
-  if (management) {
-    await awaitListening(
-      management.listen(config.managementPort, config.managementHost),
-      'MANAGEMENT_',
-    );
+  let management: INestApplication | undefined;
+  if (config.managementPort !== 'off') {
+    management = await createManagement(config);
+    await listen(management, config.managementPort, config.managementHost, 'MANAGEMENT_');
     print(`Management: ${await management.getUrl()}`, config);
   }
 
   const app = await createApp(config, logger);
+  if (config.scheme === 'https') reloadKeyPairOnHangup(app, config);
   management?.get(ServiceState).watch(app);
-  await awaitListening(app.listen(config.port, config.host));
+  await listen(app, config.port, config.host);
   stopOnSignals(app);
-  listening.resolve(app.getHttpServer() as TlsServer);
-  notifySystemd('READY=1');
+  notifySystemd();
   // If the store fails now, its health says so.
   await announce(app, config).catch(() => undefined);
+}
+
+/** Has an application listen. @throws Error that names PORT and HOST, with this prefix */
+async function listen(app: INestApplication, port: number, host: string, prefix = '') {
+  await app.listen(port, host).catch((cause: unknown) => {
+    const message = `${prefix}PORT or ${prefix}HOST must be another: ${describeError(cause)}`;
+    throw new Error(message, { cause });
+  });
 }
 
 try {

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import {
   Injectable,
   Logger,
@@ -12,12 +11,9 @@ import { Connections } from './http/connections.js';
 
 const logger = new Logger('Shutdown');
 
-/**
- * Has SIGTERM, SIGINT, and without TLS SIGHUP, end a start, which may wait for the store: the first process of a container
- * ignores unhandled signals. @returns a function that from then on has Nest close the application on them
- */
+/** Has signals end a start, also of a container's first process. @returns a function that has Nest handle them instead */
 export function endStartOnSignals({ scheme }: Config): (app: INestApplication) => void {
-  // With TLS it reloads the certificate. Unhandled, it would cut requests off.
+  // With TLS, SIGHUP reloads the certificate. Without, it would cut requests off unhandled.
   const signals = ['SIGTERM', 'SIGINT', ...(scheme === 'https' ? [] : ['SIGHUP'])];
   let isStarting = true;
   // Stays: Nest removes its own listeners before the exit, and npm forwards a signal that the service has had.
@@ -46,17 +42,14 @@ export class Shutdown implements BeforeApplicationShutdown {
   /** Drains the connections before Nest closes the server. */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     if (signal !== undefined) {
-      notifySystemd('STOPPING=1');
       logger.log(`${signal}: stopping`);
       const timeoutMs = this.config.shutdownDelay + this.config.shutdownTimeout;
-      setTimeout(() => this.giveUp(), timeoutMs);
+      setTimeout(() => {
+        logger.error('gave up: the stop has taken longer than SHUTDOWN_TIMEOUT');
+        void this.writer.abortAndExit(1);
+      }, timeoutMs);
     }
     await this.connections.drain();
-  }
-
-  private giveUp(): void {
-    logger.error('gave up: the stop has taken longer than SHUTDOWN_TIMEOUT');
-    void this.writer.abortAndExit(1);
   }
 
   /** To be called once all is closed. */
@@ -69,15 +62,4 @@ export class Shutdown implements BeforeApplicationShutdown {
     }
     logger.log('stopped');
   }
-}
-
-/** Tells systemd (sd_notify(3)), if it asks for it, by its own program: Node.js has no datagram sockets of a path. */
-export function notifySystemd(state: 'READY=1' | 'STOPPING=1'): void {
-  // eslint-disable-next-line no-restricted-properties -- systemd's variable, no part of the service's configuration
-  const { NOTIFY_SOCKET, PATH } = process.env;
-  if (!NOTIFY_SOCKET) return;
-  // The program needs none of the service's secrets.
-  execFile('systemd-notify', [state], { env: { PATH, NOTIFY_SOCKET } }, (error) => {
-    if (error) logger.warn(`systemd was not told ${state}: ${error.message}`);
-  });
 }

@@ -1,5 +1,5 @@
 import type { Server } from 'node:https';
-import { Logger } from '@nestjs/common';
+import { Logger, type INestApplication } from '@nestjs/common';
 import type { Config } from './config/config.js';
 import { certificateUsed, readKeyPair } from './config/key-pair.js';
 import { toOperatorMessage } from './errors/operator-message.js';
@@ -12,10 +12,10 @@ export function announceCertificate(expiresAt: Date): void {
   logger.log(`the certificate of TLS_CERT_FILE expires ${expiresAt.toISOString()}`);
 }
 
-/** Reloads the pair on SIGHUP, for later connections; logs an invalid one. @param listening the server */
-export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config): void {
-  process.on('SIGHUP', () => void listening.then(reload));
-  function reload(server: Server): void {
+/** Reloads the pair on SIGHUP, for later connections; logs an invalid one. */
+export function reloadKeyPairOnHangup(app: INestApplication, config: Config): void {
+  const server = app.getHttpServer() as Server;
+  process.on('SIGHUP', () => {
     try {
       const keyPair = readKeyPair(config);
       if (!keyPair) return;
@@ -23,9 +23,8 @@ export function reloadKeyPairOnHangup(listening: Promise<Server>, config: Config
       logger.log('certificate reloaded');
       announceCertificate(keyPair.expiresAt);
     } catch (error) {
-      logger.error(
-        `certificate not reloaded, keeping the current one: ${toOperatorMessage(error)}`,
-      );
+      const reason = toOperatorMessage(error);
+      logger.error(`certificate not reloaded, keeping the current one: ${reason}`);
     }
-  }
+  });
 }

@@ -1,7 +1,7 @@
 /** `import`: a client of the service, which does not need its store. plant-importer.ts does the work. */
 import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { COMMAND, toUrl, type Config } from '../config/config.js';
+import { COMMAND, formatUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
 import { baseUrl } from '../config/parsers.js';
 import { escapeControls } from '../errors/operator-message.js';
@@ -60,7 +60,7 @@ function isSameFile(...paths: [string, string]): boolean {
 /** Where the service listens; with TLS its public address, which its certificate is for. */
 function findService({ scheme, publicUrl, host, port }: Config): URL {
   if (scheme === 'https' && publicUrl !== undefined) return new URL(publicUrl);
-  return toUrl(scheme, host, port);
+  return new URL(formatUrl(scheme, host, port));
 }
 
 /** Imports with progress and refused plants on stderr, and a report on stdout, also if the import stops early. */

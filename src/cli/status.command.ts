@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { toUrl, VERSION, type Config } from '../config/config.js';
+import { formatUrl, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
 import { describeError, escapeControls } from '../errors/operator-message.js';
@@ -54,7 +54,7 @@ async function inspectStore(config: Config) {
 /** Whether the service of the configuration is ready, and of this version and store. */
 async function inspectService({ managementHost, managementPort }: Config, ownStore: string) {
   if (managementPort === 'off') return { state: 'not asked', reasons: ['MANAGEMENT_PORT is off'] };
-  const url = new URL('/readyz', toUrl('http', managementHost, managementPort)).href;
+  const url = `${formatUrl('http', managementHost, managementPort)}/readyz`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
     const { error, details } = (await response.json().catch(() => ({}))) as Readiness;

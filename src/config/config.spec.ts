@@ -4,7 +4,7 @@ import { read } from '../../test/support/published.js';
 import { Config, VARIABLES, VERSION } from './config.js';
 import { inspectConfig, readConfig } from './environment.js';
 
-const NAMES = VARIABLES.map(({ name }) => name);
+const NAMES = Object.values(VARIABLES).map(({ name }) => name);
 const ROW = /^\| `([A-Z_]+)` +\| +(?:`(.*?)`)? +\| (.+) \|$/gm;
 
 describe('docs/configuration.md', () => {

@@ -1,8 +1,8 @@
 // Reads the configuration from the environment and the file `.env`.
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { Config, describeUser, VARIABLES, VERSION, type ConfigVariable } from './config.js';
-import { describeDatabase, findPathProblem } from './database-url.js';
+import { Config, VARIABLES, VERSION, type Variable } from './config.js';
+import { describeDatabase } from './database-url.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
 export class ConfigError extends Error {}
@@ -15,7 +15,8 @@ export function loadEnvironment(file?: string): readonly string[] {
   const path = file ?? '.env';
   loaded = undefined;
   if (file === undefined && !existsSync(path)) return [];
-  const { variables, warnings } = parseEnvFile(readText('--env-file', path));
+  const text = readNamedFile(file === undefined ? path : '--env-file', path);
+  const { variables, warnings } = parseEnvFile(text);
   const isFree = (name: string) => !listForms(name).some((form) => process.env[form]);
   const names = new Set([...variables.keys()].filter(isFree));
   for (const name of names) process.env[name] = variables.get(name);
@@ -24,10 +25,8 @@ export function loadEnvironment(file?: string): readonly string[] {
 }
 
 /** Variables whose text may be in the file that `NAME_FILE` names; `import` reads its token itself. */
-const SECRETS = [
-  'PLANT_STORE_TOKEN',
-  ...VARIABLES.filter(({ parser }) => parser.mask).map(({ name }) => name),
-];
+const SECRETS = ['PLANT_STORE_TOKEN'];
+for (const { name, parser } of Object.values(VARIABLES)) if (parser.mask) SECRETS.push(name);
 
 /** The names of a variable: a secret has two, for its text and for the file that `NAME_FILE` names. */
 function listForms(name: string): readonly string[] {
@@ -35,38 +34,24 @@ function listForms(name: string): readonly string[] {
   return SECRETS.includes(secret) ? [secret, `${secret}_FILE`] : [name];
 }
 
+/** Variables of `import`, the driver, and Node.js, which reads others before the file. */
+const OTHER_NAMES = /^(PLANT_STORE_URL|PG\w+|NODE_TLS_\w+|SSL_\w+|TZ)$/;
+const NAMES = Object.values(VARIABLES).map(({ name }) => name);
+const OWN_NAMES = [...SECRETS, ...NAMES].flatMap(listForms);
+
 /** Reads `NAME=value` lines. Node's parseEnv() would take a byte order mark, or U+00A0, for a part of a name. */
 export function parseEnvFile(text: string) {
   const variables = new Map<string, string>();
   const warnings: string[] = [];
   for (const [index, line] of text.split(/\r\n|[\r\n]/).entries()) {
-    if (/^\s*([#;]|$)/.test(line)) continue;
-    const [left = '', ...right] = line.split('=');
-    const name = left.trim().replace(/^export\s+/, '');
-    const value = right.join('=').trim();
-    const problem = right.length === 0 ? 'ignored, as it has no =' : findEntryProblem(name, value);
-    if (problem) warnings.push(`${index + 1}: ${problem}`);
-    if (right.length > 0) variables.set(name, parseEnv(`X=${value}`).X ?? '');
+    const [, name = '', value] = /^\s*(?:export\s+)?(\w+)\s*=\s*([^]*?)\s*$/.exec(line) ?? [];
+    if (OWN_NAMES.includes(name) || OTHER_NAMES.test(name))
+      variables.set(name, parseEnv(`X=${value}`).X ?? '');
+    else if (!/^\s*([#;]|$)/.test(line))
+      // No name, as it may be a part of a key.
+      warnings.push(`${index + 1}: ignored: no NAME=value, unknown, or only for the environment`);
   }
   return { variables, warnings };
-}
-
-/** Variables that others read: the driver, Node.js, a shell, and `import`. */
-const OTHER_VARIABLES = /^((PG|NODE_TLS_|SSL_|LC_|PLANT_STORE_)\w+|GIT_COMMIT|LANG|PATH|TZ)$/;
-
-/** Node.js, libuv and config.ts read them at once. */
-const EARLY_VARIABLES = /^(NODE_(?!ENV$|TLS_)\w+|UV_\w+|PLANT_STORE_COMMAND)$/;
-
-/** Other names may be a part of a key. */
-const PRINTABLE_NAME = /^[A-Z_]{1,40}$/;
-
-function findEntryProblem(name: string, value: string): string | undefined {
-  if (EARLY_VARIABLES.test(name))
-    return `${name} works only in the environment, which is read first`;
-  const isKnown = VARIABLES.some((variable) => listForms(variable.name).includes(name));
-  if (!isKnown && !OTHER_VARIABLES.test(name))
-    return `${PRINTABLE_NAME.test(name) ? name : 'the name'} is unknown`;
-  return /^(["'`])(?!.*\1)/.test(value) ? 'the quote is not closed' : undefined;
 }
 
 /** Reads the configuration; an empty variable counts as one that is not set. @throws ConfigError */
@@ -76,12 +61,18 @@ export function readConfig(env = process.env): Config {
   return config;
 }
 
+/** Variables of which none has a meaning alone; without an audience, tokens for other services would pass. */
+const PAIRS = [
+  ['TLS_CERT_FILE', 'TLS_KEY_FILE'],
+  ['AUTH_ISSUER', 'AUTH_AUDIENCE'],
+] as const;
+
 /** Reads the configuration as far as it is valid, with its variables in order, problems, and loadEnvironment()'s warnings. */
 export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
-  const settings = VARIABLES.map((variable) => {
-    const { name, field, parser, defaultText } = variable;
+  const settings = Object.entries<Variable<unknown>>(VARIABLES).map(([field, variable]) => {
+    const { name, parser, defaultText } = variable;
     const from = findSource(variable, env);
     try {
       const text = parser.mask ? readSecret(name, env) : env[name];
@@ -98,8 +89,8 @@ export function inspectConfig(env = process.env) {
       return { name, value: undefined, from };
     }
   });
-  // A conflict with the default of an invalid variable is none.
-  if (problems.length === 0) problems.push(...crossFieldErrors(config));
+  for (const [one, other] of PAIRS)
+    if (!env[one] !== !env[other]) problems.push(`${one} and ${other} must be set together`);
   return { config, settings, problems, warnings: loaded?.warnings ?? [] };
 }
 
@@ -108,34 +99,26 @@ export function readSecret(name: string, env = process.env): string | undefined 
   const file = env[`${name}_FILE`];
   if (!file) return env[name];
   if (env[name]) throw new ConfigError(`${name} and ${name}_FILE must not both be set`);
-  const secret = readText(`${name}_FILE`, file).replace(/\r?\n$/, '');
-  if (secret === '') throw new ConfigError(`${name}_FILE must not name an empty file`);
+  const secret = readNamedFile(`${name}_FILE`, file).replace(/\r?\n$/, '');
+  if (secret === '') throw new ConfigError(`${name}_FILE must not be an empty file`);
   return secret;
 }
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
 /** Reads the file that a variable or an option names. @throws ConfigError with its path, unless that may be a secret */
 export function readNamedFile(variable: string, path: string): string {
-  const problem = findPathProblem(variable, path);
-  if (problem) throw new ConfigError(problem);
   try {
-    return readFileSync(path, 'utf8');
+    return UTF_8.decode(readFileSync(path));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const shown = PRINTABLE_VALUE.test(path) ? `: ${path}` : '';
-    const user = code === 'EACCES' ? `, as user ${describeUser()}` : '';
-    const message = `${variable} must name a file that can be read${shown} (${code}${user})`;
+    const message = `${variable} must be a readable file in UTF-8${shown} (${code})`;
     throw new ConfigError(message, { cause });
   }
 }
 
-/** Reads a file in UTF-8: one in another encoding has these characters once it is decoded. */
-function readText(variable: string, path: string): string {
-  const text = readNamedFile(variable, path);
-  if (/[\0\uFFFD]/.test(text)) throw new ConfigError(`${variable} must name a file in UTF-8`);
-  return text;
-}
-
-function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): string {
+function findSource({ name, parser }: Variable<unknown>, env: NodeJS.ProcessEnv): string {
   if (parser.mask && env[`${name}_FILE`]) return `${name}_FILE`;
   if (!env[name]) return 'default';
   return loaded?.names.has(name) ? loaded.path : 'environment';
@@ -145,25 +128,9 @@ function findSource({ name, parser }: ConfigVariable, env: NodeJS.ProcessEnv): s
 const PRINTABLE_VALUE = /^(?!.*(plant_|[?@]))[ -~]{1,80}$/;
 
 /** `PORT must be from 0 to 65535, not "x"`; never the value of a secret. */
-function explainInvalid({ name, parser }: ConfigVariable, text: string): string {
+function explainInvalid({ name, parser }: Variable<unknown>, text: string): string {
   const isShown = !parser.mask && PRINTABLE_VALUE.test(text);
   return `${name} must be ${parser.rule}${isShown ? `, not ${JSON.stringify(text)}` : ''}`;
-}
-
-/** Finds errors that involve several variables. */
-function crossFieldErrors(config: Config): string[] {
-  const { port, managementPort, tlsCertFile, tlsKeyFile } = config;
-  const { authIssuer, authAudience, authJwksUrl } = config;
-  const found: string[] = [];
-  if (managementPort === port && port !== 0)
-    found.push('MANAGEMENT_PORT must not be PORT: health and metrics are not for the public');
-  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined))
-    found.push('TLS_CERT_FILE and TLS_KEY_FILE must be set together');
-  if (authIssuer && !authAudience)
-    found.push('AUTH_AUDIENCE must be set with AUTH_ISSUER: tokens of other services would pass');
-  if (!authIssuer && (authAudience ?? authJwksUrl))
-    found.push('AUTH_ISSUER must be set with AUTH_AUDIENCE and AUTH_JWKS_URL');
-  return found;
 }
 
 /** One line for the operator, without a password. */

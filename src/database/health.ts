@@ -18,7 +18,7 @@ const MAX_STEADY_MS = 5_000;
  */
 @Injectable()
 export class StoreHealth implements BeforeApplicationShutdown {
-  private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store', 'error');
+  private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store');
   private readonly timeoutMs: number;
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
   /** In flight, or of the last second. It may outlive the checks that wait for it. */

@@ -8,7 +8,7 @@ afterEach(() => void jest.useRealTimers());
 it('logs the reason at once, then once a minute while failures go on, and the end', () => {
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
-  const availability = new AvailabilityLog({ log: write, warn: write, error: write }, 'the store');
+  const availability = new AvailabilityLog({ log: write, error: write }, 'the store');
   const takeLines = () => lines.splice(0);
 
   availability.markAvailable();

@@ -11,11 +11,10 @@ export class AvailabilityLog {
   private unavailableSince: number | undefined;
   private loggedAt = -Infinity;
 
-  /** @param what the part: `the store` @param level of the line that says that it is unavailable */
+  /** @param what the part: `the store` */
   constructor(
-    private readonly logger: Pick<Logger, 'log' | 'warn' | 'error'>,
+    private readonly logger: Pick<Logger, 'log' | 'error'>,
     private readonly what: string,
-    private readonly level: 'warn' | 'error' = 'warn',
   ) {}
 
   markUnavailable(error: unknown): void {
@@ -23,7 +22,7 @@ export class AvailabilityLog {
     if (now - this.loggedAt < REPEAT_INTERVAL_MS) return;
     this.unavailableSince ??= now;
     this.loggedAt = now;
-    this.logger[this.level](`${this.what} is unavailable: ${describeError(error)}`);
+    this.logger.error(`${this.what} is unavailable: ${describeError(error)}`);
   }
 
   markAvailable(): void {
@@ -37,7 +36,7 @@ export class AvailabilityLog {
 
 /** Logs connections that cannot be accepted, because of EMFILE for example, instead of ending the process. */
 export function logAcceptErrors(server: Server, logger: Logger): void {
-  const log = new AvailabilityLog(logger, 'a file descriptor for a connection', 'error');
+  const log = new AvailabilityLog(logger, 'a file descriptor for a connection');
   // The caller handles the error of a server that does not listen yet.
   server.on('error', (error) => server.listening && log.markUnavailable(error));
 }

@@ -1,11 +1,6 @@
-import { getSystemErrorMessage, inspect } from 'node:util';
+import { inspect } from 'node:util';
 import { ConfigError } from '../config/environment.js';
 import { StoreUnavailableException } from './error-codes.js';
-
-/** Node's advice about a certificate that is not trusted, for who runs Node.js. */
-const NODE_ADVICE = /(?<=; )if the root CA is installed locally, .*--use-system-ca/;
-const TRUST_ADVICE =
-  'to trust it, set NODE_EXTRA_CA_CERTS in the environment, or for PostgreSQL sslrootcert, to the file of its authority';
 
 /** The message of an error, in one line. */
 export function describeError(error: unknown): string {
@@ -18,15 +13,10 @@ export function describeError(error: unknown): string {
   if (error instanceof StoreUnavailableException) return error.reason;
   // TypeORM rewords the driver's error. Its class is not imported, as that would load all of TypeORM.
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
-  const { errno, path } = Object(error) as NodeJS.ErrnoException;
-  if (errno !== undefined && path !== undefined) return `${path}: ${getSystemErrorMessage(errno)}`;
-  const text = (Error.isError(error) ? error.message : String(error))
-    .replace(/(?<!\s)\s*\n\s*/g, ' ')
-    .replace(NODE_ADVICE, TRUST_ADVICE);
   // fetch() gives its reason as the cause.
-  if (!(error instanceof TypeError) || error.cause === undefined) return text;
-  const cause = describeError(error.cause);
-  return text === 'fetch failed' ? cause : `${text}: ${cause}`;
+  if (error instanceof TypeError && error.cause !== undefined) return describeError(error.cause);
+  const message = Error.isError(error) ? error.message : String(error);
+  return message.replace(/(?<!\s)\s*\n\s*/g, ' ');
 }
 
 export class OutputError extends Error {}

@@ -28,16 +28,17 @@ export function addMiddleware(
   config: Config,
   isOverloaded: () => boolean,
 ): void {
+  const { corsOrigins, scheme } = config;
   const connections = app.get(Connections);
   app.use(connections.createContext());
   app.use(contentSecurityPolicy({ useDefaults: false, directives: NOTHING }));
   app.use(xContentTypeOptions(), xFrameOptions({ action: 'deny' }));
-  if (config.scheme === 'https') app.use(strictTransportSecurity({ includeSubDomains: false }));
-  if (config.corsOrigins.length > 0)
+  if (scheme === 'https') app.use(strictTransportSecurity({ includeSubDomains: false }));
+  if (corsOrigins)
     app.enableCors(({ headers }: Request, respond) => {
       // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
       const isPreflight = headers.origin && headers['access-control-request-method'];
-      respond(null, { ...CORS, origin: [...config.corsOrigins], preflightContinue: !isPreflight });
+      respond(null, { ...CORS, origin: corsOrigins, preflightContinue: !isPreflight });
     });
   app.use(((request, response, next) => {
     // Node drops what follows a request to upgrade, so the connection must close.

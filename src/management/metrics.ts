@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { readCommit, VERSION } from '../config/config.js';
+import { COMMIT, VERSION } from '../config/config.js';
 import { certificateUsed } from '../config/key-pair.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
 import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
@@ -18,7 +18,7 @@ export function createMetrics(state: ServiceState): Registry {
     labelNames: ['version', 'commit'],
     help: 'Always 1; the labels tell the version and its commit.',
     registers,
-  }).set({ version: VERSION, commit: readCommit() }, 1);
+  }).set({ version: VERSION, commit: COMMIT }, 1);
   countRequests(registers);
   countCommits(registers);
   addGauges(registers, state);

@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import { formatAuthority, type Config } from '../config/config.js';
+import { formatUrl, type Config } from '../config/config.js';
 
 const SERVICE_DESCRIPTION = `Keeps a store of plants. Every response other than 200 has an Error body with a \
 number that stays the same forever.`;
@@ -35,9 +35,7 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
 function listServers(config: Config): { url: string; description?: string }[] {
   const { publicUrl, scheme, host, port } = config;
   if (publicUrl !== undefined) return [{ url: publicUrl }];
-  // No client can connect to the address that stands for all addresses of the machine.
-  const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
-  const url = `${scheme}://${formatAuthority(name, port)}`;
+  const url = formatUrl(scheme, host, port);
   return [
     { url, description: 'the address that the service listens on' },
     { url: '/', description: 'the host that this document came from' },

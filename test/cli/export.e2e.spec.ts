@@ -104,7 +104,7 @@ describe('the output file of an export', () => {
 
   it.each([
     ['folder', /^error: [^\n]+\/folder is not a file\n$/],
-    ['none/plants.ndjson', /^error: [^\n]+\/none: no such file or directory\n$/],
+    ['none/plants.ndjson', /^error: ENOENT: no such file or directory, [^\n]+\/none[^\n]+\n$/],
     ['used', /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
   ])('%s is refused', async (file, message) => {
     mkdirSync(join(target.folder, 'folder'));

@@ -88,7 +88,7 @@ describe('import over TLS', () => {
     expect(await runCli(['import', '-'], { cwd: store.folder, env, input: plants(9) })).toEqual({
       code: 0,
       stdout: 'sent 9, stored 9, refused 0\n',
-      stderr: `service: https://127.0.0.1:${tls.port}/\n`,
+      stderr: `service: https://localhost:${tls.port}/\n`,
     });
   });
 });

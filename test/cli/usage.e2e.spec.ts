@@ -107,7 +107,7 @@ const ONE_LINE =
   /^error: [^\n]+\n(\(Did you mean \w+\?\)\n)?(\(add --help for additional information\)\n)?$/;
 
 describe('the token of an import', () => {
-  const NO_FILE = { code: 1, stderr: 'error: x: no such file or directory\n' };
+  const NO_FILE = { code: 1, stderr: "error: ENOENT: no such file or directory, open 'x'\n" };
   const runs = (options: string, env: Record<string, string>) => {
     writeFileSync(join(cwd, 'good'), 'plant_x\n');
     return run(`import x ${options}`.trim(), env);
@@ -124,7 +124,7 @@ describe('the token of an import', () => {
   });
 
   it.each<[number, Record<string, string>, string]>([
-    [78, { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must name a file'],
+    [78, { PLANT_STORE_TOKEN_FILE: 'none' }, 'PLANT_STORE_TOKEN_FILE must be a readable file'],
     [
       78,
       { PLANT_STORE_TOKEN_FILE: 'good', PLANT_STORE_TOKEN: 'y' },

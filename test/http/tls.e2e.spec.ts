@@ -1,15 +1,6 @@
 /** @engine sqlite */
 import { once } from 'node:events';
-import {
-  cpSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -17,7 +8,7 @@ import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { Client } from '../support/client.js';
 import { makeStore, store } from '../support/own-store.js';
 import type { Sent } from '../support/received.js';
-import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess | undefined;
 makeStore(async () => {
@@ -81,33 +72,8 @@ describe('TLS', () => {
     expect((await store.plants()).map(({ id }) => id)).toEqual([1n]);
   });
 
-  it('reloads the certificate after the start if SIGHUP came during it', async () => {
-    const folder = (name: string) => join(store.folder, name);
-    for (const name of ['first', 'second']) {
-      mkdirSync(folder(name));
-      await issueCertificate(folder(name), name);
-    }
-    symlinkSync('first', folder('current'));
-    const child = spawnMain(store, certificateIn(folder('current')));
-    let printed = '';
-    child.stdout.on('data', (chunk) => (printed += String(chunk)));
-    // The first line names the store; the certificate is read next.
-    await once(child.stdout, 'data');
-    await sleep(50);
-    symlinkSync('second', folder('next'));
-    renameSync(folder('next'), folder('current'));
-    child.kill('SIGHUP');
-    while (!printed.includes('Plant store: ')) await once(child.stdout, 'data');
-    const port = Number(/Plant store: \S+:(\d+)/.exec(printed)?.[1]);
-    // The kernel may deliver the signal only after that line.
-    const limit = AbortSignal.timeout(30_000);
-    while ((await certified(port)) !== 'second') await sleep(20, undefined, { signal: limit });
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-
   it.each<[string, () => unknown, string]>([
-    ['no key', () => rmSync(key()), 'TLS_KEY_FILE must name a file that can be read: '],
+    ['no key', () => rmSync(key()), 'TLS_KEY_FILE must be a readable file in UTF-8: '],
     ['two certificates', () => cpSync(cert(), key()), 'must be a pair: '],
     [
       'the key of another certificate',

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
@@ -14,8 +12,12 @@ let service: ServiceProcess;
 beforeAll(async () => {
   // A plant that waits for the locked store must not time out, even on a slow machine.
   const store = await createStore();
-  writeFileSync(join(store.folder, '.env'), 'GIT_COMMIT=a1b2c3\n');
-  const env = { ...PRINT_ARRIVALS, MANAGEMENT_PORT: '0', DATABASE_TIMEOUT: '60s' };
+  const env = {
+    ...PRINT_ARRIVALS,
+    MANAGEMENT_PORT: '0',
+    DATABASE_TIMEOUT: '60s',
+    GIT_COMMIT: 'a1b2c3',
+  };
   service = await ServiceProcess.start({ store, env });
 });
 afterAll(() => service.remove());

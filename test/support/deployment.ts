@@ -2,9 +2,9 @@ import { VARIABLES, type Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/environment.js';
 import { read } from './published.js';
 
-const KNOWN = VARIABLES.flatMap(({ name, parser }) =>
-  parser.mask ? [name, `${name}_FILE`] : [name],
-).concat('PLANT_STORE_COMMAND', 'GIT_COMMIT');
+const KNOWN = Object.values(VARIABLES)
+  .flatMap(({ name, parser }) => (parser.mask ? [name, `${name}_FILE`] : [name]))
+  .concat('PLANT_STORE_COMMAND', 'GIT_COMMIT');
 
 /** The instructions of the Dockerfile, each with the rest of its line. */
 export const INSTRUCTIONS = read('Dockerfile')

@@ -29,7 +29,7 @@ export class ProviderKeys {
 
   /** @param onChange called when other keys become known than before */
   constructor(
-    private readonly source: Pick<Config, 'authIssuer' | 'authJwksUrl'>,
+    private readonly source: Partial<Pick<Config, 'authIssuer' | 'authJwksUrl'>>,
     private readonly onChange: () => void,
     private readonly times = TIMES_MS,
   ) {}
