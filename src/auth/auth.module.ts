@@ -3,8 +3,7 @@ import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { BearerStrategy } from './bearer.strategy.js';
-import { JwtVerifier } from './jwt/jwt-verifier.js';
+import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
 import { LastUsed } from './tokens/last-used.js';
 import { Token } from './tokens/token.entity.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
@@ -17,9 +16,14 @@ const tokensService = {
 };
 
 const jwtVerifier = {
-  provide: JwtVerifier,
+  provide: JWT_VERIFIER,
   inject: [Config],
-  useFactory: (config: Config) => config.authIssuer && new JwtVerifier(config),
+  useFactory: async (config: Config) => {
+    if (config.authIssuer === undefined) return undefined;
+    // Loaded only here: jose is not needed without an identity provider.
+    const { JwtVerifier } = await import('./jwt/jwt-verifier.js');
+    return new JwtVerifier(config);
+  },
 };
 
 /** Counts requests by principal, in this process; undefined without RATE_LIMIT. */

@@ -2,16 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
-import { JwtVerifier } from './jwt/jwt-verifier.js';
+import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
+
+/** Injects the {@link JwtVerifier}; undefined without an identity provider. */
+export const JWT_VERIFIER = Symbol('JwtVerifier');
 
 /** Passport's bearer strategy (RFC 6750) over the service's own tokens, and JSON Web Tokens if configured. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   constructor(
     private readonly tokenVerifier: TokenVerifier,
-    @Inject(JwtVerifier) private readonly jwtVerifier: JwtVerifier | undefined,
+    @Inject(JWT_VERIFIER) private readonly jwtVerifier: JwtVerifier | undefined,
   ) {
     super();
   }

@@ -2,6 +2,11 @@ import { inspect } from 'node:util';
 import { ConfigError } from '../config/environment.js';
 import { StoreUnavailableException } from './error-codes.js';
 
+/** Node's advice about a certificate that is not trusted, for who runs Node.js. */
+const NODE_ADVICE = /(?<=; )if the root CA is installed locally, .*--use-system-ca/;
+const TRUST_ADVICE =
+  'to trust it, set NODE_EXTRA_CA_CERTS in the environment, or for PostgreSQL sslrootcert, to the file of its authority';
+
 /** The message of an error, in one line. */
 export function describeError(error: unknown): string {
   // A host with several addresses has an error for each.
@@ -16,7 +21,7 @@ export function describeError(error: unknown): string {
   // fetch() gives its reason as the cause.
   if (error instanceof TypeError && error.cause !== undefined) return describeError(error.cause);
   const message = Error.isError(error) ? error.message : String(error);
-  return message.replace(/(?<!\s)\s*\n\s*/g, ' ');
+  return message.replace(/(?<!\s)\s*\n\s*/g, ' ').replace(NODE_ADVICE, TRUST_ADVICE);
 }
 
 export class OutputError extends Error {}

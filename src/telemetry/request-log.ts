@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
 import {
@@ -14,7 +15,10 @@ import {
 export class RequestLog implements OnApplicationShutdown {
   private readonly logger = new Logger('Request');
 
-  constructor(private readonly config: Config) {
+  constructor(
+    private readonly config: Config,
+    private readonly adapterHost: HttpAdapterHost,
+  ) {
     if (config.logRequests !== 'none') requestEnd.subscribe(this.onEnd);
   }
 
@@ -25,6 +29,8 @@ export class RequestLog implements OnApplicationShutdown {
   private readonly onEnd = (message: unknown): void => {
     const context = message as RequestContext;
     const { request, status, error } = context;
+    // Channels are process-wide.
+    if (request.app !== this.adapterHost.httpAdapter.getInstance()) return;
     const isSuccess = status !== undefined && status < 400;
     if (isSuccess && this.config.logRequests !== 'all') return;
     const line = `${describeOperation(request)} ${status ?? 'no response'}`;
