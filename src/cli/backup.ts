@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { COMMAND, Config } from '../config/config.js';
 import { migrateStore, openStore } from '../database/store.js';
+import type { StoreUnusableError } from '../database/store-errors.js';
 import { Transaction } from '../database/transaction.js';
 import { describeError } from '../errors/operator-message.js';
 import { digestTables, formatDigests, TABLE_NAMES, TABLES, type Digests } from './backup-tables.js';
@@ -34,7 +35,7 @@ async function copyStore(config: Config, backup: Config): Promise<void> {
 
 /** The service has the time in its metrics: an alert tells of backups that fail. */
 async function recordBackup(config: Config): Promise<void> {
-  await using store = await openStore(config, [], 'backups');
+  await using store = await openStore(config, [], 'write');
   await store.query(
     `INSERT INTO backups (id, finished_at) VALUES (1, ${Date.now()})
      ON CONFLICT (id) DO UPDATE SET finished_at = excluded.finished_at`,
@@ -66,11 +67,16 @@ function configureFile(path: string): Config {
   return Object.assign(new Config(), { databaseUrl: `sqlite:${resolve(path)}` });
 }
 
-function openBackup(file: string): Promise<Transaction> {
+async function openBackup(file: string): Promise<Transaction> {
   const columns = TABLES.flatMap((table) =>
-    table.columns.map((column) => `${table.name}.${column.name}`),
+    table.columns.map(({ name }) => `${table.name}.${name}`),
   );
-  return Transaction.open(configureFile(file), 'read', { name: `${file}: the backup`, columns });
+  try {
+    return await Transaction.open(configureFile(file), 'read', columns);
+  } catch (cause) {
+    const reason = describeError((cause as StoreUnusableError).cause);
+    throw new Error(`${file}: the backup cannot be opened: ${reason}`, { cause });
+  }
 }
 
 /** @throws Error if the backup is damaged, or has no digests: it is a store, or a backup of version 1.0.0 */
@@ -81,7 +87,7 @@ async function checkDigests(backup: Transaction, file: string): Promise<Digests>
     throw new Error(`${file} is a store, not a backup: run \`${command}\` first`);
   }
   try {
-    await backup.check(TABLE_NAMES);
+    await backup.check();
     const digests = await digestTables(backup);
     const rows = await backup.query<{ name: string; digest: string }>('SELECT * FROM digests');
     assertSame(digests, new Map(rows.map(({ name, digest }) => [name, digest])));

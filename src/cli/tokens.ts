@@ -66,7 +66,7 @@ export async function revokeTokens(command: Command, which?: string): Promise<vo
 /** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
 async function withTokens<Result>(
   work: Work<Result>,
-  access: 'tokens' | 'read' = 'tokens',
+  access: 'write' | 'read' = 'write',
 ): Promise<Result> {
   await using store = await openStore(readStoreConfig(), [Token], access);
   return await store.transaction((manager) =>

@@ -16,8 +16,8 @@ export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
 
-/** `serve` and `fill` lock the store; `tokens` and `backups` change these tables; `read` changes nothing. */
-export type Access = 'serve' | 'create' | 'fill' | 'tokens' | 'backups' | 'read';
+/** `serve` and `fill` lock the store; `read` changes nothing. */
+export type Access = 'serve' | 'create' | 'fill' | 'write' | 'read';
 
 /** Whether a missing store is made, and an older one may be migrated. */
 export function makesStore(access: Access): boolean {
@@ -32,18 +32,8 @@ export interface LinesQuery {
   readonly form: 'array' | 'object';
 }
 
-export interface SnapshotReader {
-  /** @throws Error if the transaction would not see every acknowledged plant in time */
-  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
-  /** Checks the files, but no rows. Resolves to whether that includes the indexes. @throws DamageError */
-  check(runner: QueryRunner, tables: readonly string[]): Promise<boolean>;
-  /** Lines may span chunks, and may not be UTF-8. */
-  read(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
-}
-
 /** What differs between the engines. The message of each Error is for the operator. */
 export interface Engine {
-  readonly reader: SnapshotReader;
   /** SQL that begins a transaction to migrate in: processes that start at once take turns. */
   readonly beginMigration: string;
   /** SQL of the columns of all tables, such as `plants.id`. */
@@ -51,12 +41,18 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** @throws Error if the user lacks rights on the tables that there are, or a plant that is written could be lost */
-  assertUsable?(store: DataSource, access: Access): Promise<void>;
+  /** @throws Error if a plant that is written could be lost */
+  assertDurable?(store: DataSource): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(config: Config): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
+  /** Begins a snapshot. @throws Error if it would not see every acknowledged plant in time */
+  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
+  /** Checks the files, but no rows. @throws DamageError */
+  check?(runner: QueryRunner): Promise<void>;
+  /** Lines may span chunks, and may not be UTF-8. */
+  read(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
 export function getSystem({ dataSource }: EntityManager): DatabaseSystem {

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
@@ -12,18 +12,14 @@ const MAX_PROBE_MS = 2_000;
 /** The longest time without a failure that ends an outage. */
 const MAX_STEADY_MS = 5_000;
 
-/**
- * Judges by requests and probes whether the store is available. An outage may affect some plants only, as of one server of
- * a cluster, so it ends once nothing has failed for as long as a request waits.
- */
+/** Judges by requests and probes whether the store is available. An outage may affect some plants only, as of one server. */
 @Injectable()
-export class StoreHealth implements BeforeApplicationShutdown {
+export class StoreHealth {
   private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store');
   private readonly timeoutMs: number;
   private lastFailure: { readonly error: unknown; readonly at: number } | undefined;
   /** In flight, or of the last second. It may outlive the checks that wait for it. */
   private probe: Promise<void> | undefined;
-  private isStopping = false;
 
   constructor(
     { waitTimeoutMs }: Config,
@@ -62,7 +58,6 @@ export class StoreHealth implements BeforeApplicationShutdown {
 
   /** Probes at most once a second. @throws why the store takes no writes */
   async assertAvailable(): Promise<void> {
-    if (this.isStopping) throw new StoreUnavailableException('not checked: the service stops');
     try {
       this.probe ??= this.writer.probe().finally(() => {
         setTimeout(() => (this.probe = undefined), PROBE_TTL_MS).unref();
@@ -74,11 +69,6 @@ export class StoreHealth implements BeforeApplicationShutdown {
       this.markUnavailable(toStoreError(error));
     }
     if (this.lastFailure) throw this.lastFailure.error;
-  }
-
-  /** At the next hook the store is already closed, and a probe would log that as an outage. */
-  beforeApplicationShutdown(): void {
-    this.isStopping = true;
   }
 }
 

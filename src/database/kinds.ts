@@ -27,10 +27,8 @@ const MAX_DIGITS = 19;
 const POWERS_OF_TEN = Array.from({ length: MAX_DIGITS }, (_, zeros) => 10n ** BigInt(zeros));
 
 /**
- * Reads the text of a JSON number (RFC 8259, section 6) from its digits, never through a double.
- * As in JSON Schema, `7.0` and `7e2` are integers.
- *
- * @returns the int64; undefined if the text is no integer or is out of range
+ * Reads a JSON number (RFC 8259, section 6) from its digits, never through a double. As in JSON Schema, `7.0` and `7e2` are
+ * integers. @returns the int64; undefined if the text is no integer or is out of range
  */
 export function parseInt64(literal: string): bigint | undefined {
   const match = LITERAL.exec(literal);

@@ -7,22 +7,17 @@ import { SchemaError, type SchemaErrorKind } from './store-errors.js';
 export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795600000000];
 
 export const LIST = 'plant_store_migrations';
-/** Before 3.0.0: TypeORM's default, which other programs use too. */
-const OLD_LIST = 'migrations';
 
-/** What lists the migrations that were run, in SQL; undefined if nothing does. */
-function findList(columns: readonly string[]): string | undefined {
-  if (columns.includes(`${LIST}.name`)) return LIST;
-  const ofOldStore = [`${OLD_LIST}.name`, 'plants.id', 'tokens.hash'];
-  if (!ofOldStore.every((column) => columns.includes(column))) return undefined;
-  // Other programs' migrations say nothing of this store.
-  return `${OLD_LIST} WHERE name IN (${MIGRATIONS.map(({ name }) => `'${name}'`).join()})`;
+/** Whether this is a store of 1.0.0 or 2.0.0, whose list other programs may share. Both have run the first migration. */
+function isOld(columns: readonly string[]): boolean {
+  const own = ['migrations.name', 'plants.created_by', 'tokens.hash', 'tokens.last_used_at'];
+  return !columns.includes(`${LIST}.name`) && own.every((column) => columns.includes(column));
 }
 
 /** The SQL of the names of the migrations that were run. */
 export function selectRan(columns: readonly string[]): string {
-  const list = findList(columns);
-  return list === undefined ? "SELECT '' AS name WHERE 1 = 0" : `SELECT name FROM ${list}`;
+  if (columns.includes(`${LIST}.name`)) return `SELECT name FROM ${LIST}`;
+  return `SELECT '${CreatePlantsAndTokens1700000000000.name}' AS name WHERE ${isOld(columns)}`;
 }
 
 /** Decides what a database is, for every command: a store of this version, or what else. */
@@ -31,11 +26,8 @@ export function judgeSchema(
   ran: readonly string[],
 ): 'same' | SchemaErrorKind {
   const known = MIGRATIONS.filter(({ name }) => ran.includes(name));
-  if (known.length === 0) {
-    const isOfList = (column: string) =>
-      [LIST, OLD_LIST].some((list) => column.startsWith(`${list}.`));
-    return columns.every(isOfList) ? 'empty' : 'foreign';
-  }
+  if (known.length === 0)
+    return columns.every((column) => column.startsWith(`${LIST}.`)) ? 'empty' : 'foreign';
   if (known.length < MIGRATIONS.length) return 'older';
   return known.length === ran.length ? 'same' : 'newer';
 }
@@ -56,12 +48,13 @@ export async function bringUpToDate(
   // DataSource.runMigrations() would take a session of its own, outside of the transaction that holds the lock.
   const executor = new MigrationExecutor(store, runner);
   executor.transaction = 'none';
-  // A store of 1.0.0 or 2.0.0. The old list stays: other programs may use it, and a way back.
-  const list = findList(await listNames(runner, engine.listColumns));
-  if (list !== undefined && list !== LIST) {
-    // Makes the new list.
+  if (isOld(await listNames(runner, engine.listColumns))) {
+    // Makes the new list. The old one stays, for a way back.
     await executor.showMigrations();
-    await runner.query(`INSERT INTO ${LIST} (timestamp, name) SELECT timestamp, name FROM ${list}`);
+    const { name } = CreatePlantsAndTokens1700000000000;
+    await runner.query(
+      `INSERT INTO ${LIST} (timestamp, name) VALUES (${name.slice(-13)}, '${name}')`,
+    );
   }
   const ran = await executor.executePendingMigrations();
   await runner.query('COMMIT');

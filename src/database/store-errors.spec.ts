@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { describeError } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
-import { DamageError, isDamage, toStoreError } from './store-errors.js';
+import { toStoreError } from './store-errors.js';
 
 /** What TypeORM throws where the engine gives this code. */
 function failed(code: unknown): QueryFailedError {
@@ -35,8 +35,4 @@ describe('toStoreError', () => {
   ])('%s is at fault itself', (_name, error) => {
     expect(toStoreError(error)).toBe(error);
   });
-});
-
-it('isDamage finds damage though closing failed too', () => {
-  expect(isDamage(new SuppressedError(new Error('busy'), new DamageError()))).toBe(true);
 });

@@ -6,48 +6,39 @@ import { readCode } from './engine.js';
 
 export const TOO_LONG = 'the store took too long';
 
-const USE_A_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
-
-/** What a database may be that is no store of this version, and what to do with a store, and with a backup. */
+/** What a database may be that is no store of this version, and what to do. */
 const SCHEMA_ERRORS = {
-  empty: { state: 'it is empty', store: `: run \`${COMMAND} migrate\``, backup: USE_A_BACKUP },
-  foreign: {
-    state: 'it is not a plant store',
-    store: `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
-    backup: USE_A_BACKUP,
-  },
-  older: {
-    state: 'its schema is of an older version',
-    store: `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
-    // Not migrated itself: its digests are those of its columns.
-    backup: `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`,
-  },
-  newer: {
-    state: 'its schema is of a newer version: use that version of plant-store',
-    store: '',
-    backup: '',
-  },
-};
+  empty: ['it is empty', `: run \`${COMMAND} migrate\``],
+  foreign: [
+    'it is not a plant store',
+    `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,
+  ],
+  older: [
+    'its schema is of an older version',
+    `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
+  ],
+  newer: ['its schema is of a newer version: use that version of plant-store', ''],
+} as const;
 
 export type SchemaErrorKind = keyof typeof SCHEMA_ERRORS;
 
 /** A database cannot be used as it is. */
 export class SchemaError extends Error {
-  constructor(
-    readonly kind: SchemaErrorKind,
-    message = SCHEMA_ERRORS[kind].state,
-  ) {
-    super(message);
+  readonly advice: string;
+
+  constructor(kind: SchemaErrorKind, message?: string) {
+    const [state, advice] = SCHEMA_ERRORS[kind];
+    super(message ?? state);
+    this.advice = advice;
   }
 }
 
-/** The store, or the backup of this name, cannot be used. The message says why, for the operator. */
+/** The store cannot be used. The message says why, for the operator. */
 export class StoreUnusableError extends Error {
-  constructor(cause: unknown, backup?: string) {
-    const name = backup ?? 'DATABASE_URL: the store';
-    const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind] : undefined;
-    const step = advice?.[backup === undefined ? 'store' : 'backup'] ?? '';
-    super(`${name} cannot be opened: ${describeError(cause)}${step}`, { cause });
+  constructor(cause: unknown) {
+    const grant = readCode(cause) === '42501' ? ': grant it (docs/operating.md#roles)' : '';
+    const advice = cause instanceof SchemaError ? cause.advice : grant;
+    super(`DATABASE_URL: the store cannot be opened: ${describeError(cause)}${advice}`, { cause });
     // TypeOrmModule would log it at each try. That of the cause says where it failed.
     delete this.stack;
   }
@@ -57,12 +48,8 @@ export class StoreUnusableError extends Error {
 const SQLITE_CODES =
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;
 
-/**
- * Codes that the statement did not cause (postgresql.org/docs/current/errcodes-appendix.html): of the connection (08), a
- * server that is read-only after a failover (25006), time-outs (25P03, 25P04, 55P03, 57014), the login (28, 3D), recovery
- * (40001, XX), a right or a table that is gone (42501, 42P01), resources (53), a server that starts or stops (57P), and
- * its disk (58).
- */
+// postgresql.org/docs/current/errcodes-appendix.html: of the connection (08), a server that is read-only (25006), time-outs
+// (25P0, 55P03, 57014), the login (28, 3D), recovery (40001, XX), what is gone (42), resources (53), a stop (57P), a disk (58).
 const POSTGRES_CODES =
   /^(08...|25006|25P0[34]|28...|3D...|40001|42501|42P01|53...|55P03|57...|58...|XX...)$/;
 
@@ -93,12 +80,9 @@ export class DamageError extends Error {
   readonly code = 'DAMAGE';
 }
 
-/** Whether an error, its cause, or an error that a failed close suppressed says that the store is damaged. */
+/** Whether an error or its cause says that the store is damaged. */
 export function isDamage(error: unknown): boolean {
-  if (!Error.isError(error)) return false;
-  const { code = '', cause } = error as NodeJS.ErrnoException;
-  const inner: unknown = error instanceof SuppressedError ? error.suppressed : cause;
-  return DAMAGE_CODES.test(code) || isDamage(inner);
+  return Error.isError(error) && (DAMAGE_CODES.test(readCode(error)) || isDamage(error.cause));
 }
 
 /** Returns StoreUnavailableException if a later try may succeed, else the error as it is. */

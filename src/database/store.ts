@@ -1,8 +1,7 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { describeDatabase, getDatabaseSystem } from '../config/database-url.js';
-import { describeError } from '../errors/operator-message.js';
-import { Logger, makesStore, type Access, type Engine, type Writer } from './engine.js';
+import { getDatabaseSystem } from '../config/database-url.js';
+import { makesStore, type Access, type Engine, type Writer } from './engine.js';
 import { bringUpToDate, LIST, MIGRATIONS } from './schema.js';
 import { StoreUnusableError } from './store-errors.js';
 
@@ -61,14 +60,8 @@ export function openStore(
   access: Access = 'create',
 ): Promise<Store> {
   return open(config, access, entities, async (store) => {
-    const migrates = config.migrate && makesStore(access);
-    const ran = await bringUpToDate(store, store.engine, migrates);
-    if (access === 'serve') {
-      // A start in another folder is not to go unnoticed.
-      if (ran.length === MIGRATIONS.length)
-        new Logger('Store').log(`new store: ${describeDatabase(config.databaseUrl)}`);
-      await store.engine.recover?.(store);
-    }
+    await bringUpToDate(store, store.engine, config.migrate && makesStore(access));
+    if (access === 'serve') await store.engine.recover?.(store);
     return store;
   });
 }
@@ -88,20 +81,17 @@ export async function open<Result>(
   access: Access,
   entities: Entities,
   work: (store: Store) => Promise<Result>,
-  backup?: string,
 ): Promise<Result> {
   const engine = await loadEngine(config.databaseUrl);
   let store: Store | undefined;
   try {
     store = new Store(engine, config, access, entities);
     await store.initialize();
-    await engine.assertUsable?.(store, access);
+    if (access !== 'read') await engine.assertDurable?.(store);
     return await work(store);
   } catch (error) {
     // The caller decides by the first error whether to try again.
-    await store?.destroy().catch((failure: unknown) => {
-      new Logger('Store').error(`the store could not be closed: ${describeError(failure)}`);
-    });
-    throw new StoreUnusableError(error, backup);
+    await store?.destroy().catch(() => undefined);
+    throw new StoreUnusableError(error);
   }
 }

@@ -10,36 +10,32 @@ import { DamageError } from './store-errors.js';
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
 const CHUNK_LENGTH = 2 ** 18;
 
-/** A transaction on a store: it sees one moment, and what it writes is gone if it is closed without a commit. */
+/** Sees one moment of a store. What it writes is gone if it is closed without a commit. */
 export class Transaction {
   private constructor(
     readonly store: Store,
     private readonly runner: QueryRunner,
   ) {}
 
-  /**
-   * Begins one on an existing store. @param backup a name for messages, and columns with which an older one will do
-   * @throws StoreUnusableError
-   */
+  /** Begins one on an existing store. @param needed columns with which an older one will do @throws StoreUnusableError */
   static open(
     config: Config,
     access: 'read' | 'fill' = 'read',
-    backup?: { readonly name: string; readonly columns: readonly string[] },
+    needed?: readonly string[],
   ): Promise<Transaction> {
-    const work = async (store: Store) => {
+    return open(config, access, [], async (store) => {
       const runner = store.createQueryRunner();
-      await store.engine.reader.begin(runner, config.databaseTimeout);
-      await assertMigrated(runner, store.engine, [], backup?.columns);
+      await store.engine.begin(runner, config.databaseTimeout);
+      await assertMigrated(runner, store.engine, [], needed);
       return new Transaction(store, runner);
-    };
-    return open(config, access, [], work, backup?.name);
+    });
   }
 
   /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError */
   async *readLines(query: LinesQuery): AsyncGenerator<Buffer> {
     let chunks: Buffer[] = [];
     let length = 0;
-    for await (const chunk of this.store.engine.reader.read(this.runner, query)) {
+    for await (const chunk of this.store.engine.read(this.runner, query)) {
       chunks.push(chunk);
       length += chunk.length;
       if (length < CHUNK_LENGTH || !chunk.includes('\n')) continue;
@@ -54,8 +50,8 @@ export class Transaction {
     if (length > 0) yield checkText(Buffer.concat(chunks), query);
   }
 
-  check(tables: readonly string[]): Promise<boolean> {
-    return this.store.engine.reader.check(this.runner, tables);
+  async check(): Promise<void> {
+    await this.store.engine.check?.(this.runner);
   }
 
   query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]> {

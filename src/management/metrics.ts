@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { COMMIT, VERSION } from '../config/config.js';
 import { certificateUsed } from '../config/key-pair.js';
+import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
 import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 import type { ServiceState } from './service-state.js';
@@ -45,6 +46,9 @@ function countRequests(registers: Registry[]): void {
     requests.inc({ status, error });
     durations.observe({ status }, measureSeconds(startedAt));
   });
+  // Prometheus's rate() ignores the first value of a series.
+  requests.inc({ status: 200, error: 'none' }, 0);
+  for (const { status, error } of Object.values(ERRORS)) requests.inc({ status, error }, 0);
 }
 
 function countCommits(registers: Registry[]): void {

@@ -35,14 +35,17 @@ export class ServiceState {
   }
 
   private findPhase(): 'starting' | 'serving' | 'stopping' {
-    if (!this.app?.get(HttpAdapterHost).listening) return 'starting';
-    return this.app.get(Connections).phase === 'serving' ? 'serving' : 'stopping';
+    // Nest's server no longer listens at the end of a stop.
+    if (this.app && this.app.get(Connections).phase !== 'serving') return 'stopping';
+    return this.app?.get(HttpAdapterHost).listening ? 'serving' : 'starting';
   }
 
   /** The message of an error may name the store's host, which monitors may know. */
   private async checkStore(): Promise<HealthIndicatorResult[string]> {
     try {
       if (!this.app) throw new Error('not open yet');
+      // It may be closed already: a probe would log that as an outage.
+      if (this.findPhase() === 'stopping') throw new Error('not checked: the service stops');
       await this.app.get(StoreHealth).assertAvailable();
       return { status: 'up' };
     } catch (error) {

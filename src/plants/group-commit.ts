@@ -12,7 +12,7 @@ export const MAX_QUEUED = 1_024;
 const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Plants in one commit at most. */
 export const MAX_GROUP_SIZE = 512;
-/** Their characters at most, unless one plant has more: on its way to the database a group is in memory several times. */
+/** Their characters at most, unless one plant has more: a group is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
 
 /** How many times the event loop reads its sockets at most in a batch window. */
@@ -66,8 +66,8 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   /**
-   * Resolves once a plant is durable: written now, or earlier with the same content. Rejects with ID_TAKEN, with
-   * StoreUnavailableException if it may be stored, or with the database's error. @throws ApiException OVERLOADED
+   * Resolves once a plant is durable: written now, or earlier with the same content. @throws ApiException OVERLOADED,
+   * ID_TAKEN; StoreUnavailableException if it may be stored; the database's error
    */
   async commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
@@ -90,7 +90,7 @@ export class GroupCommit implements OnApplicationShutdown {
     }
   }
 
-  /** The HTTP server is closed, but a client that has left may have left a plant in the queue. */
+  /** A client that has left may have left a plant in the queue. */
   async onApplicationShutdown(): Promise<void> {
     while (!this.isIdle) await sleep(SHUTDOWN_POLL_MS);
   }

@@ -25,10 +25,7 @@ const isSame = CELLS.filter(({ isAudit }) => !isAudit)
 interface Statements {
   /** Inserts the rows whose id is free. Its rows' counts add up to how many. */
   readonly insert: string;
-  /**
-   * Returns for each row whose id is stored durably, in their order, whether it is with that content. The stored ones are
-   * not returned: they may be much longer than what clients have sent.
-   */
+  /** Returns for each row whose id is stored durably, in their order, whether it has the same content. */
   readonly compare: string;
 }
 
@@ -42,11 +39,9 @@ export const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) 
       SELECT ${isSame} AS same FROM jsonb_each(?) AS sent JOIN plants ON ${hasSameId} ORDER BY sent.key`,
   }),
 
-  /**
-   * Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
-   * A comparison writes a message to the log, so its commit waits for the synchronous standby: a row whose commit was
-   * aborted before it reached the standby must not pass for stored.
-   */
+  // Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
+  // A comparison writes to the log, so that its commit waits for the standby: a row that has not reached it must not pass
+  // for stored.
   postgresql: (commitColumn) => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values}
@@ -74,7 +69,7 @@ export class PlantsRepository extends Repository<Plant> {
 
   /**
    * Inserts the plants whose id is free, in one commit. Resolves, once durable, to how many were new, and which ones have
-   * an id that is taken by other content. @throws the store's error; if it is unavailable, it is unknown what was inserted
+   * an id that is taken. @throws the store's error; if it is unavailable, it is unknown what was inserted
    */
   async insertOrCompare(plants: readonly Plant[]) {
     const createdAt = String(Date.now());
@@ -90,10 +85,7 @@ export class PlantsRepository extends Repository<Plant> {
     return { inserted, conflicts: new Set(plants.filter((_, i) => !found[i]?.same)) };
   }
 
-  /**
-   * Inserts rows, a JSON array of arrays of strings or nulls in the order of {@link COLUMNS}. Resolves to how many were
-   * new. Ids are not returned: V8 would keep their text in its table of strings.
-   */
+  /** Inserts rows, a JSON array of arrays in the order of {@link COLUMNS}. Resolves to how many were new. */
   async insertRows(rows: string): Promise<number> {
     const { insert } = this.statements;
     const inserted = await this.writer.query<{ count: number }>(insert, [rows]);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { ERRORS } from '../../src/errors/error-codes.js';
 import { PRINT_ARRIVALS } from '../support/cli.js';
 import { parseMetrics, samplesOf, valueOf, type Metrics } from '../support/monitor.js';
 import { createStore } from '../support/engine.js';
@@ -35,9 +36,12 @@ async function metricsAfter(requests: number): Promise<Metrics> {
 const outcome = (status: number | string, error: number | string) =>
   `plant_store_requests_total{status="${status}",error="${error}"}`;
 
-it('nothing is counted before the first request, and the store is up', async () => {
+it('all metrics are zero before the first request, and the store is up', async () => {
   const metrics = await service.monitor.metrics();
-  expect(samplesOf(metrics, 'plant_store_requests_total')).toEqual([]);
+  const rows = Object.values(ERRORS).map(({ status, error }) => outcome(status, error));
+  expect(samplesOf(metrics, 'plant_store_requests_total')).toEqual(
+    [outcome(200, 'none'), ...rows].map((sample) => [sample, 0]),
+  );
   expect(valueOf(metrics, 'plant_store_commit_group_plants_count')).toBe(0);
   expect(valueOf(metrics, 'plant_store_plants_stored_total')).toBe(0);
   expect(valueOf(metrics, 'plant_store_store_up')).toBe(1);

@@ -13,8 +13,9 @@ makeStore();
 
 describe('a store that cannot be opened', () => {
   it.each([
-    ['file/store.sqlite', "EEXIST: file already exists, mkdir '[^\n]*/file'"],
+    ['file/store.sqlite', "ENOTDIR: not a directory, open '[^\n]*/file/store.sqlite'"],
     ['file/new/store.sqlite', "ENOTDIR: not a directory, mkdir '[^\n]*/file/new'"],
+    ['none/new/store.sqlite', "ENOENT: no such file or directory, mkdir '[^\n]*/none/new'"],
     ['broken/store.sqlite', 'broken'],
     ['file', 'file is not a database'],
   ])('%s', async (path, reason) => {

@@ -20,7 +20,6 @@ describe('the first start', () => {
     expect(service.printed).toContain(
       `plant-store ${VERSION}, Node.js ${process.versions.node}, store: `,
     );
-    expect(service.printed.match(/new store: /g)).toHaveLength(1);
     // MANAGEMENT_PORT is off.
     expect(service.printed).not.toContain('Management');
     const [first = ''] = service.printed.split('\n');

@@ -1,10 +1,9 @@
 /** @engine sqlite */
-import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { runCli, untilEnd } from '../support/cli.js';
+import { runCli } from '../support/cli.js';
 import { cli, makeStore, sqlite as store } from '../support/own-store.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
@@ -81,22 +80,6 @@ describe('without the right to write', () => {
       stderr:
         'error: DATABASE_URL: the store cannot be opened: ' +
         `user ${userInfo().username} cannot write to ${getPath()} (EACCES)\n`,
-    });
-  });
-
-  it('to the folder a command that reads names it, and the user', async () => {
-    await cli('migrate');
-    chmodSync(dirname(store.path), 0o500);
-    const env = { ...process.env, DATABASE_URL: store.url };
-    const [program, ...args] = [...UNPRIVILEGED, process.execPath, 'dist/src/cli.js', 'export'];
-    const ran = await untilEnd(spawn(program, args, { env }));
-    chmodSync(dirname(store.path), 0o700);
-    expect(ran).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringContaining(
-        `${userInfo().username} cannot write to ${dirname(store.path)}`,
-      ),
     });
   });
 });

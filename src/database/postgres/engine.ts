@@ -1,26 +1,30 @@
-import { defaults } from 'pg';
-import { describeUser } from '../../config/config.js';
-import { Logger, type Access, type Engine } from '../engine.js';
-import { LIST } from '../schema.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import type { QueryRunner } from 'typeorm';
+import { Logger, type Engine } from '../engine.js';
 import { CheckedPool, MAX_SESSIONS } from './pool.js';
-import { postgresReader } from './reader.js';
 import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writer.js';
 
-/** The rights on tables that each access needs (docs/operating.md#roles). */
-const RIGHTS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
-  serve: { plants: 'SELECT INSERT', tokens: 'SELECT UPDATE', backups: 'SELECT', [LIST]: 'SELECT' },
-  create: { plants: 'SELECT INSERT', tokens: 'SELECT INSERT', [LIST]: 'SELECT' },
-  fill: { plants: 'SELECT INSERT', tokens: 'SELECT INSERT', [LIST]: 'SELECT' },
-  tokens: { tokens: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
-  backups: { backups: 'SELECT INSERT UPDATE', [LIST]: 'SELECT' },
-  read: { plants: 'SELECT', tokens: 'SELECT', [LIST]: 'SELECT' },
-};
+/** Null on servers without Citus. */
+const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
+/** The names of the prepared transactions of each node of Citus, as a JSON array. */
+const PREPARED = `
+  SELECT success, result FROM run_command_on_all_nodes($$
+    SELECT coalesce(json_agg(gid), '[]') FROM pg_prepared_xacts
+    WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
+const PREPARED_POLL_MS = 200;
+
+/** Servers older than 17 have no `transaction_timeout`. */
+const BEGIN = `
+  BEGIN ISOLATION LEVEL REPEATABLE READ;
+  SET LOCAL statement_timeout = 0;
+  SET LOCAL idle_in_transaction_session_timeout = 0;
+  SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
-  reader: postgresReader,
-  // The lock, "plant" in ASCII, is the transaction's, so that it works through a pooler. Citus passes the next setting on to
-  // its workers. A change of a table that waits for a dump makes plants wait, so it gives up before their requests do.
+  // The lock is "plant" in ASCII. A change of a table that waits for a dump makes plants wait: it gives up before them.
   beginMigration: `
     BEGIN;
     SELECT pg_advisory_xact_lock(482854661748);
@@ -34,8 +38,6 @@ export const postgres: Engine = {
 
   connect(config, access) {
     const timeoutMs = config.statementTimeoutMs;
-    // As PostgreSQL's own clients do where neither the address nor the environment names a user.
-    defaults.user ??= describeUser();
     return {
       type: 'postgres',
       driver: { Pool: CheckedPool },
@@ -56,19 +58,48 @@ export const postgres: Engine = {
 
   openWriter: (store) => new PostgresWriter(store.manager),
 
-  async assertUsable(store, access) {
-    const needed = Object.entries(RIGHTS[access]).flatMap(([table, rights]) =>
-      rights.split(' ').map((right) => `('${table}', '${right}')`),
-    );
-    const lacking = await store.query<{ name: string }[]>(`
-      SELECT need || ' on ' || name AS name FROM (VALUES ${needed.join()}) AS needed (name, need)
-      WHERE NOT has_table_privilege(to_regclass(name), need)
-      UNION ALL SELECT 'USAGE on a schema of its search_path' WHERE current_schema() IS NULL`);
-    if (lacking.length > 0) {
-      const names = lacking.map(({ name }) => name).join(', ');
-      const advice = 'use the role that owns the tables, or grant it (docs/operating.md#roles)';
-      throw new Error(`its role lacks ${names}: ${advice}`);
-    }
-    if (access !== 'read') assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);
+  async assertDurable(store) {
+    assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);
+  },
+
+  async begin(runner, timeoutMs) {
+    await awaitPrepared(runner, timeoutMs);
+    await runner.query(BEGIN);
+  },
+
+  // The format escapes nothing: JSON has no control characters. If it is left early, the driver destroys the connection.
+  async *read(runner, { table, columns, form }) {
+    const line =
+      form === 'array'
+        ? `array_to_json(ARRAY[${columns.map(({ name }) => `${name}::text`).join()}])`
+        : `json_strip_nulls(json_build_object(${columns.map(({ name }) => `'${name}', ${name}`).join()}))`;
+    const client = (await runner.connect()) as Client;
+    yield* client.query(
+      copyTo(`COPY (SELECT ${line} FROM ${table} ORDER BY id) TO STDOUT
+        (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
+    ) as AsyncIterable<Buffer>;
   },
 };
+
+/** One that is prepared on Citus, until `citus.recover_2pc_interval` after a crash, may contain an acknowledged plant. */
+async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
+  const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);
+  if (citus.length === 0) return;
+  const until = performance.now() + timeoutMs;
+  for (let prepared = await readPrepared(runner); prepared.length > 0;) {
+    if (performance.now() > until) {
+      const what = `its prepared transactions (${prepared.length}), which may hold acknowledged plants`;
+      throw new Error(`Citus has not finished ${what}: see docs/clusters.md#citus`);
+    }
+    await sleep(PREPARED_POLL_MS);
+    const left = await readPrepared(runner);
+    prepared = prepared.filter((gid) => left.includes(gid));
+  }
+}
+
+async function readPrepared(runner: QueryRunner): Promise<string[]> {
+  const nodes = await runner.manager.query<{ success: boolean; result: string }[]>(PREPARED);
+  const failed = nodes.find(({ success }) => !success);
+  if (failed) throw new Error(`a node of Citus cannot be read: ${failed.result}`);
+  return nodes.flatMap(({ result }) => JSON.parse(result) as string[]);
+}

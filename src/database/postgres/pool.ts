@@ -21,8 +21,7 @@ const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
 
 /**
  * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once, and the session hangs
- * until the server has cancelled it. After a failed statement the session is closed: the reason may be the connection, a
- * server that is no longer the primary, or a setting of the role, which is read at the login.
+ * until the server has cancelled it. A failed statement closes it: a new login may find the primary, or other settings.
  */
 class Session {
   readonly on: PoolClient['on'];
@@ -44,8 +43,7 @@ class Session {
     // A server that stops may report it between two statements. The next statement fails.
     client.on('error', () => undefined);
     client.on('notice', ({ routine, message }) => {
-      // A commit that did not wait for the standby succeeds, with a warning
-      // (postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA). Citus passes on its text alone.
+      // A commit that did not wait for the standby succeeds, and warns. Citus passes on the text alone.
       if (routine === 'SyncRepWaitForLSN' || message?.includes('synchronous replication'))
         this.warning ??= message;
     });

@@ -16,9 +16,9 @@ const MESSAGES = `
   CASE WHEN ${ON_WORKER} OR current_setting('citus.worker_min_messages', true) IS NULL THEN 'warning' ELSE 'debug1' END`;
 
 /**
- * A condition that is always true. It makes the commit wait for stable storage, and warn if it does not wait for the
- * standby, whatever the server, the database or the role has lowered. It is set for the transaction alone, so a pooler may
- * stand between; on a worker of Citus for the session, as `COMMIT PREPARED` is a transaction of its own.
+ * Always true. Makes the commit wait for stable storage, and warn if it does not wait for the standby, whatever the role or
+ * the server has lowered: for the transaction alone, as a pooler may stand between; on a worker of Citus for the session,
+ * as `COMMIT PREPARED` is a transaction of its own.
  */
 const SET_LEVEL = `
   set_config('client_min_messages', ${MESSAGES}, NOT ${ON_WORKER}) <> ''
@@ -38,7 +38,7 @@ const FIXED_SETTINGS = `
   CASE WHEN EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('plants') AND relpersistence = 'u')
     THEN 'unlogged' END AS "its table"`;
 
-/** An insert of no plants. The message in the log makes it commit as an insert does. (Its place there is never null.) */
+/** An insert of no plants. The message in the log, whose place is never null, makes it commit as an insert does. */
 const PROBE = `
   WITH inserted AS (
     INSERT INTO plants (id)

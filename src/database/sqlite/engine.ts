@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { Logger, makesStore, readCode, type Access, type Engine } from '../engine.js';
+import { makesStore, type Access, type Engine } from '../engine.js';
+import type { KindName } from '../kinds.js';
 import { judgeSchema, selectRan } from '../schema.js';
-import { SchemaError } from '../store-errors.js';
+import { DamageError, SchemaError } from '../store-errors.js';
 import { assertWritable, findFile, identifyFiles, lockFile } from './files.js';
-import { sqliteReader } from './reader.js';
 import { COMMIT_A_PAGE, SqliteWriter } from './writer.js';
 
 /** WAL and FULL: a commit waits for stable storage (sqlite.org/pragma.html); on macOS only with `fullfsync`. */
@@ -34,24 +34,38 @@ class ExactDatabase extends Database {
     const statement = super.prepare<Bound, Result>(sql);
     if (!statement.reader) return statement;
     const all = statement.safeIntegers().all.bind(statement);
-    return Object.assign(statement, {
-      // TypeORM reads rows by `all` alone.
-      all: (...bound: unknown[]) => narrowIntegers(all(...bound)),
-    });
+    // TypeORM reads rows by `all` alone.
+    const narrowed = (...bound: unknown[]) => all(...bound).map(narrowIntegers);
+    return Object.assign(statement, { all: narrowed });
   }
 }
 
 /** Makes numbers of bigints where a double is exact. */
-function narrowIntegers<Row>(rows: readonly Row[]): readonly Row[] {
-  for (const row of rows as readonly Record<string, unknown>[])
-    for (const [name, value] of Object.entries(row))
-      if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
-        row[name] = Number(value);
-  return rows;
+function narrowIntegers<Row>(row: Row): Row {
+  const cells = row as Record<string, unknown>;
+  for (const [name, value] of Object.entries(cells))
+    if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
+      cells[name] = Number(value);
+  return row;
 }
 
+const PAGE_ROWS = 32;
+
+interface Page {
+  /** Null if there are no more rows. */
+  readonly lines: Buffer | null;
+  readonly last: bigint | number;
+  /** The id, as SQL, of a row that has a value of a wrong type. */
+  readonly unsound: string | null;
+}
+
+/** SQL of whether a value has the type of its column: SQLite stores any type in any column. */
+const IS_SOUND: Readonly<Record<KindName, (column: string) => string>> = {
+  text: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
+  bigint: (column) => `typeof(${column}) = 'integer'`,
+};
+
 export const sqlite: Engine = {
-  reader: sqliteReader,
   beginMigration: 'BEGIN IMMEDIATE',
   listColumns: LIST_COLUMNS,
 
@@ -70,7 +84,6 @@ export const sqlite: Engine = {
       readonly: isReader && hasLog(file),
       prepareDatabase: (database: Database.Database) => {
         for (const pragma of isReader ? ['query_only = ON'] : PRAGMAS) database.pragma(pragma);
-        if (isReader) assertReadable(database, file);
       },
     };
   },
@@ -88,33 +101,57 @@ export const sqlite: Engine = {
 
   lock: (config) => lockFile(findFile(config)),
 
-  /**
-   * A process that was killed before the sync leaves plants that can be read, but may not be on the disk. The copy also mends
-   * what a failed sync has left (docs/operating.md). If a reader prevents it, a commit syncs the whole log.
-   */
+  // A process killed before the sync leaves plants that can be read, but may not be on the disk. If a reader prevents the
+  // copy, which also mends what a failed sync has left, a commit syncs the whole log.
   async recover(store) {
     const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
-    if (result?.busy === 0) return;
-    await store.query(COMMIT_A_PAGE);
-    const warning = 'the log was synced, but not checkpointed: another process uses the store';
-    new Logger('Store').warn(warning);
+    if (result?.busy !== 0) await store.query(COMMIT_A_PAGE);
+  },
+
+  begin: (runner) => runner.query('BEGIN'),
+
+  async check({ manager }) {
+    type Row = { integrity_check: string };
+    const [row] = await manager.query<Row[]>('PRAGMA integrity_check(1)');
+    const found = row?.integrity_check.replace('*** in database main ***\n', '') ?? '';
+    if (found === 'ok') return;
+    // Of a damaged tree SQLite says only which page is its first.
+    const root = /^Tree (\d+)/.exec(found)?.[1] ?? -1;
+    const sql = `SELECT type || ' ' || name || ': ' AS name FROM sqlite_schema WHERE rootpage = ${root}`;
+    const [tree] = await manager.query<{ name: string }[]>(sql);
+    throw new DamageError((tree?.name ?? '') + found);
+  },
+
+  /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
+  async *read({ manager }, { table, columns, form }) {
+    const line =
+      form === 'array'
+        ? `json_array(${columns.map(({ name }) => `CAST(${name} AS text)`).join()})`
+        : // A merge patch drops members that are null (RFC 7396).
+          `json_patch('{}', json_object(${columns.map(({ name }) => `'${name}', ${name}`).join()}))`;
+    const sound = columns
+      .map(({ name, type }) => `(${name} IS NULL OR ${IS_SOUND[type](name)})`)
+      .join(' AND ');
+    const sql = `
+      SELECT CAST(group_concat(${line} || char(10), '' ORDER BY id) FILTER (WHERE sound) AS BLOB) AS lines,
+        MAX(id) AS last, MIN(quote(id)) FILTER (WHERE NOT sound) AS unsound
+      FROM (SELECT *, ${sound} AS sound FROM ${table} WHERE id > ? ORDER BY id LIMIT ${PAGE_ROWS})`;
+    for (let previous: bigint | number = -Infinity; ;) {
+      const [page]: Page[] = await manager.query<Page[]>(sql, [previous]);
+      if (typeof page?.unsound === 'string') {
+        const what = 'has a value of a wrong type, or U+0000';
+        throw new DamageError(`${table}: the row of id ${page.unsound} ${what}`);
+      }
+      if (!page?.lines) return;
+      previous = page.last;
+      yield page.lines;
+    }
   },
 };
 
 /** Whether to open a file read-only: closing it would remove the log, and reading it without one would make one. */
 function hasLog(file: string): boolean {
   return existsSync(`${file}-wal`);
-}
-
-/** SQLite makes files beside a store to read it. @throws Error naming what this process cannot write to; SQLite's */
-function assertReadable(database: Database.Database, file: string): void {
-  try {
-    database.pragma('schema_version');
-  } catch (error) {
-    if (/^SQLITE_(READONLY|CANTOPEN)/.test(readCode(error)))
-      for (const path of [dirname(file), file]) assertWritable(path);
-    throw error;
-  }
 }
 
 /** @throws SchemaError; Error if this process cannot write to it, or if it has tables of another program */

@@ -41,7 +41,8 @@ export function findFile({ databaseUrl }: Config, makes = false): string {
   // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
   if (!existsSync(path)) {
     if (!makes) throw new SchemaError('foreign', `there is no file ${path}`);
-    mkdirSync(dirname(path), { recursive: true });
+    // Not recursive: below /proc that never ends.
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path));
     assertWritable(dirname(path));
     writeFileSync(path, '', { flag: 'a' });
   }
@@ -59,10 +60,7 @@ export function assertWritable(path: string): void {
   }
 }
 
-/**
- * Locks a store for one service. The lock is SQLite's, which ends with the process, on a file beside it: one on the database
- * file would shut out commands. @throws Error if another service has it, or could use the file by a second name
- */
+/** Locks a store until this process ends, by a file beside it: a lock of its own would shut out commands. @throws Error */
 export function lockFile(file: string): Disposable {
   // The lock and SQLite's log are found by the name.
   if (statSync(file).nlink > 1) {

@@ -21,9 +21,8 @@ const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
 /**
- * Writes on a thread, as the driver is synchronous. A checkpoint runs in two steps: the checkpointer copies most of the log
- * while commits go on, then the committer copies the rest between two commits, and the log starts over. SQLite's own would
- * make commits wait for all of it (docs/performance.md), and ignores errors.
+ * Writes on a thread, as the driver is synchronous. The checkpointer copies most of the log while commits go on, then the
+ * committer the rest between two commits: SQLite's own checkpoint makes commits wait for all of it, and ignores errors.
  */
 export class SqliteWriter extends Writer {
   readonly system = 'sqlite';
@@ -109,8 +108,8 @@ export class SqliteWriter extends Writer {
   }
 
   /**
-   * Ends the process, because it is unknown what part of the file is on the disk. The log must stay for the next start:
-   * SQLite removes it with the last connection, and exit() leaves the main thread's open.
+   * Ends the process: it is unknown what part of the file is on the disk. The log must stay for the next start: SQLite
+   * removes it with the last connection, and exit() leaves the main thread's open.
    */
   private end(what: string, error: unknown): Promise<never> {
     if (!this.ending) {
