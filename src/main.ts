@@ -1,4 +1,6 @@
 // The start of the service; cli.ts runs it, as `serve`.
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { Logger, type INestApplication } from '@nestjs/common';
 import { announce, notifySystemd, print } from './announce.js';
 import { createApp } from './app.module.js';
@@ -24,23 +26,32 @@ async function bootstrap(): Promise<void> {
   let management: INestApplication | undefined;
   if (config.managementPort !== 'off') {
     management = await createManagement(config);
-    await listen(management, config.managementPort, config.managementHost, 'MANAGEMENT_');
+    const { managementPort, managementHost } = config;
+    await explainPort(management.listen(managementPort, managementHost), 'MANAGEMENT_');
     print(`Management: ${await management.getUrl()}`, config);
   }
 
+  await explainPort(tryToListen());
   const app = await createApp(config, logger);
   if (config.scheme === 'https') reloadKeyPairOnHangup(app, config);
   management?.get(ServiceState).watch(app);
-  await listen(app, config.port, config.host);
+  await explainPort(app.listen(config.port, config.host));
   stopOnSignals(app);
   notifySystemd();
   // If the store fails now, its health says so.
   await announce(app, config).catch(() => undefined);
 }
 
-/** Has an application listen. @throws Error that names PORT and HOST, with this prefix */
-async function listen(app: INestApplication, port: number, host: string, prefix = '') {
-  await app.listen(port, host).catch((cause: unknown) => {
+/** Listens for a moment where the service will: a start that cannot is to leave the store as it is. */
+async function tryToListen(): Promise<void> {
+  await using server = createServer((socket) => socket.destroy());
+  server.listen({ port: config.port, host: config.host });
+  await once(server, 'listening');
+}
+
+/** @throws Error that names PORT and HOST, with this prefix, if a server cannot listen */
+async function explainPort(listening: Promise<unknown>, prefix = ''): Promise<void> {
+  await listening.catch((cause: unknown) => {
     const message = `${prefix}PORT or ${prefix}HOST must be another: ${describeError(cause)}`;
     throw new Error(message, { cause });
   });

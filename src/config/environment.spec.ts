@@ -127,7 +127,7 @@ it('reads each variable, whatever blanks are around its name and its value', () 
   );
 });
 
-it('ignores each other line, and warns of it without its text', () => {
+it('ignores each other line, and warns of it without its value', () => {
   const { variables, warnings } = parseEnvFile(`PORT=4000
 # no
 foo
@@ -142,11 +142,16 @@ PG USER=x
 NODE_EXTRA_CA_CERTS=/x
 NODE_TLS_REJECT_UNAUTHORIZED=1`);
   expect([...variables.keys()]).toEqual(['PORT', 'NODE_TLS_REJECT_UNAUTHORIZED']);
-  expect(warnings).toEqual(
-    [3, 4, 5, 6, 7, 9, 10, 11, 12].map((line) =>
-      expect.stringMatching(
-        `^${line}: ignored: no NAME=value, unknown, or only for the environment$`,
-      ),
-    ),
-  );
+  const [none, unknown] = ['ignored, as it has no NAME=value', 'is unknown, or works only in the'];
+  expect(warnings.map((warning) => warning.replace(/ environment$/, ''))).toEqual([
+    `3: ${none}`,
+    `4: DOC ${unknown}`,
+    `5: the name ${unknown}`,
+    `6: the name ${unknown}`,
+    `7: ${none}`,
+    `9: DATABASE_URL_FIL ${unknown}`,
+    `10: PORT_FILE ${unknown}`,
+    `11: ${none}`,
+    `12: NODE_EXTRA_CA_CERTS ${unknown}`,
+  ]);
 });

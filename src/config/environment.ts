@@ -44,12 +44,14 @@ export function parseEnvFile(text: string) {
   const variables = new Map<string, string>();
   const warnings: string[] = [];
   for (const [index, line] of text.split(/\r\n|[\r\n]/).entries()) {
-    const [, name = '', value] = /^\s*(?:export\s+)?(\w+)\s*=\s*([^]*?)\s*$/.exec(line) ?? [];
-    if (OWN_NAMES.includes(name) || OTHER_NAMES.test(name))
-      variables.set(name, parseEnv(`X=${value}`).X ?? '');
-    else if (!/^\s*([#;]|$)/.test(line))
-      // No name, as it may be a part of a key.
-      warnings.push(`${index + 1}: ignored: no NAME=value, unknown, or only for the environment`);
+    if (/^\s*([#;]|$)/.test(line)) continue;
+    const [, name, value] = /^\s*(?:export\s+)?(\w+)\s*=\s*([^]*?)\s*$/.exec(line) ?? [];
+    const isKnown = name !== undefined && (OWN_NAMES.includes(name) || OTHER_NAMES.test(name));
+    // Another name may be a part of a key.
+    const shown = /^[A-Z_]{1,40}$/.test(name ?? '') ? name : 'the name';
+    if (isKnown) variables.set(name, parseEnv(`X=${value}`).X ?? '');
+    else if (name === undefined) warnings.push(`${index + 1}: ignored, as it has no NAME=value`);
+    else warnings.push(`${index + 1}: ${shown} is unknown, or works only in the environment`);
   }
   return { variables, warnings };
 }

@@ -52,12 +52,8 @@ describe('a failed start reports on stderr', () => {
     const { code, stdout, stderr } = await runMain(store, bad);
     expect(code).toBe(78);
     expect(stdout.match(/(?<=\[Configuration\] ).*/g)).toEqual([
-      expect.stringMatching(
-        /^.env:1: ignored: no NAME=value, unknown, or only for the environment$/,
-      ),
-      expect.stringMatching(
-        /^.env:2: ignored: no NAME=value, unknown, or only for the environment$/,
-      ),
+      '.env:1: PROT is unknown, or works only in the environment',
+      '.env:2: ignored, as it has no NAME=value',
     ]);
     expect(stderr).toMatch(
       /^(error: Invalid configuration: (PORT|DATABASE_URL) must .* \(from environment\)\n){2}$/,
@@ -73,11 +69,13 @@ describe('a failed start reports on stderr', () => {
     const problem = `listen EADDRINUSE: address already in use 127.0.0.1:${port}`;
     const rule = `${name} or ${name.replace('PORT', 'HOST')} must be another`;
     expect(ran).toMatchObject({ code: 1, stderr: `error: ${rule}: ${problem}\n` });
+    expect(existsSync(dirname(store.path))).toBe(false);
   });
 
-  it('a foreign MANAGEMENT_HOST, before a store is made', async () => {
-    const env = { MANAGEMENT_HOST: '192.0.2.1', MANAGEMENT_PORT: '0', LOG_LEVEL: 'info' };
-    const rule = 'MANAGEMENT_PORT or MANAGEMENT_HOST must be another';
+  it.each(['', 'MANAGEMENT_'])('a foreign %sHOST, before a store is made', async (prefix) => {
+    const management = prefix && { MANAGEMENT_PORT: '0' };
+    const env = { [`${prefix}HOST`]: '192.0.2.1', ...management, LOG_LEVEL: 'info' };
+    const rule = `${prefix}PORT or ${prefix}HOST must be another`;
     expect(await runMain(store, env)).toEqual({
       code: 1,
       // Only the line that names the store.
