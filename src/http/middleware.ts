@@ -69,7 +69,7 @@ function checkRequest({ headers, headersDistinct, httpVersion, rawHeaders, url }
 
 function isDecodable(url: string): boolean {
   try {
-    decodeURIComponent(url.split('?', 1)[0] ?? '');
+    if (url.includes('%')) decodeURIComponent(url.split('?', 1)[0] ?? '');
     return !url.includes('#');
   } catch {
     return false;

@@ -48,8 +48,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const app: Express = this.getInstance();
     const listener: RequestListener = (request, response) => {
       if (request.socket.destroyed) return;
+      const { url = '' } = request;
       // Express cannot route a target without a path, such as `*`; this path has no route either.
-      request.url = TARGET.exec(request.url ?? '')?.[1] ?? '/*';
+      if (!url.startsWith('/')) request.url = TARGET.exec(url)?.[1] ?? '/*';
       app(request as Request, response as Response);
     };
     // Node would refuse a request without Host by itself, with an empty body.
