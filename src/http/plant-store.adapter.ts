@@ -26,8 +26,8 @@ const IDLE_TIMEOUT_MS = 75 * SECOND;
 /** Each takes a file descriptor, 250 KB at worst, and with TLS some 100 KB of OpenSSL's. */
 const MAX_CONNECTIONS = 300;
 
-/** A path, which may be behind a scheme and a host (RFC 9112, section 3.2.2). */
-const TARGET = /^(?:https?:\/\/[^/?#]*)?(\/.*)$/i;
+/** The absolute form of a target, and its path (RFC 9112, section 3.2.2). */
+const TARGET = /^https?:\/\/[^/?#]*(\/.*)$/i;
 
 /** Nest's Express adapter, with the limits that Node has for a server and Nest has no option for. */
 export class PlantStoreAdapter extends ExpressAdapter {
