@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { maxHeaderSize, STATUS_CODES, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
@@ -27,31 +28,40 @@ export function respondToClientErrors(server: Server, connections: Connections):
     // Node reports each further piece of an invalid request too.
     if (rejected.has(socket)) return;
     rejected.add(socket);
-    if (code.startsWith('HPE_') || code in EXCEPTIONS) reject(socket, code, connections);
+    if (code.startsWith('HPE_') || code in EXCEPTIONS) reject(socket as Socket, code, connections);
     // The connection broke, or never agreed on TLS.
     else socket.destroy();
   });
 }
 
-function reject(socket: Duplex, code: string, connections: Connections): void {
+function reject(socket: Socket, code: string, connections: Connections): void {
   const exception = EXCEPTIONS[code] ?? INVALID_HTTP;
   const last = connections
     .listInProgress(socket)
     .findLast(({ request, response }) => !request.complete || !response.writableFinished);
-  // A socket that is not writable already closes after a response, which destroy() would cut off.
+  // A socket that is not writable already closes after a response, which an end would cut off.
   if (!last && socket.writable) sendRawError(socket, exception, code);
   if (!last) return;
   const { request, response } = last;
-  if (response.writableFinished) socket.destroy();
+  // Node calls it behind a response that closes the connection.
+  socket.destroySoon = () => closeGently(socket);
+  if (response.writableFinished) socket.destroySoon();
   if (!response.headersSent) {
     response.setHeader('connection', 'close');
     // A whole request may already be stored, so it gets its own response.
     if (!request.complete) sendError(response, exception);
   }
-  response.once('close', () => socket.destroy());
+  response.once('close', () => socket.destroySoon());
 }
 
-function sendRawError(socket: Duplex, { kind, message }: ApiException, code: string): void {
+/** Goes on reading: a reset would take the response from a client that is still sending (RFC 9112, section 9.6). */
+function closeGently(socket: Socket): void {
+  socket.end();
+  // A client that never closes its side would keep the connection open forever.
+  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+}
+
+function sendRawError(socket: Socket, { kind, message }: ApiException, code: string): void {
   const requestId = randomUUID();
   const body = JSON.stringify({ error: kind.error, message });
   const head = [
@@ -63,9 +73,8 @@ function sendRawError(socket: Duplex, { kind, message }: ApiException, code: str
     'x-content-type-options: nosniff',
     'connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  // A client that never closes its side would keep the connection open forever.
-  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  closeGently(socket);
   // At debug, and without the bytes: everyone can cause it at will.
   new Logger('Http').debug(`rejected bytes that are not a request: ${kind.status}, ${code}`, {
     requestId,

@@ -41,7 +41,8 @@ export class Connections {
       const last = requests.at(-1);
       // Destroys the connection with it: a destroyed request drops its body.
       if (requests.length === MAX_PIPELINED) request.destroy();
-      if (socket.destroyed) return;
+      // Destroyed, or its last response is sent.
+      if (!socket.writable) return;
       if (last?.response.getHeader('connection') === 'close') {
         // Nothing is processed behind this response (RFC 9112, section 9.6). It counts once more, in place of the request.
         request.resume();

@@ -75,6 +75,29 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
     await connection.closed();
   });
+
+  it.each([
+    ['a valid token: 400', chunked, 400, 3002],
+    ['no token: 401', () => requestText({ 'transfer-encoding': 'chunked' }), 401, 2000],
+  ])(
+    'a malformed chunk with %s, also for a client that goes on sending',
+    async (_name, head, status, error) => {
+      for (let i = 0; i < 5; i++) {
+        const connection = (await service.connect()).write(head());
+        // A reset would discard what the client has not read yet.
+        connection.socket.pause();
+        await sleep(20);
+        connection.write('zz\r\n');
+        for (let part = 0; part < 5; part++) {
+          await sleep(2);
+          connection.write('x'.repeat(20_000));
+        }
+        connection.socket.resume();
+        expect(await connection.read()).toMatchObject({ status, body: { error } });
+        await connection.closed();
+      }
+    },
+  );
 });
 
 /** Replaces a part of the request of a plant. */
