@@ -61,6 +61,8 @@ export class ErrorFilter extends BaseExceptionFilter {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
     const exception = toApiException(this.recognize(error, request));
+    // client-errors.ts has sent an Error, which makes the handler fail.
+    if (response.writableEnded && response.context?.error !== undefined) return;
     if (exception.kind.status >= 500 || response.headersSent)
       this.logOnce(request, response, error);
     if (!response.headersSent) sendError(response, exception);

@@ -37,6 +37,15 @@ it('RATE_LIMIT=5/h counts the requests of each token, valid or not, and reports 
   expect(tally([await service.sendBytes(requestText(headers))])).toEqual({ [REFUSED]: 1 });
 });
 
+it('with RATE_LIMIT, a malformed chunk gets its 400, and no line of a failure', async () => {
+  service = await Service.start({ NODE_ENV: 'production', RATE_LIMIT: '5/h' });
+  const head = requestText({ ...service.client.headers, 'transfer-encoding': 'chunked' });
+  expect((await service.sendBytes(`${head}zz\r\n`)).status).toBe(400);
+  // The guard of the malformed request has run by then.
+  expect((await service.client.post(body)).headers.ratelimit).toMatch(/r=3/);
+  expect(service.log.lines('Errors')).toEqual([]);
+});
+
 it('RATE_LIMIT=3/s: a refused request succeeds after the seconds in Retry-After', async () => {
   service = await Service.start({ RATE_LIMIT: '3/s' });
   const responses = await Promise.all(Array.from({ length: 20 }, () => service.client.post(body)));
