@@ -22,7 +22,7 @@ import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
 import { announceCertificate } from './tls.js';
 
-/** Gives every module the {@link Config}. It is global, so that Nest shuts its telemetry down last. */
+/** Gives every module the {@link Config}. It is global, so that Nest shuts it down last. */
 @Module({})
 export class AppModule implements OnApplicationShutdown {
   constructor(private readonly shutdown: Shutdown) {}

@@ -28,8 +28,8 @@ export class StoreHealth {
     this.timeoutMs = waitTimeoutMs;
   }
 
-  /** Waits for a lookup, at most `waitTimeoutMs`. @throws what {@link recordFailure} returns */
-  async awaitLookup<Value>(promise: Promise<Value>): Promise<Value> {
+  /** Waits for a lookup or a commit, at most `waitTimeoutMs`. @throws what {@link recordFailure} returns */
+  async awaitInTime<Value>(promise: Promise<Value>): Promise<Value> {
     try {
       return await withTimeout(promise, this.timeoutMs);
     } catch (error) {

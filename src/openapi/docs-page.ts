@@ -20,7 +20,7 @@ const FILES = [
 /** Swagger UI sets styles in its page and draws with data: images; its scripts are files. */
 const HEADERS = {
   'cache-control': 'no-cache',
-  // Nothing is processed behind such a response: 16 of a connection that are not read would be in memory.
+  // Nothing is processed behind such a response: MAX_PIPELINED of a connection, unread, would be in memory.
   connection: 'close',
   'content-security-policy':
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +

@@ -78,7 +78,7 @@ export class GroupCommit implements OnApplicationShutdown {
     if (this.queue.length >= MAX_GROUP_SIZE) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     try {
-      await this.health.awaitLookup(queued.stored.promise);
+      await this.health.awaitInTime(queued.stored.promise);
     } catch (error) {
       // A plant that still waits is not stored; one whose group is being committed may be all the same.
       const at = this.queue.indexOf(queued);

@@ -66,7 +66,7 @@ export class TokenVerifier {
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {
       const limit = this.limits[known ? 'known' : 'unknown'];
-      return this.accept(await this.health.awaitLookup(limit.wait(lookUp)));
+      return this.accept(await this.health.awaitInTime(limit.wait(lookUp)));
     }
     // If it fails, so does the first request after CACHE_TTL_MS.
     if (age >= REFRESH_AFTER_MS) lookUp().catch(() => undefined);
