@@ -1,5 +1,7 @@
 /** `import`: a client of the service, which does not need its store. plant-importer.ts does the work. */
-import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
+import { createReadStream, fstatSync, openSync, statSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { Option, type Command } from 'commander';
 import { COMMAND, formatUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
@@ -57,6 +59,15 @@ function isSameFile(...paths: [string, string]): boolean {
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
+function openSource(file: string): Readable {
+  if (file === '-') return process.stdin;
+  const fd = openSync(file, 'r');
+  const found = fstatSync(fd);
+  if (found.isDirectory()) throw new Error(`${file} is a folder`);
+  // A file's read that waits for the writer of a pipe cannot be aborted.
+  return found.isFIFO() ? new Socket({ fd, writable: false }) : createReadStream(file, { fd });
+}
+
 /** Where the service listens; with TLS its public address, which its certificate is for. */
 function findService({ scheme, publicUrl, host, port }: Config): URL {
   if (scheme === 'https' && publicUrl !== undefined) return new URL(publicUrl);
@@ -70,14 +81,20 @@ async function runImport(
   options: ImportOptions & Pick<Options, 'rejects'>,
 ): Promise<void> {
   // A file that cannot be opened is reported alone.
-  const source = file === '-' ? process.stdin : createReadStream(file, { fd: openSync(file, 'r') });
+  const source = openSource(file);
   process.stderr.write(`service: ${options.url.href}\n`);
   const { PlantsImport } = await import('./plant-importer.js');
   const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
-  const plants = new PlantsImport(options, (refused) => {
+  const onRefused = (refused: Refused) => {
     // Synchronous: the file is whole even if the process ends now.
     if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
     else process.stderr.write(`${formatRefused(refused)}\n`);
+  };
+  // On a terminal the progress says it.
+  let isToldOfRetries = process.stderr.isTTY;
+  const plants = new PlantsImport(options, onRefused, (reason) => {
+    if (!isToldOfRetries) process.stderr.write(`retrying ${reason}\n`);
+    isToldOfRetries = true;
   });
   let received: NodeJS.Signals | undefined;
   using _listening = onEndingSignal((signal) => {

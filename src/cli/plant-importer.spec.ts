@@ -13,6 +13,7 @@ type Listener = (plant: string, response: ServerResponse, request: IncomingMessa
 let server: Server;
 let port: number;
 let run: PlantsImport;
+let retries: string[];
 let listener: Listener;
 beforeEach(async () => {
   server = createServer((request, response) => {
@@ -27,7 +28,9 @@ async function importing(source: Readable, respond: Listener, tries = 5, path = 
   listener = respond;
   const url = new URL(path, `http://127.0.0.1:${port}`);
   const refused: Refused[] = [];
-  run = new PlantsImport({ url, token: 't' }, (plant) => refused.push(plant), tries);
+  retries = [];
+  const onRetry = (reason: string) => retries.push(reason);
+  run = new PlantsImport({ url, token: 't' }, (plant) => refused.push(plant), onRetry, tries);
   const failure = await run.run(source);
   if (failure) throw failure;
   return refused;
@@ -171,6 +174,12 @@ describe('a response', () => {
     expect(await send([])).toMatch(/^connect ECONNREFUSED 127/);
     expect(run.lastError).toMatch(/^after 1 s: connect ECONNREFUSED 127/);
     expect(run.counts).toEqual({ answeredLines: 0, sent: 0, stored: 0, refused: 0 });
+  });
+
+  it('that never comes, as its connection is closed, is told with a remedy', async () => {
+    server.removeAllListeners('request').on('connection', (socket) => socket.destroy());
+    expect(await send([], 5)).toMatch(/ \(is it https\?\)$/);
+    expect(retries).toEqual([expect.stringMatching(/^after 1 s: .* \(is it https\?\)$/)]);
   });
 
   it('that is too long each time stops the import after its tries', async () => {

@@ -28,6 +28,8 @@ type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly re
 /** Lines in memory, and connections: fewer than the nginx file allows an address. */
 const MAX_IN_FLIGHT = 32;
 const MAX_TRIES = 10;
+/** A lost connection or a moment of overload is over by then. */
+const REPORTED_TRIES = 3;
 const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
@@ -53,6 +55,7 @@ export class PlantsImport {
   constructor(
     private readonly options: ImportOptions,
     private readonly onRefused: (refused: Refused) => void,
+    private readonly onRetry: (reason: string) => void,
     private readonly maxTries = MAX_TRIES,
   ) {
     this.pool = new Pool(options.url.origin, {
@@ -86,7 +89,7 @@ export class PlantsImport {
     await this.pool.destroy();
     if (!signal.aborted) return undefined;
     const where = this.failedLine === undefined ? '' : ` at line ${this.failedLine}`;
-    return new Error(`stopped${where}: ${describeError(signal.reason)}`);
+    return new Error(`stopped${where}: ${this.describe(signal.reason)}`);
   }
 
   /** Sends a plant, and counts it once the lines before it are counted. */
@@ -123,7 +126,8 @@ export class PlantsImport {
         const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
         // A random part spreads plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
-        this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${describeError(error)}`;
+        this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
+        if (tries === REPORTED_TRIES) this.onRetry(this.lastError);
         await sleep(delay, undefined, { signal: this.stopping.signal });
       }
     }
@@ -148,6 +152,14 @@ export class PlantsImport {
       isFinal: statusCode < 500 && statusCode !== 408 && statusCode !== 429,
       retryAfter: Math.min(Number(headers['retry-after']) * 1_000 || 0, MAX_RETRY_AFTER_MS),
     });
+  }
+
+  private describe(error: unknown): string {
+    const { code = '' } = error as Failure;
+    if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
+    // A service with TLS closes connections without it.
+    const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
+    return describeError(error) + (isClosed ? ' (is it https?)' : '');
   }
 }
 

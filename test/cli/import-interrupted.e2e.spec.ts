@@ -1,5 +1,8 @@
 /** @engine sqlite */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -52,6 +55,39 @@ describe('import', () => {
   );
 });
 
+it('ends at a signal, or once its token is refused, though a named pipe is silent', async () => {
+  const fifo = join(service.store.folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const writer = openSync(fifo, 'r+');
+  const run = (token: string) => {
+    const url = `http://127.0.0.1:${service.port}`;
+    const child = spawnCli(['import', fifo, '--url', url, '--token', token], { cwd: '.' });
+    writeSync(writer, plants(1));
+    return { child, ended: once(child, 'exit') };
+  };
+  expect(await run('x').ended).toEqual([1, null]);
+  const { child, ended } = run(service.token);
+  while ((await service.store.count()) < 1) await sleep(20);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  closeSync(writer);
+});
+
+it('says once without a terminal that it waits for the service', async () => {
+  const args = ['import', '-', '--url', 'http://127.0.0.1:1', '--token', 'x'];
+  const child = spawnCli(args, { cwd: '.' });
+  child.stdin.end(plants(100));
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  while (!stderr.includes('retrying')) await sleep(20);
+  // All plants in flight wait by then.
+  await sleep(500);
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  expect(stderr.match(/^retrying after \d s: connect ECONNREFUSED 127/gm)).toHaveLength(1);
+  expect(stderr.match(/retrying/g)).toHaveLength(1);
+});
+
 describe('import over TLS', () => {
   let tls: ServiceProcess;
   beforeAll(async () => {
@@ -65,7 +101,7 @@ describe('import over TLS', () => {
       () => tls,
       /self-signed certificate; to trust it, set NODE_EXTRA_CA_CERTS in /,
     ],
-    ['HTTP', () => service, /wrong version number/],
+    ['HTTP', () => service, /the service speaks HTTP, not HTTPS: check --url\n$/],
   ])('reports at once what is wrong with %s', async (_what, to, reason) => {
     const url = `https://127.0.0.1:${to().port}`;
     expect(await importing(plants(100), ['--url', url])).toEqual({

@@ -50,8 +50,7 @@ describe('import', () => {
 
   it('fails on a folder', async () => {
     const ran = await runQuietly(['import', '.', '--token', 'x'], { cwd: service.store.folder });
-    const stderr = 'error: stopped: EISDIR: illegal operation on a directory, read\n';
-    expect(ran).toEqual({ code: 1, stdout: NOTHING, stderr });
+    expect(ran).toEqual({ code: 1, stdout: '', stderr: 'error: . is a folder\n' });
   });
 
   it('fails on a standard input without plants', async () => {
