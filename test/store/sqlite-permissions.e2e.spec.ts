@@ -1,9 +1,10 @@
 /** @engine sqlite */
+import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { runCli } from '../support/cli.js';
+import { runCli, untilEnd } from '../support/cli.js';
 import { cli, makeStore, sqlite as store } from '../support/own-store.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
@@ -81,5 +82,23 @@ describe('without the right to write', () => {
         'error: DATABASE_URL: the store cannot be opened: ' +
         `user ${userInfo().username} cannot write to ${getPath()} (EACCES)\n`,
     });
+  });
+
+  const CANNOT_WRITE = `user ${userInfo().username} cannot write to `;
+  it.each([
+    ['to the folder', () => dirname(store.path), 0o500, CANNOT_WRITE],
+    ['and to read the file', () => store.path, 0o000, CANNOT_WRITE],
+    ['and to search the folder', () => dirname(store.path), 0o000, "permission denied, stat '"],
+  ])('%s a command that reads says so', async (_name, getPath, mode, reason) => {
+    await cli('migrate');
+    const path = getPath();
+    chmodSync(path, mode);
+    const env = { ...process.env, DATABASE_URL: store.url };
+    const [program, ...args] = [...UNPRIVILEGED, process.execPath, 'dist/src/cli.js', 'export'];
+    const ran = await untilEnd(spawn(program, args, { env }));
+    chmodSync(path, 0o700);
+    const stderr = expect.stringContaining('error: DATABASE_URL: the store cannot be opened: ');
+    expect(ran).toMatchObject({ code: 1, stdout: '', stderr });
+    expect(ran.stderr).toContain(`${reason}${path}`);
   });
 });

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { makesStore, type Access, type Engine } from '../engine.js';
+import { makesStore, readCode, type Access, type Engine } from '../engine.js';
 import type { KindName } from '../kinds.js';
 import { judgeSchema, selectRan } from '../schema.js';
 import { DamageError, SchemaError } from '../store-errors.js';
@@ -29,6 +29,18 @@ const LIST_COLUMNS = `
 
 /** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
 class ExactDatabase extends Database {
+  /** @throws Error naming what this process cannot write to: SQLite makes files beside a store to read it */
+  constructor(file: string, options: Database.Options) {
+    try {
+      super(file, options);
+      this.pragma('schema_version');
+    } catch (error) {
+      if (/^SQLITE_(READONLY|CANTOPEN)/.test(readCode(error)))
+        for (const path of [dirname(file), file]) assertWritable(path);
+      throw error;
+    }
+  }
+
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
   override prepare<Bound extends unknown[] | object, Result>(sql: string) {
     const statement = super.prepare<Bound, Result>(sql);

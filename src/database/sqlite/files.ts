@@ -39,7 +39,7 @@ export function identifyFiles(file: string): OpenedFile[] {
 export function findFile({ databaseUrl }: Config, makes = false): string {
   const path = resolve(findSqliteFile(databaseUrl) ?? '');
   // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
-  if (!existsSync(path)) {
+  if (!statSync(path, { throwIfNoEntry: false })) {
     if (!makes) throw new SchemaError('foreign', `there is no file ${path}`);
     // Not recursive: below /proc that never ends.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
