@@ -38,8 +38,10 @@ it.each([
   ['postgres://u:SEC/RET?SECRET@h/plants', UNKNOWN_PARAMETER],
   ['postgres://h/plants?password=SECRET&RET', UNKNOWN_PARAMETER],
   ['postgres://u:S/R?SE=1&CRET@h/plants', UNKNOWN_PARAMETER],
-  ['postgres://u:p@h:99999/plants', 'DATABASE_URL: Invalid URL'],
-  ['postgres://a:1,b:2/plants', 'DATABASE_URL: Invalid URL'],
+  ['postgres://u:p@h:99999/plants', INVALID],
+  ['postgres://a:1,b:2/plants', INVALID],
+  ['postgres://u:p@a,b/plants', INVALID],
+  ['postgres://u:p,q@h/plants', undefined],
   ['postgres://u:se', INVALID],
   [
     'postgres://h/plants?sslrootcert=/nope',

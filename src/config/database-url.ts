@@ -10,7 +10,7 @@ export type DatabaseSystem = 'sqlite' | 'postgresql';
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/]|~|.*\$[A-Za-z_{])\S(.*\S)?$/;
 
 /** A name with `@` is the rest of a password that has an unencoded slash, question mark or number sign. */
-const POSTGRES_URL = /^postgres(ql)?:\/\/[^/?#]*\/[^/?#@]+(\?[^#]*)?$/;
+const POSTGRES_URL = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@,]*\/[^/?#@]+(\?[^#]*)?$/;
 /** A blank makes the driver decode the address twice. */
 const BAD_ESCAPE = /\s|%(?![\da-f]{2})/i;
 
@@ -45,7 +45,8 @@ function findSettingsProblem(url: string): string | undefined {
     parse(url);
     return undefined;
   } catch (error) {
-    return `DATABASE_URL: ${(error as Error).message}`;
+    const { code, message } = error as NodeJS.ErrnoException;
+    return `DATABASE_URL${code === 'ERR_INVALID_URL' ? ` must be ${databaseUrl.rule}` : `: ${message}`}`;
   }
 }
 

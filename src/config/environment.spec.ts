@@ -53,6 +53,7 @@ describe('readConfig', () => {
       { AUTH_ISSUER: 'https://id.example/' },
     ],
     [/^AUTH_ISSUER and AUTH_AUDIENCE must be set together$/, { AUTH_AUDIENCE: 'x' }],
+    [/^AUTH_JWKS_URL needs AUTH_ISSUER$/, { AUTH_JWKS_URL: 'https://id.example/keys' }],
     [
       /^DATABASE_URL_FILE must be a readable file in UTF-8: \/none \(ENOENT\)$/,
       { DATABASE_URL_FILE: '/none' },

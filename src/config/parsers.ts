@@ -17,7 +17,7 @@ export interface EnvParser<Value> {
 export const MASK = '***';
 
 /** A number of requests in a time. */
-export type Rate = { readonly requests: number; readonly seconds: number };
+type Rate = { readonly requests: number; readonly seconds: number };
 
 const UNIT_MS = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }));
 const UNIT_BYTES = new Map(Object.entries({ '': 1, kb: 2 ** 10, mb: 2 ** 20 }));
@@ -115,7 +115,7 @@ export function isSecure(url: URL | undefined): boolean {
 }
 
 /** Reads a whole number within bounds; undefined if invalid. */
-export function parseWholeNumber(digits: string, min: number, max: number): number | undefined {
+function parseWholeNumber(digits: string, min: number, max: number): number | undefined {
   return within(/^\d+$/.test(digits) ? Number(digits) : undefined, min, max);
 }
 
@@ -129,7 +129,7 @@ function parseList(text: string, isItem: (item: string) => boolean): string[] | 
 }
 
 /** Reads an http or https URL without credentials, query and fragment; undefined if invalid. */
-export function parseHttpUrl(text: string): URL | undefined {
+function parseHttpUrl(text: string): URL | undefined {
   const url = URL.parse(text);
   const isPlain = url && !url.username && !url.password && !/[?#\s]/.test(text);
   return isPlain && /^https?:$/.test(url.protocol) ? url : undefined;
