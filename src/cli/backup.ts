@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { COMMAND, Config } from '../config/config.js';
 import { migrateStore, openStore } from '../database/store.js';
-import type { StoreUnusableError } from '../database/store-errors.js';
+import { SchemaError, type SchemaErrorKind } from '../database/store-errors.js';
 import { Transaction } from '../database/transaction.js';
 import { describeError } from '../errors/operator-message.js';
 import { digestTables, formatDigests, TABLE_NAMES, TABLES, type Digests } from './backup-tables.js';
@@ -67,6 +67,15 @@ function configureFile(path: string): Config {
   return Object.assign(new Config(), { databaseUrl: `sqlite:${resolve(path)}` });
 }
 
+const NO_BACKUP = `; name a file that \`${COMMAND} backup\` has made`;
+/** A backup must not be migrated itself: its digests are those of its columns. */
+const ADVICE: Readonly<Record<SchemaErrorKind, string>> = {
+  empty: NO_BACKUP,
+  foreign: NO_BACKUP,
+  older: `: copy it, run \`${COMMAND} migrate\` and \`${COMMAND} backup NEW\` with DATABASE_URL=sqlite:COPY, and use NEW`,
+  newer: '',
+};
+
 async function openBackup(file: string): Promise<Transaction> {
   const columns = TABLES.flatMap((table) =>
     table.columns.map(({ name }) => `${table.name}.${name}`),
@@ -74,8 +83,10 @@ async function openBackup(file: string): Promise<Transaction> {
   try {
     return await Transaction.open(configureFile(file), 'read', columns);
   } catch (cause) {
-    const reason = describeError((cause as StoreUnusableError).cause);
-    throw new Error(`${file}: the backup cannot be opened: ${reason}`, { cause });
+    const reason = (cause as Error).cause;
+    const advice = reason instanceof SchemaError ? ADVICE[reason.kind] : '';
+    const message = `${file}: the backup cannot be opened: ${describeError(reason)}${advice}`;
+    throw new Error(message, { cause });
   }
 }
 

@@ -24,12 +24,11 @@ export type SchemaErrorKind = keyof typeof SCHEMA_ERRORS;
 
 /** A database cannot be used as it is. */
 export class SchemaError extends Error {
-  readonly advice: string;
-
-  constructor(kind: SchemaErrorKind, message?: string) {
-    const [state, advice] = SCHEMA_ERRORS[kind];
-    super(message ?? state);
-    this.advice = advice;
+  constructor(
+    readonly kind: SchemaErrorKind,
+    message: string = SCHEMA_ERRORS[kind][0],
+  ) {
+    super(message);
   }
 }
 
@@ -37,7 +36,7 @@ export class SchemaError extends Error {
 export class StoreUnusableError extends Error {
   constructor(cause: unknown) {
     const grant = readCode(cause) === '42501' ? ': grant it (docs/operating.md#roles)' : '';
-    const advice = cause instanceof SchemaError ? cause.advice : grant;
+    const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind][1] : grant;
     super(`DATABASE_URL: the store cannot be opened: ${describeError(cause)}${advice}`, { cause });
     // TypeOrmModule would log it at each try. That of the cause says where it failed.
     delete this.stack;

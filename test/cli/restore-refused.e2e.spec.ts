@@ -57,7 +57,11 @@ async function cut(resize: (size: number) => number): Promise<void> {
 it.each<[what: string, spoil: () => unknown, message: string]>([
   ['missing', () => undefined, 'backup.sqlite: the backup cannot be opened: there is no file '],
   ['a folder', () => mkdirSync(file), 'backup.sqlite is not a file\n'],
-  ['empty', () => writeFileSync(file, ''), 'the backup cannot be opened: it is empty\n'],
+  [
+    'empty',
+    () => writeFileSync(file, ''),
+    'it is empty; name a file that `bin/plant-store backup` has made\n',
+  ],
   ['NDJSON', () => writeFileSync(file, '{"id":1,"name":"x"}\n'.repeat(999)), 'is not a database'],
   [
     'of another program',
@@ -75,7 +79,7 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
       change(
         "DELETE FROM plant_store_migrations WHERE name LIKE 'CreateBackups%'; ALTER TABLE plants DROP COLUMN tag",
       ),
-    'the backup cannot be opened: its schema is of an older version\n',
+    'its schema is of an older version: copy it, run `bin/plant-store migrate` and ',
   ],
   ['cut by half', () => cut((size) => size / 2), 'malformed'],
   ['cut by a byte', () => cut((size) => size - 1), 'plants differ: 5000, sha256 '],
