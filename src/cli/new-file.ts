@@ -26,7 +26,7 @@ export async function makeFile<Result>(
     folder.remove();
     process.kill(process.pid, signal);
   });
-  using folder = mkdtempDisposableSync(`${path}.partial-`);
+  using folder = naming(file, () => mkdtempDisposableSync(`${path}.partial-`));
   const unfinished = join(folder.path, `${basename(path)}.partial`);
   try {
     const result = await write(unfinished);
@@ -48,11 +48,23 @@ async function sync(path: string): Promise<void> {
   await handle.sync();
 }
 
+/** Node's error would name another path alone. */
+function naming<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    throw new Error(`${file}: ${describeError(cause)}`, { cause });
+  }
+}
+
 /** The path to replace: for a link, the file that it leads to. */
 function findPlace(file: string, { databaseUrl }: Config): string {
   const path = existsSync(file)
     ? realpathSync(file)
-    : join(realpathSync(dirname(file)), basename(file));
+    : join(
+        naming(file, () => realpathSync(dirname(file))),
+        basename(file),
+      );
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new Error(`${path} is not a file`);
   const store = findSqliteFile(databaseUrl) ?? '';

@@ -104,7 +104,8 @@ describe('the output file of an export', () => {
 
   it.each([
     ['folder', /^error: [^\n]+\/folder is not a file\n$/],
-    ['none/plants.ndjson', /^error: ENOENT: no such file or directory, [^\n]+\/none[^\n]+\n$/],
+    ['none/plants.ndjson', /^error: none\/plants\.ndjson: ENOENT: [^\n]+\/none[^\n]+\n$/],
+    ['/proc/x', /^error: \/proc\/x: ENOENT: [^\n]+\n$/],
     ['used', /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
   ])('%s is refused', async (file, message) => {
     mkdirSync(join(target.folder, 'folder'));
