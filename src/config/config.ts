@@ -38,11 +38,11 @@ export const VARIABLES = {
   /** TCP port of the service. 0 takes a free one. */
   port: required('PORT', parsers.port, '3000'),
   /** Address that the service listens on. The default is reachable from this machine only. */
-  host: required('HOST', parsers.anyText, '127.0.0.1'),
+  host: required('HOST', parsers.host, '127.0.0.1'),
   /** TCP port of health and metrics. 0 takes a free one; `off` serves neither. */
   managementPort: required('MANAGEMENT_PORT', parsers.portOrOff, '9464'),
   /** Address of health and metrics. */
-  managementHost: required('MANAGEMENT_HOST', parsers.anyText, '127.0.0.1'),
+  managementHost: required('MANAGEMENT_HOST', parsers.host, '127.0.0.1'),
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
   databaseUrl: required('DATABASE_URL', databaseUrl, 'sqlite:./data/plant-store.sqlite'),

@@ -47,6 +47,8 @@ describe('readConfig', () => {
       /^PORT must .*\nDATABASE_URL must be .* with one host .*, %23 for #, .* \(from environment\)$/,
       { PORT: 'x', DATABASE_URL: 'postgres://u:se' },
     ],
+    [/^MANAGEMENT_PORT must not be PORT$/, { PORT: '80', MANAGEMENT_PORT: '80' }],
+    [/^HOST must be a host name .*, not "h:80" \(from environment\)$/, { HOST: 'h:80' }],
     [/^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/, { TLS_CERT_FILE: 'x' }],
     [
       /^AUTH_ISSUER and AUTH_AUDIENCE must be set together$/,

@@ -68,6 +68,8 @@ describe('readConfig, by the parsers of its variables,', () => {
     ['DATABASE_URL', ['postgres://u:1#SECRET@h/plants', 'sqlite:']],
     ['DATABASE_URL', ['postgres://h', 'postgres://u:p@h:5432/', 'postgres://']],
     ['DATABASE_URL', ['sqlite: a', 'sqlite:a ', 'sqlite://a/b']],
+    ['HOST', ['localhost:80', '[::1]', '127.0.0.1:80', 'http://localhost', 'a b', '10.0.0.0/8']],
+    ['MANAGEMENT_HOST', ['localhost:80']],
     ['DATABASE_TIMEOUT', ['0s', '5', '999s', '61s', '2m', 'x']],
     ['MIGRATE', ['true', 'ON', 'x']],
     ['DOCS', ['true', 'ON', '1', 'toString', '__proto__', 'constructor']],

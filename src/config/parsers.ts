@@ -27,6 +27,9 @@ function makeParser<Value>(rule: string, parse: EnvParser<Value>['parse']): EnvP
 }
 
 export const anyText = makeParser('a text', (text) => text);
+export const host = makeParser('a host name or an IP address, without a port', (text) =>
+  isIP(text) || /^[\w.-]+$/.test(text) ? text : undefined,
+);
 
 export const port = makeParser('from 0 to 65535', (text) => parseWholeNumber(text, 0, 65_535));
 export const portOrOff = makeParser('from 0 to 65535, or off', (text) =>
