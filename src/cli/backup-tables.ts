@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { getSystem } from '../database/engine.js';
 import type { Column } from '../database/kinds.js';
 import type { Transaction } from '../database/transaction.js';
 import { COLUMNS } from '../plants/plant.entity.js';
@@ -25,12 +24,13 @@ export const TABLES: readonly Table[] = [
 export const TABLE_NAMES = TABLES.map(({ name }) => name);
 
 function insertPlants(target: Transaction, rows: string): Promise<unknown> {
-  return target.query(STATEMENTS[getSystem(target.store.manager)].insert, [rows]);
+  const { system, commitColumn } = target.store.writer;
+  return target.query(STATEMENTS[system](commitColumn).insert, [rows]);
 }
 
 /** Inserts tokens with their ids, and has PostgreSQL number the next one after them, as SQLite does. */
 async function insertTokens(target: Transaction, rows: string): Promise<void> {
-  const isSqlite = getSystem(target.store.manager) === 'sqlite';
+  const isSqlite = target.store.writer.system === 'sqlite';
   const names = TOKEN_COLUMNS.map(({ name }) => name).join();
   const values = TOKEN_COLUMNS.map(({ type }, i) => `CAST(value->>${i} AS ${type})`).join();
   const from = isSqlite ? 'jsonb_each(?)' : 'jsonb_array_elements($1::jsonb)';

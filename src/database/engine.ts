@@ -64,6 +64,8 @@ export abstract class Writer {
   abstract readonly system: DatabaseSystem;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
+  /** SQL of the last column of each statement that writes plants; '' if commits need no check. */
+  abstract readonly commitColumn: string;
 
   /**
    * Runs a statement as a transaction of its own. Resolves once it is durable to its rows, on SQLite if it returns none to

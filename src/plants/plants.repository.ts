@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, Repository } from 'typeorm';
 import type { DatabaseSystem } from '../config/database-url.js';
 import { Writer } from '../database/engine.js';
-import { COMMIT_COLUMN } from '../database/postgres/writer.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { COLUMNS, Plant } from './plant.entity.js';
 
@@ -30,28 +29,29 @@ interface Statements {
   readonly compare: string;
 }
 
-export const STATEMENTS: Readonly<Record<DatabaseSystem, Statements>> = {
-  sqlite: {
+/** @param commitColumn of the {@link Writer} */
+export const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
+  sqlite: () => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
       ON CONFLICT (id) DO NOTHING`,
     compare: `
       SELECT ${isSame} AS same FROM jsonb_each(?) AS sent JOIN plants ON ${hasSameId} ORDER BY sent.key`,
-  },
+  }),
 
   // Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
   // A comparison writes to the log, so that its commit waits for the standby: a row that has not reached it must not pass
   // for stored.
-  postgresql: {
+  postgresql: (commitColumn) => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values}
-      FROM jsonb_array_elements($1::jsonb), (SELECT ${COMMIT_COLUMN}) AS coordinator ORDER BY id
-      ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${COMMIT_COLUMN}`,
+      FROM jsonb_array_elements($1::jsonb), (SELECT ${commitColumn}) AS coordinator ORDER BY id
+      ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${commitColumn}`,
     compare: `
-      SELECT ${isSame} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${COMMIT_COLUMN}
+      SELECT ${isSame} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${commitColumn}
       FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sent (value, key) JOIN plants ON ${hasSameId}
       ORDER BY sent.key`,
-  },
+  }),
 };
 
 /** The stored plants. TypeORM's own insert would build a statement for each group. */
@@ -64,7 +64,7 @@ export class PlantsRepository extends Repository<Plant> {
     private readonly writer: Writer,
   ) {
     super(Plant, manager);
-    this.statements = STATEMENTS[writer.system];
+    this.statements = STATEMENTS[writer.system](writer.commitColumn);
   }
 
   /**

@@ -27,8 +27,8 @@ const SET_LEVEL = `
 
 const toColumn = (condition: string) => `(SELECT 1 WHERE ${condition}) AS ${COMMITTED}`;
 
-/** The last column of each statement that writes plants: 1, or NULL if the commit could be lost. */
-export const COMMIT_COLUMN = toColumn(
+/** 1, or NULL if the commit could be lost. */
+const COMMIT_COLUMN = toColumn(
   `${get('fsync')} = 'on' AND ${get('full_page_writes')} = 'on' AND ${SET_LEVEL}`,
 );
 
@@ -94,6 +94,7 @@ export class PostgresWriter extends Writer {
   readonly system = 'postgresql';
   /** See docs/performance.md: the slower a commit, the more plants share it. */
   readonly concurrency = 4;
+  readonly commitColumn = COMMIT_COLUMN;
 
   constructor(private readonly manager: EntityManager) {
     super();
