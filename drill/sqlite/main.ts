@@ -56,7 +56,12 @@ async function fillDisk(): Promise<void> {
   const strike = async (stage: Stage): Promise<void> => {
     const { bavail, bsize } = statfsSync(folder);
     const left = Math.floor(Math.random() * MAX_FREE);
-    writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left)));
+    try {
+      writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left)));
+    } catch (error) {
+      // The service has written meanwhile: the disk is full all the same.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
     const before = full.counts.refused;
     await stage.until('the disk is full', () => full.counts.refused > before);
     await sleep(FULL_MS);
