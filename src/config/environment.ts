@@ -93,8 +93,8 @@ export function inspectConfig(env = process.env) {
   });
   for (const [one, other] of PAIRS)
     if (!env[one] !== !env[other]) problems.push(`${one} and ${other} must be set together`);
-  const { port, managementPort } = config;
-  if (port === managementPort && port > 0) problems.push('MANAGEMENT_PORT must not be PORT');
+  if (config.port === config.managementPort && config.port > 0)
+    problems.push('MANAGEMENT_PORT must not be PORT');
   if (config.authJwksUrl && !env.AUTH_ISSUER) problems.push('AUTH_JWKS_URL needs AUTH_ISSUER');
   return { config, settings, problems, warnings: loaded?.warnings ?? [] };
 }

@@ -9,9 +9,6 @@ import type { Column } from './kinds.js';
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
 export { Logger } from '@nestjs/common/services/logger.service.js';
 
-const ABORT_TIMEOUT_MS = 1_000;
-
-/** The code of an error of a driver or of Node. */
 export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
 }
@@ -85,7 +82,7 @@ export abstract class Writer {
   /** Kills the process if it cannot exit in time: a thread that waits for a dead disk cannot be ended. */
   async abortAndExit(code: number): Promise<void> {
     const aborted = this.abort().then(() => process.exit(code));
-    await Promise.race([aborted, sleep(ABORT_TIMEOUT_MS)]);
+    await Promise.race([aborted, sleep(1_000)]);
     process.kill(process.pid, 'SIGKILL');
   }
 }

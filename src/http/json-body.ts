@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
@@ -44,6 +45,9 @@ function checkSize({ app }: Request, size: number): void {
     throw new ApiException(ERRORS.TOO_LARGE, `${ERRORS.TOO_LARGE.message} of ${limit} bytes`);
 }
 
+/** Large bodies are parsed in a turn each: libuv accepts a connection a turn, and long ones keep other clients waiting. */
+let lastTurn: Promise<unknown> = Promise.resolve();
+
 /** @throws ApiException TOO_LARGE, BAD_REQUEST */
 async function readBody(request: Request): Promise<Buffer> {
   const { headers, httpVersion, res } = request;
@@ -54,6 +58,7 @@ async function readBody(request: Request): Promise<Buffer> {
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   const isHere = length > 0 && request.readableLength === length;
   const body = isHere ? (request.read(length) as Buffer) : await readParts(request);
+  if (body.length > 1_024) await (lastTurn = lastTurn.then(() => nextTurn()));
   // The client has left, or its request was late and got 408: the plant must not be stored.
   if (!request.socket.writable || res?.headersSent) throw createEndedEarly();
   return body;
