@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
 import { Logger, type Engine } from '../engine.js';
-import { CheckedPool, MAX_SESSIONS } from './pool.js';
+import { CheckedPool } from './pool.js';
 import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writer.js';
 
 /** Null on servers without Citus. */
@@ -43,7 +43,6 @@ export const postgres: Engine = {
       driver: { Pool: CheckedPool },
       url: config.databaseUrl,
       applicationName: 'plant-store',
-      poolSize: MAX_SESSIONS,
       connectTimeoutMS: timeoutMs,
       installExtensions: false,
       // An idle connection broke: the pool has dropped it already.

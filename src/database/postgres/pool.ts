@@ -11,8 +11,8 @@ import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { isCommitDurable } from './writer.js';
 
-/** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
-export const MAX_SESSIONS = 10;
+/** The driver's default: 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
+const MAX_SESSIONS = 10;
 /** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
 const MAX_HANGING_TIMEOUTS = 10;
 
