@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { maxHeaderSize, STATUS_CODES, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { finished, type Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import type { Connections } from './connections.js';
@@ -16,7 +16,6 @@ const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
   HPE_HEADER_OVERFLOW: HEADERS_TOO_LONG,
   ERR_HTTP_REQUEST_TIMEOUT: new ApiException(ERRORS.REQUEST_TIMEOUT),
 };
-const INVALID_HTTP = new ApiException(ERRORS.BAD_REQUEST);
 
 /** How long a client may take to read the response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -35,7 +34,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
 }
 
 function reject(socket: Socket, code: string, connections: Connections): void {
-  const exception = EXCEPTIONS[code] ?? INVALID_HTTP;
+  const exception = EXCEPTIONS[code] ?? new ApiException(ERRORS.BAD_REQUEST);
   const last = connections
     .listInProgress(socket)
     .findLast(({ request, response }) => !request.complete || !response.writableFinished);
@@ -45,13 +44,12 @@ function reject(socket: Socket, code: string, connections: Connections): void {
   const { request, response } = last;
   // Node calls it behind a response that closes the connection.
   socket.destroySoon = () => closeGently(socket);
-  if (response.writableFinished) socket.destroySoon();
   if (!response.headersSent) {
     response.setHeader('connection', 'close');
     // A whole request may already be stored, so it gets its own response.
     if (!request.complete) sendError(response, exception);
   }
-  response.once('close', () => socket.destroySoon());
+  finished(response, () => socket.destroySoon());
 }
 
 /** Goes on reading: a reset would take the response from a client that is still sending (RFC 9112, section 9.6). */
