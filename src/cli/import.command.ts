@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import { COMMAND, formatUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
 import { baseUrl } from '../config/parsers.js';
-import { escapeControls } from '../errors/operator-message.js';
+import { escapeControls, naming } from '../errors/operator-message.js';
 import { toArgument } from './arguments.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
 import { onEndingSignal, printResult, showProgress } from './terminal.js';
@@ -84,10 +84,12 @@ async function runImport(
   const source = openSource(file);
   process.stderr.write(`service: ${options.url.href}\n`);
   const { PlantsImport } = await import('./plant-importer.js');
-  const rejects = options.rejects === undefined ? undefined : openSync(options.rejects, 'w');
+  const { rejects } = options;
+  const fd = rejects === undefined ? undefined : openSync(rejects, 'w');
   const onRefused = (refused: Refused) => {
     // Synchronous: the file is whole even if the process ends now.
-    if (rejects !== undefined) writeFileSync(rejects, `${JSON.stringify(refused)}\n`);
+    const line = `${JSON.stringify(refused)}\n`;
+    if (rejects !== undefined && fd !== undefined) naming(rejects, () => writeFileSync(fd, line));
     else process.stderr.write(`${formatRefused(refused)}\n`);
   };
   // On a terminal the progress says it.

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { findSqliteFile } from '../config/database-url.js';
 import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
-import { describeError, OutputError } from '../errors/operator-message.js';
+import { describeError, naming, OutputError } from '../errors/operator-message.js';
 import { onEndingSignal } from './terminal.js';
 
 /** Where the disk of a file is full, or fails as Node.js writes. Node.js and SQLite leave out its name. */
@@ -46,15 +46,6 @@ export async function makeFile<Result>(
 async function sync(path: string): Promise<void> {
   await using handle = await open(path);
   await handle.sync();
-}
-
-/** Node's error would name another path alone. */
-function naming<Result>(file: string, work: () => Result): Result {
-  try {
-    return work();
-  } catch (cause) {
-    throw new Error(`${file}: ${describeError(cause)}`, { cause });
-  }
 }
 
 /** The path to replace: for a link, the file that it leads to. */

@@ -24,6 +24,15 @@ export function describeError(error: unknown): string {
   return message.replace(/(?<!\s)\s*\n\s*/g, ' ').replace(NODE_ADVICE, TRUST_ADVICE);
 }
 
+/** Names the file in an error of its work: Node's names another path alone, or none. */
+export function naming<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    throw new Error(`${file}: ${describeError(cause)}`, { cause });
+  }
+}
+
 export class OutputError extends Error {}
 
 /** The exit code of a failed start or command, of sysexits.h: EX_CONFIG, EX_IOERR for output and a failed sync; else 1. */

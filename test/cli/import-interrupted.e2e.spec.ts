@@ -30,7 +30,7 @@ describe('import', () => {
     expect(await importing(lines, ['--rejects', '/dev/full'])).toEqual({
       code: 1,
       stdout: expect.stringMatching(/refused 0\nstopped after line 0; importing again/),
-      stderr: expect.stringContaining('error: stopped at line 1: ENOSPC'),
+      stderr: expect.stringContaining('error: stopped at line 1: /dev/full: ENOSPC'),
     });
   });
 
