@@ -76,6 +76,15 @@ describe('too late', () => {
   });
   afterAll(() => hasty.stop());
 
+  it('is what docs/configuration.md says: 10 s for headers, 30 s for a request, 75 s without a byte', () => {
+    expect(service.app.getHttpServer()).toMatchObject({
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 75_000,
+      timeout: 75_000,
+    });
+  });
+
   it('responds to late headers with 408 and closes the connection', async () => {
     const connection = (await hasty.connect()).write('POST /plants HTTP/1.1\r\nHost: x\r\n');
     expect(await connection.read()).toMatchObject(LATE);

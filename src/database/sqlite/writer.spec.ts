@@ -83,6 +83,23 @@ describe('SqliteWriter', () => {
     expect(await file.count()).toBe(430);
   });
 
+  it('warns of a checkpoint that fails, and runs the next one', async () => {
+    const logged: string[] = [];
+    const warn = (line: string) => void logged.push(line);
+    Logger.overrideLogger({ log: warn, error: warn, warn });
+    // Past what begins a checkpoint, which opens the file on a thread of its own.
+    const long = 'x'.repeat(40 * 2 ** 20);
+    expect(await insert('1', long)).toBe(1);
+    renameSync(file.path, `${file.path}.elsewhere`);
+    while (logged.length === 0) await sleep(5);
+    renameSync(`${file.path}.elsewhere`, file.path);
+    const warning = /^checkpoint failed, will be retried: .* was removed or replaced /;
+    expect(logged).toEqual([expect.stringMatching(warning)]);
+    expect(await insert('2', long)).toBe(1);
+    while (statSync(file.path).size < 80 * 2 ** 20) await sleep(5);
+    expect(logged).toHaveLength(1);
+  });
+
   it('begins on no other file than the one that was opened', async () => {
     const other = await makeOther();
     renameSync(file.path, `${file.path}.elsewhere`);
