@@ -11,7 +11,7 @@ import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { isCommitDurable } from './writer.js';
 
-/** The driver's default: 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
+/** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
 const MAX_SESSIONS = 10;
 /** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
 const MAX_HANGING_TIMEOUTS = 10;
@@ -116,7 +116,7 @@ export class CheckedPool {
   private readonly sessions = new WeakMap<PoolClient, Session>();
 
   constructor(config: PoolConfig & { readonly statementTimeoutMs?: number | undefined }) {
-    this.pool = new Pool(config);
+    this.pool = new Pool({ ...config, max: MAX_SESSIONS });
     this.timeoutMs = config.statementTimeoutMs;
   }
 
