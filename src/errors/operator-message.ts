@@ -24,7 +24,7 @@ export function describeError(error: unknown): string {
   return message.replace(/(?<!\s)\s*\n\s*/g, ' ').replace(NODE_ADVICE, TRUST_ADVICE);
 }
 
-/** Names the file in an error of its work: Node's names another path alone, or none. */
+/** Runs work on a file. Its error names the file: Node names another path, or none. */
 export function naming<Result>(file: string, work: () => Result): Result {
   try {
     return work();

@@ -10,7 +10,7 @@ import { BODY_LIMIT } from './json-body.js';
 import { MergingRequest, REQUEST_CLASSES } from './request-classes.js';
 
 const SECOND = 1_000;
-/** In milliseconds (docs/configuration.md, "Limits"). */
+/** In milliseconds (docs/api.md and docs/configuration.md, "Limits"). */
 const TIMEOUTS = {
   /** From the first byte of a request, or from the connection, to the end of the headers. */
   headersTimeout: 10 * SECOND,

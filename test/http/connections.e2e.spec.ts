@@ -76,12 +76,13 @@ describe('too late', () => {
   });
   afterAll(() => hasty.stop());
 
-  it('is what docs/configuration.md says: 10 s for headers, 30 s for a request, 75 s without a byte', () => {
+  it('is what the docs say: 10 s for headers, 30 s for a request, 75 s without a byte', () => {
     expect(service.app.getHttpServer()).toMatchObject({
       headersTimeout: 10_000,
       requestTimeout: 30_000,
       keepAliveTimeout: 75_000,
       timeout: 75_000,
+      maxConnections: 300,
     });
   });
 

@@ -93,8 +93,7 @@ describe('SqliteWriter', () => {
     renameSync(file.path, `${file.path}.elsewhere`);
     while (logged.length === 0) await sleep(5);
     renameSync(`${file.path}.elsewhere`, file.path);
-    const warning = /^checkpoint failed, will be retried: .* was removed or replaced /;
-    expect(logged).toEqual([expect.stringMatching(warning)]);
+    expect(logged).toEqual([expect.stringMatching(/^checkpoint failed, will be retried: /)]);
     expect(await insert('2', long)).toBe(1);
     while (statSync(file.path).size < 80 * 2 ** 20) await sleep(5);
     expect(logged).toHaveLength(1);
