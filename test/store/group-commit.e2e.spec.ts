@@ -82,22 +82,6 @@ describe('a commit that fails', () => {
     await busy.stop();
   });
 
-  it.each([0, 4])('because of plant %d of 5: the others are stored', async (bad) => {
-    const picky = await Service.start({ DATABASE_TIMEOUT: '60s' });
-    await picky.store.refuse('elm');
-    const names = range(5).map((i) => (i === bad ? 'elm' : 'oak'));
-    // All in one turn, so all in one group.
-    const stored = names.map((name, i) =>
-      picky.app.get(GroupCommit).commit(Object.assign(new Plant(), { id: `${i}`, name })),
-    );
-    const outcomes = await Promise.allSettled(stored);
-    const expected = range(5).map((i) => (i === bad ? 'rejected' : 'fulfilled'));
-    expect(outcomes.map(({ status }) => status)).toEqual(expected);
-    const ids = range(5).filter((i) => i !== bad);
-    expect((await picky.store.plants()).map(({ id }) => Number(id))).toEqual(ids);
-    await picky.stop();
-  });
-
   it("is logged as an error, with its cause under the request's id, without data of the plant", async () => {
     // In production the log is JSON.
     const broken = await Service.start({ NODE_ENV: 'production' });
