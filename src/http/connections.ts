@@ -39,11 +39,11 @@ export class Connections {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
       const last = requests.at(-1);
+      const isUnheard = !socket.writable && !last;
       // Destroys the connection with it: a destroyed request drops its body.
-      if (requests.length === MAX_PIPELINED) request.destroy();
-      // Destroyed, or its last response is sent.
-      if (!socket.writable) return;
-      if (last?.response.getHeader('connection') === 'close') {
+      if (requests.length === MAX_PIPELINED || isUnheard) request.destroy();
+      if (socket.destroyed) return;
+      if (last && (!socket.writable || last.response.getHeader('connection') === 'close')) {
         // Nothing is processed behind this response (RFC 9112, section 9.6). It counts once more, in place of the request.
         request.resume();
         requests.push(last);

@@ -13,6 +13,7 @@ import { requestText, type RawConnection } from '../support/raw-connection.js';
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const CHUNKED = `POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(9_000)}`;
+const THOUSANDS = 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000);
 const BUNDLE = '/docs/swagger-ui-bundle.js';
 /** The number of open file descriptors of the service. */
 const files = () => readdirSync(`/proc/${service.pid}/fd`).length;
@@ -79,23 +80,29 @@ it('unread pages hold no file but the connection, and nothing once the client ha
 });
 
 it.each([
-  ['thousands of requests', 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000)],
-  ['a request too many, in tiny chunks,', GET('/').repeat(MAX_PIPELINED) + CHUNKED],
-])('%s in one read on each of 120 connections do not use up the heap', async (_name, text) => {
-  await expectServing();
-  const before = files();
-  const hoses = await Promise.all(range(120).map(() => service.connect()));
-  while (files() < before + hoses.length) await sleep(20);
-  const bytes = Buffer.from(text);
-  // The service reads them all in one turn of its event loop.
-  service.signal('SIGSTOP');
-  await Promise.all(
-    hoses.map(({ socket }) => new Promise((resolve) => socket.write(bytes, resolve))),
-  );
-  service.signal('SIGCONT');
-  await Promise.all(hoses.map((hose) => hose.closed()));
-  await expectServing();
-});
+  ['thousands of requests', THOUSANDS, false],
+  ['thousands of requests of a client that resets its connection', THOUSANDS, true],
+  ['a request too many, in tiny chunks,', GET('/').repeat(MAX_PIPELINED) + CHUNKED, false],
+])(
+  '%s in one read on each of 120 connections do not use up the heap',
+  async (_name, text, isReset) => {
+    await expectServing();
+    const before = files();
+    const hoses = await Promise.all(range(120).map(() => service.connect()));
+    while (files() < before + hoses.length) await sleep(20);
+    const bytes = Buffer.from(text);
+    // The service reads them all in one turn of its event loop.
+    service.signal('SIGSTOP');
+    await Promise.all(
+      hoses.map(({ socket }) => new Promise((resolve) => socket.write(bytes, resolve))),
+    );
+    // The service can then read what was sent, and write nothing.
+    if (isReset) for (const { socket } of hoses) socket.resetAndDestroy();
+    service.signal('SIGCONT');
+    await Promise.all(hoses.map((hose) => hose.closed()));
+    await expectServing();
+  },
+);
 
 it('out of file descriptors: survives, logs it once, and serves again when some are free', async () => {
   await expectServing();
