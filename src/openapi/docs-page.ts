@@ -96,7 +96,8 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
     yamlDocumentUrl: 'openapi.yaml',
   });
   express.get('/', (request, response, next) => {
-    if (request.accepts('json', 'html') === 'html') response.redirect('docs');
+    // Not request.accepts(), which takes 4 ms for a header of 15 KB.
+    if (request.headers.accept?.includes('text/html')) response.redirect('docs');
     else next();
   });
 }
