@@ -10,7 +10,7 @@ import { Config } from '../config/config.js';
 import { RequestContext } from './request-context.js';
 
 /** Maximum number of requests in progress on a connection; one more ends it. A client that does not pipeline has two. */
-export const MAX_PIPELINED = 2;
+export const MAX_PIPELINED = 4;
 /** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
 /** Maximum time for clients to finish after that. */
