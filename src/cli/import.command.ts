@@ -85,13 +85,7 @@ async function runImport(
   process.stderr.write(`service: ${options.url.href}\n`);
   const { PlantsImport } = await import('./plant-importer.js');
   const { rejects } = options;
-  const fd = rejects === undefined ? undefined : openSync(rejects, 'w');
-  const onRefused = (refused: Refused) => {
-    // Synchronous: the file is whole even if the process ends now.
-    const line = `${JSON.stringify(refused)}\n`;
-    if (rejects !== undefined && fd !== undefined) naming(rejects, () => writeFileSync(fd, line));
-    else process.stderr.write(`${formatRefused(refused)}\n`);
-  };
+  const onRefused = rejects === undefined ? printRefused : openRejects(rejects);
   // On a terminal the progress says it.
   let isToldOfRetries = process.stderr.isTTY;
   const plants = new PlantsImport(options, onRefused, (reason) => {
@@ -120,8 +114,15 @@ async function runImport(
   if (plants.counts.refused > 0) process.exitCode = 1;
 }
 
-function formatRefused({ line, error, message }: Refused): string {
-  return `line ${line}: ${error === null ? '' : `error ${error}: `}${escapeControls(message)}`;
+function printRefused({ line, error, message }: Refused): void {
+  const prefix = error === null ? '' : `error ${error}: `;
+  process.stderr.write(`line ${line}: ${prefix}${escapeControls(message)}\n`);
+}
+
+function openRejects(file: string): typeof printRefused {
+  const fd = openSync(file, 'w');
+  // Synchronous: the file is whole even if the process ends now.
+  return (refused) => naming(file, () => writeFileSync(fd, `${JSON.stringify(refused)}\n`));
 }
 
 function printReport(command: Command, plants: PlantsImport, complete: boolean): Promise<void> {

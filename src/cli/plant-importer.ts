@@ -2,7 +2,7 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { describeError, escapeControls } from '../errors/operator-message.js';
+import { describeError, escapeControls, OutputError } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
 import { readLines } from './ndjson.js';
 
@@ -89,7 +89,8 @@ export class PlantsImport {
     await this.pool.destroy();
     if (!signal.aborted) return undefined;
     const where = this.failedLine === undefined ? '' : ` at line ${this.failedLine}`;
-    return new Error(`stopped${where}: ${this.describe(signal.reason)}`);
+    const Failure = signal.reason instanceof OutputError ? OutputError : Error;
+    return new Failure(`stopped${where}: ${this.describe(signal.reason)}`);
   }
 
   /** Sends a plant, and counts it once the lines before it are counted. */

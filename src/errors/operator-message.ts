@@ -24,16 +24,16 @@ export function describeError(error: unknown): string {
   return message.replace(/(?<!\s)\s*\n\s*/g, ' ').replace(NODE_ADVICE, TRUST_ADVICE);
 }
 
-/** Runs work on a file. Its error names the file: Node names another path, or none. */
+export class OutputError extends Error {}
+
+/** Writes to a file, or makes it. @throws OutputError that names it: Node names another path, or none */
 export function naming<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (cause) {
-    throw new Error(`${file}: ${describeError(cause)}`, { cause });
+    throw new OutputError(`${file}: ${describeError(cause)}`, { cause });
   }
 }
-
-export class OutputError extends Error {}
 
 /** The exit code of a failed start or command, of sysexits.h: EX_CONFIG, EX_IOERR for output and a failed sync; else 1. */
 export function toExitCode(error: unknown): number {

@@ -103,14 +103,14 @@ describe('the output file of an export', () => {
   });
 
   it.each([
-    ['folder', /^error: [^\n]+\/folder is not a file\n$/],
-    ['none/plants.ndjson', /^error: none\/plants\.ndjson: ENOENT: [^\n]+\/none[^\n]+\n$/],
-    ['/proc/x', /^error: \/proc\/x: ENOENT: [^\n]+\n$/],
-    ['used', /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
-  ])('%s is refused', async (file, message) => {
+    ['folder', 1, /^error: [^\n]+\/folder is not a file\n$/],
+    ['none/plants.ndjson', 74, /^error: none\/plants\.ndjson: ENOENT: [^\n]+\/none[^\n]+\n$/],
+    ['/proc/x', 74, /^error: \/proc\/x: ENOENT: [^\n]+\n$/],
+    ['used', 1, /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
+  ])('%s is refused', async (file, code, message) => {
     mkdirSync(join(target.folder, 'folder'));
     for (const name of ['used', 'used-wal']) writeFileSync(join(target.folder, name), 'x');
-    const refusal = { code: 1, stdout: '', stderr: expect.stringMatching(message) };
+    const refusal = { code, stdout: '', stderr: expect.stringMatching(message) };
     expect(await cli(target, `export ${file}`)).toEqual(refusal);
     expect(readFileSync(join(target.folder, 'used'), 'utf8')).toBe('x');
   });

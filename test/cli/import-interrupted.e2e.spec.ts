@@ -28,7 +28,7 @@ describe('import', () => {
   it('stops when the file for refused plants is full', async () => {
     const lines = '{nope\n{"id":1}\n';
     expect(await importing(lines, ['--rejects', '/dev/full'])).toEqual({
-      code: 1,
+      code: 74,
       stdout: expect.stringMatching(/refused 0\nstopped after line 0; importing again/),
       stderr: expect.stringContaining('error: stopped at line 1: /dev/full: ENOSPC'),
     });
