@@ -97,4 +97,9 @@ describe('the response and both logs have the same X-Request-Id', () => {
     await nginx.logged(/"POST \/plants" 401/);
     expect(nginx.accessLog).not.toContain('secret-of-a-query');
   });
+
+  it('the access log has 200 characters of a path at most', async () => {
+    await client.send({ method: 'GET', path: `/${'a'.repeat(10_000)}`, headers: {} });
+    await nginx.logged(/"GET \/a{199}" 404/);
+  });
 });
