@@ -3,7 +3,7 @@ import { COMMIT, VERSION } from '../config/config.js';
 import { certificateUsed } from '../config/key-pair.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
-import { commits, MAX_GROUP_SIZE, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
+import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 import type { ServiceState } from './service-state.js';
 
 /** Buckets in seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
@@ -60,7 +60,7 @@ function countCommits(registers: Registry[]): void {
   const groups = new Histogram({
     name: 'plant_store_commit_group_plants',
     help: 'Plants that shared a commit.',
-    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, MAX_GROUP_SIZE],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, MAX_QUEUED],
     registers,
   });
   const durations = new Histogram({

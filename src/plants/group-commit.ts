@@ -8,11 +8,9 @@ import { CONTENT, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait, and their characters; past either the service is overloaded. */
-export const MAX_QUEUED = 1_024;
+export const MAX_QUEUED = 512;
 const MAX_QUEUED_LENGTH = 2 ** 24;
-/** Plants in one commit at most. */
-export const MAX_GROUP_SIZE = 512;
-/** Their characters at most, unless one plant has more: a group is in memory several times. */
+/** Characters in one commit at most, unless one plant has more: a group is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
 
 /** How many times the event loop reads its sockets at most in a batch window. */
@@ -42,7 +40,8 @@ export class GroupCommit implements OnApplicationShutdown {
   /** Oldest first. */
   private queue: QueuedPlant[] = [];
   private queuedLength = 0;
-  private committers = 0;
+  /** None while no plant waits for a commit, or is in one. */
+  committers = 0;
   /** Set while requests may still join the next group. */
   private batchWindow: PromiseWithResolvers<void> | undefined;
 
@@ -54,11 +53,6 @@ export class GroupCommit implements OnApplicationShutdown {
 
   get queued(): number {
     return this.queue.length;
-  }
-
-  /** Whether no plant waits for a commit, or is in one. */
-  get isIdle(): boolean {
-    return this.committers === 0;
   }
 
   get isFull(): boolean {
@@ -75,7 +69,7 @@ export class GroupCommit implements OnApplicationShutdown {
     const queued: QueuedPlant = { plant, length, stored: Promise.withResolvers() };
     this.queue.push(queued);
     this.queuedLength += queued.length;
-    if (this.queue.length >= MAX_GROUP_SIZE) this.batchWindow?.resolve();
+    if (this.queue.length === MAX_QUEUED) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     try {
       await this.health.awaitInTime(queued.stored.promise);
@@ -92,13 +86,13 @@ export class GroupCommit implements OnApplicationShutdown {
 
   /** A client that has left may have left a plant in the queue. */
   async onApplicationShutdown(): Promise<void> {
-    while (!this.isIdle) await sleep(SHUTDOWN_POLL_MS);
+    while (this.committers > 0) await sleep(SHUTDOWN_POLL_MS);
   }
 
   private async commitGroups(): Promise<void> {
     this.committers += 1;
     for (;;) {
-      if (this.queue.length < MAX_GROUP_SIZE) {
+      if (!this.isFull) {
         await (this.batchWindow ??= this.openBatchWindow()).promise;
         this.batchWindow = undefined;
       }
@@ -109,7 +103,7 @@ export class GroupCommit implements OnApplicationShutdown {
     this.committers -= 1;
   }
 
-  /** Waits for requests that may share the next group, as of clients of the previous one. A full group ends the wait. */
+  /** Waits for requests that may share the next group, as of clients of the previous one. A full queue ends the wait. */
   private openBatchWindow(): PromiseWithResolvers<void> {
     const batchWindow: PromiseWithResolvers<void> = Promise.withResolvers();
     void this.pollUntilQuiet().then(batchWindow.resolve);
@@ -126,7 +120,7 @@ export class GroupCommit implements OnApplicationShutdown {
   private takeGroup(): QueuedPlant[] {
     let [size, total] = [0, 0];
     for (const { length } of this.queue) {
-      if (size === MAX_GROUP_SIZE || (size > 0 && total + length > MAX_GROUP_LENGTH)) break;
+      if (size > 0 && total + length > MAX_GROUP_LENGTH) break;
       size += 1;
       total += length;
     }
