@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { finished, type Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
-import type { Connections } from './connections.js';
+import { closeGently, type Connections } from './connections.js';
 import { sendError } from './error.filter.js';
 
 export const MAX_FIELDS = 100;
@@ -16,9 +16,6 @@ const EXCEPTIONS: Readonly<Record<string, ApiException>> = {
   HPE_HEADER_OVERFLOW: HEADERS_TOO_LONG,
   ERR_HTTP_REQUEST_TIMEOUT: new ApiException(ERRORS.REQUEST_TIMEOUT),
 };
-
-/** How long a client may take to read the response and to close its side of the connection. */
-const CLOSE_TIMEOUT_MS = 1_000;
 
 /** Sends an Error body for what Node rejects itself: invalid HTTP and late requests. */
 export function respondToClientErrors(server: Server, connections: Connections): void {
@@ -42,21 +39,12 @@ function reject(socket: Socket, code: string, connections: Connections): void {
   if (!last && socket.writable) sendRawError(socket, exception, code);
   if (!last) return;
   const { request, response } = last;
-  // Node calls it behind a response that closes the connection.
-  socket.destroySoon = () => closeGently(socket);
   if (!response.headersSent) {
     response.setHeader('connection', 'close');
     // A whole request may already be stored, so it gets its own response.
     if (!request.complete) sendError(response, exception);
   }
   finished(response, () => socket.destroySoon());
-}
-
-/** Goes on reading: a reset would take the response from a client that is still sending (RFC 9112, section 9.6). */
-function closeGently(socket: Socket): void {
-  socket.end();
-  // A client that never closes its side would keep the connection open forever.
-  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
 }
 
 function sendRawError(socket: Socket, { kind, message }: ApiException, code: string): void {

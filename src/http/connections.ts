@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { Server as TcpServer } from 'node:net';
+import { Server as TcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
@@ -10,11 +10,21 @@ import { Config } from '../config/config.js';
 import { RequestContext } from './request-context.js';
 
 /** Maximum number of requests in progress on a connection; one more ends it. A client that does not pipeline has two. */
-export const MAX_PIPELINED = 4;
+export const MAX_PIPELINED = 2;
 /** Maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
 /** Maximum time for clients to finish after that. */
 const MAX_CLOSE_MS = 10_000;
+
+/** How long a client may take to read its last response and to close its side of the connection. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Goes on reading: a reset would take the response from a client that is still sending (RFC 9112, section 9.6). */
+export function closeGently(socket: Socket): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
 
 /** The requests in progress of each connection, and how connections end when the application is closed. */
 @Injectable()
@@ -39,15 +49,15 @@ export class Connections {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
       const last = requests.at(-1);
-      const isUnheard = !socket.writable && !last;
+      // Nothing is processed behind such a response (RFC 9112, section 9.6).
+      const isOver = !socket.writable || last?.response.getHeader('connection') === 'close';
       // Destroys the connection with it: a destroyed request drops its body.
-      if (requests.length === MAX_PIPELINED || isUnheard) request.destroy();
+      if (requests.length === MAX_PIPELINED || (isOver && !last)) request.destroy();
       if (socket.destroyed) return;
-      if (last && (!socket.writable || last.response.getHeader('connection') === 'close')) {
-        // Nothing is processed behind this response (RFC 9112, section 9.6). It counts once more, in place of the request.
-        request.resume();
+      if (isOver && last) {
+        // Counts once more, in place of the request.
         requests.push(last);
-        return;
+        return void request.resume();
       }
       const context = new RequestContext(request, response, requests);
       response.setHeader('x-request-id', context.requestId).setHeader('cache-control', 'no-store');
@@ -57,9 +67,11 @@ export class Connections {
     };
   }
 
-  private track(socket: Duplex): RequestContext[] {
+  private track(socket: Socket): RequestContext[] {
     const requests: RequestContext[] = [];
     this.open.set(socket, requests);
+    // Node calls it behind a response that closes the connection.
+    socket.destroySoon = () => closeGently(socket);
     socket.once('close', () => {
       this.open.delete(socket);
       // Node does not always emit `close` for responses that are queued behind another one.

@@ -127,16 +127,14 @@ describe('a body in pieces', () => {
   });
 
   it.each([0, 1, 2, 5])(
-    'is read whole, when the request waits behind others for %d turns of the event loop',
+    'is read whole, when the request waits behind another for %d turns of the event loop',
     async (turns) => {
       using connection = await service.connect();
       const create = requestText(service.client.headers, PLANT);
-      const others = `GET /plants HTTP/1.1\r\nhost: a\r\n\r\n${requestText(JSON_TYPE, '{}')}`;
-      connection.write(others + create.slice(0, -10));
+      connection.write(requestText(service.client.headers, '{}') + create.slice(0, -10));
       for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
       connection.write(create.slice(-10));
-      expect((await connection.read({ method: 'GET', path: '/plants' })).status).toBe(405);
-      expect((await connection.read()).status).toBe(401);
+      expect((await connection.read()).status).toBe(400);
       expect(await connection.read()).toMatchObject(ACCEPTED);
     },
   );

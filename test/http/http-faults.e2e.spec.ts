@@ -55,8 +55,13 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
   });
 
   it('right after the body of a refused request: each has its own response', async () => {
-    const connection = (await service.connect()).write(requestText({ 'content-length': '20' }));
-    expect((await connection.read()).status).toBe(401);
+    const text = {
+      ...service.client.headers,
+      'content-type': 'text/plain',
+      'content-length': '20',
+    };
+    const connection = (await service.connect()).write(requestText(text));
+    expect(await connection.read()).toMatchObject({ status: 400, body: { error: 1001 } });
     connection.write(`${'x'.repeat(20)}garbage\r\n\r\n`);
     expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
     await connection.closed();

@@ -74,7 +74,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     const unlock = await service.store.lock();
     const connection = await service.connect();
     const headers = { ...service.client.headers, connection: 'keep-alive' };
-    for (const id of [1, 2, 3]) {
+    for (const id of [1, 2]) {
       const named = { ...headers, 'x-request-id': `left-${id}` };
       connection.write(requestText(named, `{"id":${id},"name":"oak"}`));
     }
@@ -82,9 +82,9 @@ describe('LOG_REQUESTS=all: a line for', () => {
     await service.client.send({ path: '/x' });
     // A client that half-closes its connection could still read its response.
     connection.socket.resetAndDestroy();
-    const left = (await lines(4)).filter(({ path }) => path === '/plants');
+    const left = (await lines(3)).filter(({ path }) => path === '/plants');
     await unlock();
-    expect(left.map(({ requestId }) => requestId).sort()).toEqual(['left-1', 'left-2', 'left-3']);
+    expect(left.map(({ requestId }) => requestId).sort()).toEqual(['left-1', 'left-2']);
     for (const line of left) {
       const msg = 'POST /plants no response';
       expect(line).toMatchObject({ level: 'info', msg, client: '127.0.0.1' });
