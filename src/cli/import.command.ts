@@ -120,7 +120,7 @@ function printRefused({ line, error, message }: Refused): void {
 }
 
 function openRejects(file: string): typeof printRefused {
-  const fd = openSync(file, 'w');
+  const fd = naming(file, () => openSync(file, 'w'));
   // Synchronous: the file is whole even if the process ends now.
   return (refused) => naming(file, () => writeFileSync(fd, `${JSON.stringify(refused)}\n`));
 }

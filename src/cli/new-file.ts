@@ -13,7 +13,7 @@ const DISK_FAILED = /\b(ENOSPC|EFBIG|EDQUOT|EIO): [^,]+|database or disk is full
 /**
  * Makes a file whole or not at all: writes it in a folder beside its place, syncs and renames it; replaces an existing
  * file. @param write is given the path of the file to write
- * @throws Error if the place has something other than a file, or a file of a store; OutputError if the disk is full or fails
+ * @throws Error if the place has something other than a file, or a file of a store; OutputError if it cannot be written
  */
 export async function makeFile<Result>(
   file: string,

@@ -42,7 +42,7 @@ function getMessage(error: HttpException): string {
 export function sendError(response: Response, exception: ApiException): void {
   const { kind, message } = exception;
   response.context?.fail(exception);
-  // Node accepts one connection a turn: with many kept ones, refused again and again, others would wait for seconds.
+  // Node accepts a connection a turn: others would wait for kept ones that are refused on and on. A 5xx is no refusal.
   if (kind.status < 500 && !response.req.user) response.setHeader('connection', 'close');
   const body: ErrorDto = { error: kind.error, message };
   response.status(kind.status).set(kind.headers).json(body);

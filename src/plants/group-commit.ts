@@ -40,7 +40,7 @@ export class GroupCommit implements OnApplicationShutdown {
   /** Oldest first. */
   private queue: QueuedPlant[] = [];
   private queuedLength = 0;
-  /** None while no plant waits for a commit, or is in one. */
+  /** 0 if no plant waits for a commit, or is in one. */
   committers = 0;
   /** Set while requests may still join the next group. */
   private batchWindow: PromiseWithResolvers<void> | undefined;
@@ -103,7 +103,7 @@ export class GroupCommit implements OnApplicationShutdown {
     this.committers -= 1;
   }
 
-  /** Waits for requests that may share the next group, as of clients of the previous one. A full queue ends the wait. */
+  /** Waits for requests that may share the next group, as of clients of the previous one. As many as may wait end it. */
   private openBatchWindow(): PromiseWithResolvers<void> {
     const batchWindow: PromiseWithResolvers<void> = Promise.withResolvers();
     void this.pollUntilQuiet().then(batchWindow.resolve);

@@ -39,11 +39,7 @@ export class Client {
     });
     const names = Object.entries(response.headersDistinct);
     const received = Object.fromEntries(names.map(([name, all = []]) => [name, all.join(', ')]));
-    const { socket, statusCode = 0 } = response;
-    const content = await text(response);
-    // Without an active token the service soon reads a connection only once a second.
-    if (statusCode > 400 && statusCode < 406) socket.destroy();
-    return receive({ method, path }, statusCode, received, content);
+    return receive({ method, path }, response.statusCode ?? 0, received, await text(response));
   }
 
   /** Sends a body to `POST /plants`. */
