@@ -18,7 +18,7 @@ export interface Kind {
   /** Sent twice a second after that. It also shows a client that does not read that its connection is closed. */
   readonly drip: string;
   /**
-   * It does not read; sends the same again as soon as it has a response; resets the connection as soon as the request
+   * It does not read; sends the same again, on a new connection, as soon as it has a response; resets the connection as soon as the request
    * is sent; or speaks no TLS, even if the service does.
    */
   readonly act?: 'unread' | 'eager' | 'reset' | 'bare';
@@ -58,7 +58,12 @@ const REQUESTS: readonly Kind[] = [
   unread('docs pages, 2,600 headers each', page(SHORT.repeat(2_600))),
   unread('documents', page().replace('/docs/swagger-ui-bundle.js', '/openapi.json')),
   kind('docs page with tiny chunks, unread', PAGE + CHUNKS, '1\r\nx\r\n', 'unread'),
-  kind('tiny chunks behind an unread page', page() + BEHIND.repeat(3), '\r\n', 'unread'),
+  kind(
+    'tiny chunks behind an unread page',
+    page() + BEHIND.repeat(MAX_PIPELINED - 1),
+    '\r\n',
+    'unread',
+  ),
   unread('404s of long paths', page().replace('/docs', `/${'a'.repeat(16_000)}`)),
   kind('3,000 requests behind it', page() + 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000), '', 'unread'),
   kind('resets', page(), '', 'reset'),
@@ -103,7 +108,8 @@ export class Crowd {
 
   constructor({ port, isTls, kinds, connections }: Attack) {
     const slow = { host: '127.0.0.1', port, rejectUnauthorized: false, highWaterMark: 1 };
-    const open = ({ sent, drip, act }: Kind): void => {
+    const open = (kind: Kind): void => {
+      const { sent, drip, act } = kind;
       const tcp = connect(slow).on('error', ignore);
       const speaksTls = isTls && act !== 'bare';
       const under = act === 'reset' ? wrap(tcp) : tcp;
@@ -111,7 +117,12 @@ export class Crowd {
       this.opened += 1;
       this.sockets.set(socket, drip);
       tcp.on('close', () => this.sockets.delete(socket));
-      if (act === 'eager') socket.on('data', () => socket.write(sent, 'latin1'));
+      const reopen = (): void => {
+        tcp.destroy();
+        this.opened -= 1;
+        open(kind);
+      };
+      if (act === 'eager') socket.once('data', reopen);
       else if (act !== 'unread') socket.resume();
       else if (!speaksTls) socket.once('connect', () => socket.pause());
       socket.write(sent, 'latin1', () => act === 'reset' && tcp.resetAndDestroy());

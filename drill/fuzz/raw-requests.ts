@@ -16,9 +16,8 @@ export interface Script {
   readonly end: 'fin' | 'reset' | 'close';
   /** Milliseconds without a byte after which the client ends the connection. */
   readonly idle: number;
-  /** The statuses of the first responses, if known, and whether all of these must come. */
+  /** The statuses of the first responses, if known. */
   readonly expected: readonly number[];
-  readonly areAllDue: boolean;
 }
 
 /** The name of plants that must not be stored. */
@@ -111,23 +110,16 @@ export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
     idle: pick([0, 1, 5, 20, 100]),
   });
 
-  /**
-   * What a connection may have in progress: a valid request, and the last one behind it.
-   *
-   * Over TLS not all responses must come: Node takes bytes after a pause of its own for a fault
-   * (HPE_PAUSED; `https` of 20.20, 24.21 and 26.10), and the connection is closed or stalls.
-   */
+  /** What a connection may have in progress: a valid request, and the last one behind it. */
   const request = OWN_IDS.chain((id) => pick(validRequests(token, id, REFUSED)));
   const valid = fc
     .tuple(way, request, pausesInside)
     .map(([own, [text, status], pauses]): Script => {
-      // So does a page, and a refusal without a valid token.
+      // A page ends its connection, and so does a refusal without a valid token.
       const isLast = text.startsWith('GET') || status === 401;
       const expected = isLast ? [status] : [status, 404];
-      const areAllDue = own.tls === undefined || isLast;
-      const idle = areAllDue ? 10_000 : 500;
       const steps = inPieces(text + LAST, pauses);
-      return { ...own, steps, isRead: true, end: 'close', idle, expected, areAllDue };
+      return { ...own, steps, isRead: true, end: 'close', idle: 10_000, expected };
     });
 
   /** A text, perhaps cut off, in pieces. */
@@ -137,7 +129,7 @@ export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
       .map(([own, whole, cut, pauses]) => {
         const sent = whole.slice(0, (cut ?? whole.length) % (whole.length + 1));
         const steps = inPieces(sent, pauses);
-        return { ...own, steps, expected: [], areAllDue: false, ...changes };
+        return { ...own, steps, expected: [], ...changes };
       });
   const texts = validRequests(token, 9n, 'n').map(([each]) => each);
   const any = fc.array(fc.oneof(wildRequest(token), pick(texts)), { minLength: 1, maxLength: 8 });

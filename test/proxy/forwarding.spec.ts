@@ -101,5 +101,7 @@ describe('the response and both logs have the same X-Request-Id', () => {
   it('the access log has 200 characters of a path at most', async () => {
     await client.send({ method: 'GET', path: `/${'a'.repeat(10_000)}`, headers: {} });
     await nginx.logged(/"GET \/a{199}" 404/);
+    await client.send({ method: 'GET', path: `/${'a'.repeat(190)}${service.token}`, headers: {} });
+    await nginx.logged(/"" 404/);
   });
 });
