@@ -18,8 +18,8 @@ export interface Kind {
   /** Sent twice a second after that. It also shows a client that does not read that its connection is closed. */
   readonly drip: string;
   /**
-   * It does not read; sends the same again, on a new connection, as soon as it has a response; resets the connection as soon as the request
-   * is sent; or speaks no TLS, even if the service does.
+   * It does not read; sends the same again on a new connection, as soon as it has a response; resets the connection as
+   * soon as the request is sent; or speaks no TLS, even if the service does.
    */
   readonly act?: 'unread' | 'eager' | 'reset' | 'bare';
 }
@@ -119,6 +119,7 @@ export class Crowd {
       tcp.on('close', () => this.sockets.delete(socket));
       const reopen = (): void => {
         tcp.destroy();
+        // In place of this one: the limit is for those that the service closes.
         this.opened -= 1;
         open(kind);
       };
