@@ -18,8 +18,8 @@ export interface Kind {
   /** Sent twice a second after that. It also shows a client that does not read that its connection is closed. */
   readonly drip: string;
   /**
-   * It does not read; sends the same again on a new connection, as soon as it has a response; resets the connection as
-   * soon as the request is sent; or speaks no TLS, even if the service does.
+   * It does not read; sends the same again as soon as it has a response; resets the connection as soon as the request
+   * is sent; or speaks no TLS, even if the service does.
    */
   readonly act?: 'unread' | 'eager' | 'reset' | 'bare';
 }
@@ -108,8 +108,7 @@ export class Crowd {
 
   constructor({ port, isTls, kinds, connections }: Attack) {
     const slow = { host: '127.0.0.1', port, rejectUnauthorized: false, highWaterMark: 1 };
-    const open = (kind: Kind): void => {
-      const { sent, drip, act } = kind;
+    const open = ({ sent, drip, act }: Kind): void => {
       const tcp = connect(slow).on('error', ignore);
       const speaksTls = isTls && act !== 'bare';
       const under = act === 'reset' ? wrap(tcp) : tcp;
@@ -117,13 +116,7 @@ export class Crowd {
       this.opened += 1;
       this.sockets.set(socket, drip);
       tcp.on('close', () => this.sockets.delete(socket));
-      const reopen = (): void => {
-        tcp.destroy();
-        // In place of this one: the limit is for those that the service closes.
-        this.opened -= 1;
-        open(kind);
-      };
-      if (act === 'eager') socket.once('data', reopen);
+      if (act === 'eager') socket.on('data', () => socket.write(sent, 'latin1'));
       else if (act !== 'unread') socket.resume();
       else if (!speaksTls) socket.once('connect', () => socket.pause());
       socket.write(sent, 'latin1', () => act === 'reset' && tcp.resetAndDestroy());

@@ -115,9 +115,8 @@ export function scripts(token: string, isTls: boolean): Arbitrary<Script> {
   const valid = fc
     .tuple(way, request, pausesInside)
     .map(([own, [text, status], pauses]): Script => {
-      // A page ends its connection, and so does a refusal without a valid token.
-      const isLast = text.startsWith('GET') || status === 401;
-      const expected = isLast ? [status] : [status, 404];
+      // A page ends its connection.
+      const expected = text.startsWith('GET') ? [status] : [status, 404];
       const steps = inPieces(text + LAST, pauses);
       return { ...own, steps, isRead: true, end: 'close', idle: 10_000, expected };
     });

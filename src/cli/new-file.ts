@@ -50,12 +50,10 @@ async function sync(path: string): Promise<void> {
 
 /** The path to replace: for a link, the file that it leads to. */
 function findPlace(file: string, { databaseUrl }: Config): string {
+  const getFolder = () => realpathSync(dirname(file));
   const path = existsSync(file)
     ? realpathSync(file)
-    : join(
-        naming(file, () => realpathSync(dirname(file))),
-        basename(file),
-      );
+    : join(naming(file, getFolder), basename(file));
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new Error(`${path} is not a file`);
   const store = findSqliteFile(databaseUrl) ?? '';

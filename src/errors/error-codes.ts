@@ -54,7 +54,7 @@ export const ERRORS = {
   // RFC 9110, section 15.5.9: not 400, which clients take as final.
   REQUEST_TIMEOUT: row(3004, 408, 'the request did not arrive in time'),
   // Its Retry-After is that of the token's limit: src/auth/rate-limit.guard.ts.
-  RATE_LIMITED: row(4000, 429, 'over the rate limit of the token', { connection: 'close' }),
+  RATE_LIMITED: row(4000, 429, 'over the rate limit of the token'),
   INTERNAL: row(5000, 500, 'internal error'),
   STORE_UNAVAILABLE: row(5001, 503, 'the store is unavailable', RETRY),
   OVERLOADED: row(5002, 503, 'overloaded', RETRY),

@@ -41,8 +41,11 @@ function reject(socket: Socket, code: string, connections: Connections): void {
   const { request, response } = last;
   if (!response.headersSent) {
     response.setHeader('connection', 'close');
-    // A whole request may already be stored, so it gets its own response.
-    if (!request.complete) sendError(response, exception);
+    // A whole request may already be stored, so it gets its own response, as does one that is refused already.
+    if (!request.complete && last.error === undefined) {
+      last.fail(exception);
+      sendError(response, exception);
+    }
   }
   finished(response, () => socket.destroySoon());
 }

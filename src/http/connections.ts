@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { RequestHandler } from 'express';
@@ -15,7 +15,6 @@ export const MAX_PIPELINED = 2;
 const MAX_DRAIN_MS = 1_000;
 /** Maximum time for clients to finish after that. */
 const MAX_CLOSE_MS = 10_000;
-
 /** How long a client may take to read its last response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -24,6 +23,14 @@ export function closeGently(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   socket.once('close', () => clearTimeout(timer));
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** Waits for turns of the event loop of its own: Node accepts one connection a turn, so long ones delay new clients. */
+export function takeTurns(count = 1): Promise<unknown> {
+  for (let turn = 0; turn < count; turn++) lastTurn = lastTurn.then(() => nextTurn());
+  return lastTurn;
 }
 
 /** The requests in progress of each connection, and how connections end when the application is closed. */

@@ -8,7 +8,7 @@ import {
   type ArgumentsHost,
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
-import type { Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
 import { StoreHealth } from '../database/health.js';
 import { formatStack } from '../errors/operator-message.js';
@@ -19,6 +19,7 @@ import {
   HTTP_EXCEPTION,
   StoreUnavailableException,
 } from '../errors/error-codes.js';
+import { takeTurns } from './connections.js';
 import { describeOperation } from './request-context.js';
 
 /** Maps an exception to what the client may see: Nest's of 5xx show their status alone, those of others nothing. */
@@ -39,13 +40,10 @@ function getMessage(error: HttpException): string {
   return Array.isArray(message) ? message.join('; ') : error.message;
 }
 
-export function sendError(response: Response, exception: ApiException): void {
-  const { kind, message } = exception;
-  response.context?.fail(exception);
-  // Node accepts a connection a turn: others would wait for kept ones that are refused on and on. A 5xx is no refusal.
-  if (kind.status < 500 && !response.req.user) response.setHeader('connection', 'close');
+/** Sends an Error body. The headers of its kind are to be set already. */
+export function sendError(response: Response, { kind, message }: ApiException): void {
   const body: ErrorDto = { error: kind.error, message };
-  response.status(kind.status).set(kind.headers).json(body);
+  response.status(kind.status).json(body);
 }
 
 /** Responds to every exception with an Error body, and logs those whose reason the response hides. */
@@ -67,7 +65,12 @@ export class ErrorFilter extends BaseExceptionFilter {
     if (response.writableEnded && response.context?.error !== undefined) return;
     if (exception.kind.status >= 500 || response.headersSent)
       this.logOnce(request, response, error);
-    if (!response.headersSent) sendError(response, exception);
+    if (!response.headersSent) {
+      response.context?.fail(exception);
+      response.set(exception.kind.headers);
+      const send = () => sendError(response, exception);
+      takeTurns().then(send).catch(http.getNext<NextFunction>());
+    }
     // The client learns that the body is incomplete. Node never destroys a response that is queued behind another.
     else if (!response.writableEnded) request.socket.destroy();
   }

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { parseInt64 } from '../database/kinds.js';
 import { redact } from '../errors/operator-message.js';
+import { takeTurns } from './connections.js';
 
 /**
  * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
@@ -37,6 +37,7 @@ function checkType(contentType = ''): void {
 /** The setting of Express that has the maximum size of a body in bytes. */
 export const BODY_LIMIT = 'body limit';
 const DEFAULT_BODY_LIMIT = 64 * 1024;
+const ENDED_EARLY = new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 
 /** @throws ApiException TOO_LARGE */
 function checkSize({ app }: Request, size: number): void {
@@ -44,9 +45,6 @@ function checkSize({ app }: Request, size: number): void {
   if (size > limit)
     throw new ApiException(ERRORS.TOO_LARGE, `${ERRORS.TOO_LARGE.message} of ${limit} bytes`);
 }
-
-/** Large bodies are parsed in a turn each: libuv accepts a connection a turn, and long ones keep other clients waiting. */
-let lastTurn: Promise<unknown> = Promise.resolve();
 
 /** @throws ApiException TOO_LARGE, BAD_REQUEST */
 async function readBody(request: Request): Promise<Buffer> {
@@ -58,9 +56,10 @@ async function readBody(request: Request): Promise<Buffer> {
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   const isHere = length > 0 && request.readableLength === length;
   const body = isHere ? (request.read(length) as Buffer) : await readParts(request);
-  if (body.length > 1_024) await (lastTurn = lastTurn.then(() => nextTurn()));
+  // Large bodies are parsed one by one, with a turn for each 4 KB.
+  if (body.length > 1_024) await takeTurns(Math.ceil(body.length / 4_096));
   // The client has left, or its request was late and got 408: the plant must not be stored.
-  if (!request.socket.writable || res?.headersSent) throw createEndedEarly();
+  if (!request.socket.writable || res?.headersSent) throw ENDED_EARLY;
   return body;
 }
 
@@ -76,13 +75,9 @@ async function readParts(request: Request): Promise<Buffer> {
       parts.push(part);
     }
   } catch (error) {
-    throw error instanceof ApiException ? error : createEndedEarly();
+    throw error instanceof ApiException ? error : ENDED_EARLY;
   }
   return Buffer.concat(parts);
-}
-
-function createEndedEarly(): ApiException {
-  return new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 }
 
 /** @throws ApiException INVALID_JSON that says where the error is */

@@ -39,7 +39,7 @@ export class RequestContext {
     response.on('close', endRequest);
   }
 
-  /** Called as an Error body is sent. */
+  /** Called before an Error body is sent. */
   fail({ kind, details }: ApiException): void {
     [this.error, this.details] = [kind.error, details];
     // The rest of the body would stay in memory until the client has read the response.

@@ -76,13 +76,12 @@ function countCommits(registers: Registry[]): void {
   });
   commits.asyncEnd.subscribe((commit) => {
     const { plants, startedAt, result } = commit as Commit;
-    if (!result) {
-      failures.inc();
-      return;
+    if (!result) failures.inc();
+    else {
+      stored.inc(result.inserted);
+      groups.observe(plants.length);
+      durations.observe(measureSeconds(startedAt));
     }
-    stored.inc(result.inserted);
-    groups.observe(plants.length);
-    durations.observe(measureSeconds(startedAt));
   });
 }
 

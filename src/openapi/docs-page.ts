@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
-import type { Express, Response } from 'express';
+import type { Express } from 'express';
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { buildDocument } from './document.js';
@@ -120,15 +120,12 @@ function serveFiles(express: Express): void {
   express.get('/docs/*path', (request, response, next) => {
     const name = request.params.path.join('/');
     const content = files.get(name);
-    if (content) sendFile(response.type(name), content);
-    else if (name === 'swagger-ui-init.js') next();
+    if (content) {
+      response.set({ 'content-length': content.length, 'cache-control': 'max-age=3600' });
+      Readable.from(split(content)).pipe(response.type(name));
+    } else if (name === 'swagger-ui-init.js') next();
     else throw new ApiException(ERRORS.NO_SUCH_PATH);
   });
-}
-
-function sendFile(response: Response, content: Buffer): void {
-  response.set({ 'content-length': String(content.length), 'cache-control': 'max-age=3600' });
-  Readable.from(split(content)).pipe(response);
 }
 
 const PIECE_BYTES = 16 * 1024;

@@ -40,11 +40,18 @@ describe.each([
   });
 });
 
-it('a 401 ends the connection, and a client that still sends its body is not reset', async () => {
+it('keeps the connection open after a 401 once the body is complete', async () => {
+  using connection = (await service.connect()).write(requestText(json, 'x'.repeat(70_000)));
+  expect(await connection.read()).toMatchObject(NO_TOKEN);
+  connection.write(requestText({ ...service.client.headers }, '{"id":1,"name":"oak"}'));
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+});
+
+it('a client that ends its connection with a 401, and still sends its body, is not reset', async () => {
   const connection = await service.connect(true);
-  connection.write(requestText({ ...json, 'content-length': '20' }));
+  connection.write(requestText({ ...json, 'content-length': '20', connection: 'close' }));
   const ended = once(connection.socket, 'end');
-  expect(await connection.read()).toMatchObject({ ...NO_TOKEN, headers: { connection: 'close' } });
+  expect(await connection.read()).toMatchObject(NO_TOKEN);
   await ended;
   connection.write('{"id":1,').socket.end('"name":"oak"');
   await connection.closed();
