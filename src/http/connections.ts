@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { Config } from '../config/config.js';
 import { RequestContext } from './request-context.js';
 
@@ -27,9 +27,10 @@ export function closeGently(socket: Socket): void {
 
 let lastTurn: Promise<unknown> = Promise.resolve();
 
-/** Waits for turns of the event loop of its own: Node accepts one connection a turn, so long ones delay new clients. */
-export function takeTurns(count = 1): Promise<unknown> {
-  for (let turn = 0; turn < count; turn++) lastTurn = lastTurn.then(() => nextTurn());
+/** Resolves after turns that no other request has, or its client's end: Node accepts one connection a turn. */
+export function takeTurns({ socket }: Pick<Request, 'socket'>, count = 1): Promise<unknown> {
+  for (let turn = 0; turn < count; turn++)
+    lastTurn = lastTurn.then(() => (socket.destroyed ? undefined : nextTurn()));
   return lastTurn;
 }
 

@@ -40,10 +40,8 @@ function getMessage(error: HttpException): string {
   return Array.isArray(message) ? message.join('; ') : error.message;
 }
 
-/** Sends an Error body. The headers of its kind are to be set already. */
 export function sendError(response: Response, { kind, message }: ApiException): void {
-  const body: ErrorDto = { error: kind.error, message };
-  response.status(kind.status).json(body);
+  response.status(kind.status).json({ error: kind.error, message } satisfies ErrorDto);
 }
 
 /** Responds to every exception with an Error body, and logs those whose reason the response hides. */
@@ -67,9 +65,10 @@ export class ErrorFilter extends BaseExceptionFilter {
       this.logOnce(request, response, error);
     if (!response.headersSent) {
       response.context?.fail(exception);
+      // At once: nothing is processed behind a response that ends its connection.
       response.set(exception.kind.headers);
       const send = () => sendError(response, exception);
-      takeTurns().then(send).catch(http.getNext<NextFunction>());
+      takeTurns(request).then(send).catch(http.getNext<NextFunction>());
     }
     // The client learns that the body is incomplete. Node never destroys a response that is queued behind another.
     else if (!response.writableEnded) request.socket.destroy();

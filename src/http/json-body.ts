@@ -56,8 +56,8 @@ async function readBody(request: Request): Promise<Buffer> {
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   const isHere = length > 0 && request.readableLength === length;
   const body = isHere ? (request.read(length) as Buffer) : await readParts(request);
-  // Large bodies are parsed one by one, with a turn for each 4 KB.
-  if (body.length > 1_024) await takeTurns(Math.ceil(body.length / 4_096));
+  // Large bodies are parsed one by one, each after a turn for each 4 KB.
+  if (body.length > 1_024) await takeTurns(request, Math.ceil(body.length / 4_096));
   // The client has left, or its request was late and got 408: the plant must not be stored.
   if (!request.socket.writable || res?.headersSent) throw ENDED_EARLY;
   return body;

@@ -20,7 +20,7 @@ export class RequestContext {
   /** Read at once: Node does not know it once the client has left. */
   readonly remoteAddress: string | undefined;
   readonly requestId: string;
-  /** The `error` member of the response's body; undefined for successful responses. */
+  /** The `error` member of the Error body that is sent, or would have been had the client stayed; else undefined. */
   error: number | undefined = undefined;
   /** Members of the request's log line that the error adds. */
   details: LogMembers | undefined = undefined;

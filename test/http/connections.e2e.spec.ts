@@ -37,6 +37,26 @@ it('100-continue of a pipelined request does not get into the response before it
     expect(await connection.read()).toMatchObject({ status: 200, body: { name } });
 });
 
+it.each([
+  ['a refusal waits for a turn of the event loop', 1, '{'],
+  ['that of a large body, for one for each 4 KB too', 17, '{'.padEnd(62_000)],
+])('%s: Node accepts a connection in each', async (_what, turns, body) => {
+  const connections = await Promise.all(range(20).map(() => service.connect()));
+  for (const connection of connections) await connection.write(plant(91)).read();
+  let passed = 0;
+  const pass = (): NodeJS.Immediate => {
+    passed += 1;
+    return (next = setImmediate(pass));
+  };
+  let next = setImmediate(pass);
+  for (const connection of connections) connection.write(requestText(service.client.headers, body));
+  const responses = await Promise.all(connections.map((connection) => connection.read()));
+  clearImmediate(next);
+  expect(responses.map(({ status }) => status)).toEqual(connections.map(() => 400));
+  expect(passed).toBeGreaterThanOrEqual(20 * turns);
+  for (const connection of connections) connection.close();
+});
+
 // From here on tests have a service of their own, which then authenticates for all.
 
 it.each<[string, number, (connection: RawConnection, text: string) => unknown]>([

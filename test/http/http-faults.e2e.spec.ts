@@ -1,8 +1,10 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { takeTurns } from '../../src/http/connections.js';
 import { requestText } from '../support/raw-connection.js';
 import { service, startService } from '../support/own-service.js';
+import { countInFlight } from '../support/service.js';
 
 startService();
 
@@ -72,6 +74,20 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     connection.write(requestText({ 'transfer-encoding': 'chunked' }));
     expect((await connection.read()).status).toBe(401);
     connection.write('zz\r\n');
+    await expect(connection.read()).rejects.toThrow(/^the connection ended after: $/);
+  });
+
+  it('in the body of a request whose refusal waits for a turn: that is the only response', async () => {
+    const inFlight = countInFlight();
+    const connection = await service.connect();
+    void takeTurns(connection, 20_000);
+    connection.write(requestText({ 'transfer-encoding': 'chunked' }));
+    while (inFlight.count === 0) await sleep(1);
+    connection.write('zz\r\n');
+    expect(await connection.read()).toMatchObject({
+      status: 401,
+      headers: { connection: 'close' },
+    });
     await expect(connection.read()).rejects.toThrow(/^the connection ended after: $/);
   });
 
