@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RequestHandler } from 'express';
-import { MAX_PIPELINED } from '../../src/http/connections.js';
+import { MAX_PIPELINED, takeTurns } from '../../src/http/connections.js';
 import { requestEnd } from '../../src/http/request-context.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { service, startService } from '../support/own-service.js';
@@ -55,6 +55,15 @@ it.each([
   expect(responses.map(({ status }) => status)).toEqual(connections.map(() => 400));
   expect(passed).toBeGreaterThanOrEqual(20 * turns);
   for (const connection of connections) connection.close();
+});
+
+it('a client that has left takes no turn of the event loop', async () => {
+  const connection = await service.connect();
+  connection.close();
+  let passed = 0;
+  setImmediate(() => (passed += 1));
+  await takeTurns(connection, 100);
+  expect(passed).toBe(0);
 });
 
 // From here on tests have a service of their own, which then authenticates for all.
