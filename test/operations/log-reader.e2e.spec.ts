@@ -19,10 +19,9 @@ afterEach(() => service.remove());
 
 /** Sends requests, each of which has a line in the log. */
 async function send(count: number): Promise<void> {
-  for (let left = count; left > 0; left--) {
-    using connection = await service.connect();
+  using connection = await service.connect();
+  for (let left = count; left > 0; left--)
     expect((await connection.write(GET).read(NOWHERE)).status).toBe(404);
-  }
 }
 
 it('every response has its line, up to the last before the stop', async () => {
