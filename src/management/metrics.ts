@@ -74,14 +74,13 @@ function countCommits(registers: Registry[]): void {
     help: 'Commits that failed; of one that fails for a single plant, the halves are tried again.',
     registers,
   });
+  commits.error.subscribe(() => failures.inc());
   commits.asyncEnd.subscribe((commit) => {
     const { plants, startedAt, result } = commit as Commit;
-    if (!result) failures.inc();
-    else {
-      stored.inc(result.inserted);
-      groups.observe(plants.length);
-      durations.observe(measureSeconds(startedAt));
-    }
+    if (!result) return;
+    stored.inc(result.inserted);
+    groups.observe(plants.length);
+    durations.observe(measureSeconds(startedAt));
   });
 }
 
@@ -104,11 +103,7 @@ function addGauges(registers: Registry[], state: ServiceState): void {
   certificateUsed.subscribe((expiresAt) => (certificateEnd = expiresAt as Date));
 
   add('plant_store_queue_plants', 'Plants that wait for a commit.', () => state.queued);
-  add(
-    'plant_store_queue_bound_plants',
-    'Plants that may wait at most; past that, requests get 503.',
-    () => MAX_QUEUED,
-  );
+  add('plant_store_queue_bound_plants', 'Queue size at which requests get 503.', () => MAX_QUEUED);
   add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', () => state.isStoreUp());
   add(
     'plant_store_token_expires_seconds',
