@@ -40,8 +40,7 @@ export class GroupCommit implements OnApplicationShutdown {
   /** Oldest first. */
   private queue: QueuedPlant[] = [];
   private queuedLength = 0;
-  /** 0 if no plant waits for a commit, or is in one. */
-  committers = 0;
+  private committers = 0;
   /** Set while requests may still join the next group. */
   private batchWindow: PromiseWithResolvers<void> | undefined;
 
@@ -53,6 +52,11 @@ export class GroupCommit implements OnApplicationShutdown {
 
   get queued(): number {
     return this.queue.length;
+  }
+
+  /** Whether no plant waits for a commit, or is in one. */
+  get isIdle(): boolean {
+    return this.committers === 0;
   }
 
   get isFull(): boolean {
@@ -86,7 +90,7 @@ export class GroupCommit implements OnApplicationShutdown {
 
   /** A client that has left may have left a plant in the queue. */
   async onApplicationShutdown(): Promise<void> {
-    while (this.committers > 0) await sleep(SHUTDOWN_POLL_MS);
+    while (!this.isIdle) await sleep(SHUTDOWN_POLL_MS);
   }
 
   private async commitGroups(): Promise<void> {

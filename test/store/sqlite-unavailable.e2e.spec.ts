@@ -21,7 +21,7 @@ describe('a store in trouble', () => {
     const unlock = await service.store.lock();
     const { status, body, headers } = await service.client.create({ id: 1n, name: 'oak' });
     // On a busy machine the statement waits for longer than the client.
-    while (service.app.get(GroupCommit).committers > 0) await sleep(5);
+    while (!service.app.get(GroupCommit).isIdle) await sleep(5);
     await unlock();
     expect({ status, body }).toEqual(UNAVAILABLE);
     expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
@@ -63,7 +63,7 @@ it('in a locked store a plant that is given up during its commit takes no other 
     return { response };
   };
   const first = slow.client.create({ id: 1n, name: 'oak' });
-  while (groups.committers === 0 || groups.queued > 0) await sleep(5);
+  while (groups.isIdle || groups.queued > 0) await sleep(5);
   // The third one has as much time more to arrive.
   await sleep(500);
   const second = await queue(2n);
