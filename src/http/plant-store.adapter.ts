@@ -24,7 +24,7 @@ const MAX_HANDSHAKE_MS = 10 * SECOND;
 /** Maximum time without a byte read or written; longer than a request waits for the store. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;
 /** Each takes a file descriptor, the memory of two requests, and with TLS some 100 KB of OpenSSL's. */
-const MAX_CONNECTIONS = 300;
+const MAX_CONNECTIONS = 256;
 
 /** The absolute form of a target, and its path (RFC 9112, section 3.2.2). */
 const TARGET = /^https?:\/\/[^/?#]*(\/.*)$/i;

@@ -111,7 +111,7 @@ describe('too late', () => {
       requestTimeout: 30_000,
       keepAliveTimeout: 75_000,
       timeout: 75_000,
-      maxConnections: 300,
+      maxConnections: 256,
     });
   });
 
