@@ -60,7 +60,7 @@ function countCommits(registers: Registry[]): void {
   const groups = new Histogram({
     name: 'plant_store_commit_group_plants',
     help: 'Plants that shared a commit.',
-    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, MAX_QUEUED],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, MAX_QUEUED],
     registers,
   });
   const durations = new Histogram({

@@ -8,7 +8,7 @@ import { CONTENT, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait, and their characters; past either the service is overloaded. */
-export const MAX_QUEUED = 512;
+export const MAX_QUEUED = 256;
 const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Characters in one commit at most, unless one plant has more: a group is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
