@@ -115,16 +115,16 @@ function buildPageDocument(app: NestExpressApplication, config: Config): OpenAPI
 function serveFiles(express: Express): void {
   // @nestjs/swagger has its own version of Swagger UI.
   const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
-  for (const name of FILES) {
-    const content = readFileSync(resolve(`swagger-ui-dist/${name}`));
-    express.get(`/docs/${name}`, (_request, response) => {
+  const read = (name: string) => readFileSync(resolve(`swagger-ui-dist/${name}`));
+  const files = new Map(FILES.map((name) => [name, read(name)]));
+  express.get('/docs/*path', (request, response, next) => {
+    const name = request.params.path.join('/');
+    const content = files.get(name);
+    if (content) {
       response.set({ 'content-length': content.length, 'cache-control': 'max-age=3600' });
       Readable.from(split(content)).pipe(response.type(name));
-    });
-  }
-  express.get('/docs/*path', ({ path }, _response, next) => {
-    if (path !== '/docs/swagger-ui-init.js') throw new ApiException(ERRORS.NO_SUCH_PATH);
-    next();
+    } else if (name === 'swagger-ui-init.js') next();
+    else throw new ApiException(ERRORS.NO_SUCH_PATH);
   });
 }
 
