@@ -21,8 +21,6 @@ export const TABLES: readonly Table[] = [
   { name: 'tokens', columns: TOKEN_COLUMNS, insert: insertTokens },
 ];
 
-export const TABLE_NAMES = TABLES.map(({ name }) => name);
-
 function insertPlants(target: Transaction, rows: string): Promise<unknown> {
   const { system, commitColumn } = target.store.writer;
   return target.query(STATEMENTS[system](commitColumn).insert, [rows]);
