@@ -1,7 +1,7 @@
 // @ts-check
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -42,7 +42,7 @@ function reachable(bin) {
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
   // The programs expect their libraries and data in sibling folders.
   cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
-  chmodSync(copy, 0o755);
+  execFileSync('chmod', ['-R', 'a+rX', copy]);
   return join(copy, 'bin');
 }
 
