@@ -118,6 +118,14 @@ it('counts plants, groups and commits', async () => {
   expect(Object.values(values)).toEqual([4, 6, 6, 6, 6, 0, 0, 1]);
 });
 
+it('counts a failed commit, and no plants of it', async () => {
+  await service.store.refuse('bad');
+  expect((await service.client().create({ id: 9n, name: 'bad' })).status).toBe(500);
+  const metrics = await service.monitor.metrics();
+  expect(valueOf(metrics, 'plant_store_commit_failures_total')).toBe(1);
+  expect(valueOf(metrics, 'plant_store_commit_group_plants_count')).toBe(6);
+});
+
 it("the text is in Prometheus's format", async () => {
   const { headers, text } = await service.monitor.send('GET', '/metrics');
   expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
