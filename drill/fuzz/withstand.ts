@@ -8,7 +8,7 @@ import { plantOf, send } from '../plants.js';
 import { crowdKinds, MAX_RESIDENT_MB, NODE_OPTIONS, type Attack, type Kind } from './crowd.js';
 
 /** Connections of a crowd at once. */
-const CONNECTIONS = 280;
+const CONNECTIONS = 240;
 /** Milliseconds of an attack with all connections, and of pause between two creates of a client. */
 const [ATTACK_MS, CREATE_INTERVAL_MS] = [4_000, 250];
 

@@ -7,7 +7,7 @@ import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error
 import { CONTENT, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** Plants that may wait, and their characters; past either the service is overloaded. */
+/** Plants that may wait, and their characters; at either the service is overloaded. */
 export const MAX_QUEUED = 256;
 const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Characters in one commit at most, unless one plant has more: a group is in memory several times. */
@@ -72,7 +72,7 @@ export class GroupCommit implements OnApplicationShutdown {
     const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.length ?? 0), 0);
     const queued: QueuedPlant = { plant, length, stored: Promise.withResolvers() };
     this.queue.push(queued);
-    this.queuedLength += queued.length;
+    this.queuedLength += length;
     if (this.queue.length === MAX_QUEUED) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     try {

@@ -13,8 +13,8 @@ afterEach(async () => {
 });
 
 it.each([
-  [280, 'of all kinds over TCP', false, /./],
-  [280, 'of all kinds over TLS', true, /./],
+  [240, 'of all kinds over TCP', false, /./],
+  [240, 'of all kinds over TLS', true, /./],
   [200, 'that send tiny chunks', false, /tiny/],
 ])(
   `%d hostile connections %s: the service keeps serving, in ${MAX_RESIDENT_MB} MiB`,
