@@ -18,8 +18,8 @@ const EXIT_NOTICE_MS = 100;
 const NODE_OPTIONS = "--expose-gc --import data:text/javascript,process.on('SIGUSR2',()=>gc())";
 /** Milliseconds for a collection of garbage that returns its pages. */
 const COLLECTION_MS = 1_000;
-/** File descriptors of SQLite's checkpointing thread, which starts with the first checkpoint and stays. */
-const CHECKPOINT_FILES = 7;
+/** File descriptors of SQLite's threads, which start with the first commit and the first checkpoint, and stay. */
+const THREADS_FILES = 2 * 7;
 /** The ids of honest creates start here. No script uses them. */
 const FIRST_ID = 10n ** 15n;
 /** Lines that the log must not have, Node's warnings among them. Clients may fill the queue (5002), though. */
@@ -38,7 +38,7 @@ export class Fuzzer {
     private readonly isTls: boolean,
     private readonly service: ServiceProcess,
   ) {
-    this.idleFiles = this.countFiles() + CHECKPOINT_FILES;
+    this.idleFiles = this.countFiles() + THREADS_FILES;
   }
 
   static async start(isTls: boolean): Promise<Fuzzer> {
