@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { duplexPair, type Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { ERRORS } from '../../src/errors/error-codes.js';
@@ -53,11 +53,22 @@ export async function play(script: Script, port: number): Promise<Buffer> {
   return Buffer.concat(received);
 }
 
-/** A stream for TLS. On the socket itself Node could not reset the connection any more. */
+/**
+ * A stream for TLS. On the socket itself Node could not reset the connection any more. Each write ends at once: Node ends
+ * the process if TLS has something to write during another one.
+ */
 export function wrap(tcp: Socket): Duplex {
-  const [inside, outside] = duplexPair();
-  tcp.pipe(outside).pipe(tcp);
-  return inside;
+  const stream = new Duplex({
+    read: () => void tcp.resume(),
+    write: (chunk: Buffer, _encoding, done) => {
+      tcp.write(chunk);
+      done();
+    },
+    final: (done) => void tcp.end(done),
+  });
+  tcp.on('data', (chunk) => stream.push(chunk) || tcp.pause());
+  tcp.once('end', () => stream.push(null));
+  return stream;
 }
 
 /**
