@@ -31,7 +31,6 @@ export async function play(script: Script, port: number): Promise<Buffer> {
   const hung = setTimeout(() => tcp.destroy(hang), CONNECTION_TIMEOUT_MS);
   const closed = new Promise((resolve) => tcp.once('close', resolve));
   const options = { rejectUnauthorized: false, ...(tls && { maxVersion: tls }) };
-  // Node's assertion ends the process if TLS writes after an end over a stream that is no socket.
   const under = end === 'reset' ? wrap(tcp) : tcp;
   const socket = tls ? connectTls({ socket: under, ...options }).on('error', ignore) : tcp;
   const received: Buffer[] = [];
@@ -55,7 +54,10 @@ export async function play(script: Script, port: number): Promise<Buffer> {
   return Buffer.concat(received);
 }
 
-/** A stream for TLS. On the socket itself Node could not reset the connection any more. */
+/**
+ * A stream for TLS whose connection is to be reset, which Node could not do on the socket itself any more. No other
+ * connection may have it: an assertion of Node's ends the process if TLS writes after its end.
+ */
 export function wrap(tcp: Socket): Duplex {
   const [inside, outside] = duplexPair();
   tcp.pipe(outside).pipe(tcp);
