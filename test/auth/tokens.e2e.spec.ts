@@ -108,18 +108,28 @@ describe('a token', () => {
   }
   afterEach(() => void jest.restoreAllMocks());
 
-  it('stops within 5 s of its end, even in constant use while the wall clock is set back', async () => {
-    const [revoked, brief] = [await clientOf('revoked'), await clientOf('brief', 4_000)];
-    for (const client of [revoked, brief]) expect((await ask(client)).status).toBe(200);
+  it('stops within 5 s of its revocation, even in constant use while the wall clock is set back', async () => {
+    using client = await clientOf('revoked', 60_000);
+    expect((await ask(client)).status).toBe(200);
     const clock = Date.now.bind(Date);
     let steps = 0;
     // Each reading of the clock is an hour earlier.
     jest.spyOn(Date, 'now').mockImplementation(() => clock() - 3_600_000 * ++steps);
     await revoke('revoked');
-    await use(revoked, brief);
-    expect(await use(revoked, brief)).toEqual(new Set([401]));
-    for (const client of [revoked, brief]) expect(await ask(client)).toMatchObject(INVALID_TOKEN);
-    for (const client of [revoked, brief]) client.close();
+    await use(client);
+    expect(await use(client)).toEqual(new Set([401]));
+    expect(await ask(client)).toMatchObject(INVALID_TOKEN);
+  });
+
+  it('expires by the wall clock as it is: one that was ahead for a moment leaves nothing behind', async () => {
+    using client = await clientOf('brief', 60_000);
+    const clock = Date.now.bind(Date);
+    for (const ahead of [0, 61_000, 0, 8_640_000_000, -61_000, 0, 59_000, 61_000, 0]) {
+      jest.spyOn(Date, 'now').mockImplementation(() => clock() + ahead);
+      const wanted = ahead > 60_000 ? 401 : 200;
+      expect([ahead, (await ask(client)).status]).toEqual([ahead, wanted]);
+      expect([ahead, await use(client)]).toEqual([ahead, new Set([wanted])]);
+    }
   });
 
   it('lasts its time when it is created after the wall clock was set back', async () => {

@@ -8,9 +8,9 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { InvalidTokenException, type Principal } from '../principal.js';
 import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
-import { getExpiry, hashToken, hasSecretForm, Token } from './token.entity.js';
+import { hashToken, hasSecretForm, isActive, Token } from './token.entity.js';
 
-/** How long a token is accepted after the query that found it. A revoked token may work for that long. */
+/** How long a token is accepted after the query that found it. */
 const CACHE_TTL_MS = 4_000;
 /** After how long a used token is looked up again in the background: a crowd with one token never waits. */
 const REFRESH_AFTER_MS = 2_000;
@@ -18,13 +18,11 @@ const MAX_CACHED_TOKENS = 10_000;
 
 const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
 
-/** A token that the database has. Times are by performance.now(), which a clock that is set does not change. */
+/** A token that the database has. */
 interface KnownToken {
   readonly token: Token;
-  /** When its query was sent: a slow result is as old as its query. */
+  /** When its query was sent, by performance.now(), which a clock that is set does not change. */
   readonly queriedAt: number;
-  /** When it expires; in the past if it is revoked. */
-  endsAt: number;
 }
 
 @Injectable()
@@ -32,12 +30,7 @@ export class TokenVerifier {
   private readonly cache = new LRUCache<string, KnownToken>({
     // A lookup takes a place too: those of forged tokens must not push out known ones.
     max: MAX_CACHED_TOKENS + MAX_WAITING,
-    fetchMethod: async (hash, known) => {
-      const found = await this.find(hash);
-      // A clock that is set back does not make a token last longer.
-      if (found && known) found.endsAt = Math.min(found.endsAt, known.endsAt);
-      return found;
-    },
+    fetchMethod: (hash) => this.find(hash),
     // A known token stays distinct from forged ones.
     noDeleteOnFetchRejection: true,
     // A lookup goes on if its place is taken.
@@ -75,12 +68,12 @@ export class TokenVerifier {
 
   private accept(known: KnownToken | undefined): Principal {
     if (!known) throw new InvalidTokenException('unknown: not in the database');
-    const { token, queriedAt, endsAt } = known;
+    const { token, queriedAt } = known;
     const principal = { id: `token:${token.id}`, name: token.name };
-    const now = performance.now();
     // The token may have been revoked since a slow query.
-    if (now - queriedAt >= CACHE_TTL_MS) throw new StoreUnavailableException(TOO_LONG);
-    if (endsAt <= now) throw new InvalidTokenException(describeEnd(token), principal);
+    if (performance.now() - queriedAt >= CACHE_TTL_MS)
+      throw new StoreUnavailableException(TOO_LONG);
+    if (!isActive(token)) throw new InvalidTokenException(describeEnd(token), principal);
     this.lastUsed.record(token.id);
     return principal;
   }
@@ -98,10 +91,8 @@ export class TokenVerifier {
     [this.hashes, this.next] = [[], undefined];
     const queriedAt = performance.now();
     const known = new Map<string, KnownToken>();
-    for (const token of await this.tokens.findBy({ hash: In(hashes) })) {
-      const left = token.revokedAt ? -Infinity : getExpiry(token) - Date.now();
-      known.set(token.hash, { token, queriedAt, endsAt: queriedAt + left });
-    }
+    for (const token of await this.tokens.findBy({ hash: In(hashes) }))
+      known.set(token.hash, { token, queriedAt });
     return known;
   }
 }
