@@ -82,7 +82,7 @@ function service(name: string, store: TemporaryStore) {
  */
 export async function startServer(contestant: Contestant) {
   const { name, command, env, store } = contestant;
-  // Without our own environment and `.env`, so that, say, the shell's BODY_LIMIT changes nothing.
+  // Without our own environment and `.env`, so that, say, the shell's RATE_LIMIT changes nothing.
   const child = start(SERVER_CORE, command, {
     cwd: store.folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },

@@ -61,7 +61,7 @@ export async function createApp(
     new PlantStoreAdapter(config),
     {
       ...options,
-      // @JsonBody() reads the body, behind the guards; if useBodyParser() has parsed it, by its rawBody.
+      // JsonBodyGuard reads the body, behind the token; if useBodyParser() has parsed it, by its rawBody.
       bodyParser: false,
       rawBody: true,
       abortOnError: false,

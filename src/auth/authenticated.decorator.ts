@@ -7,16 +7,18 @@ import {
   RETRY_AFTER,
   type Headers,
 } from '../errors/error.dto.js';
+import { JsonBodyGuard } from '../http/json-body.js';
 import { BearerGuard } from './bearer.guard.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 
 /** The headers of a successful response, for `@ApiOkResponse()`. */
 export const RESPONSE_HEADERS: Headers = { ...REQUEST_ID, ...documentRateLimit(150) };
 
-/** Guards an operation, and documents its token and its error responses. Its module imports AuthModule. */
+/** Guards an operation, reads its JSON body for `@Body()`, documents its token and errors. Its module imports AuthModule. */
 export function Authenticated(): MethodDecorator & ClassDecorator {
   return applyDecorators(
-    UseGuards(BearerGuard, RateLimitGuard),
+    // The token may be revoked while a body arrives: it is verified once more behind it.
+    UseGuards(BearerGuard, RateLimitGuard, JsonBodyGuard, BearerGuard),
     ApiBearerAuth('bearerAuth'),
     ApiError(400, 'unexpected error', documentRateLimit(150)),
     ApiError(401, 'no bearer token, or an invalid or expired one', {

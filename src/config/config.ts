@@ -53,8 +53,6 @@ export const VARIABLES = {
 
   /** Where clients reach the service: the server that the OpenAPI document names. Unset: where it listens. */
   publicUrl: optional('PUBLIC_URL', parsers.baseUrl),
-  /** Maximum size of a request body in bytes. */
-  bodyLimit: required('BODY_LIMIT', parsers.size, '64kb'),
   /** Maximum number of requests of a token in a time. Unset: unlimited. */
   rateLimit: optional('RATE_LIMIT', parsers.rate),
   /** Whether the OpenAPI document and Swagger UI are served. */

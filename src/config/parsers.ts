@@ -20,7 +20,6 @@ export const MASK = '***';
 type Rate = { readonly requests: number; readonly seconds: number };
 
 const UNIT_MS = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }));
-const UNIT_BYTES = new Map(Object.entries({ '': 1, kb: 2 ** 10, mb: 2 ** 20 }));
 
 function makeParser<Value>(rule: string, parse: EnvParser<Value>['parse']): EnvParser<Value> {
   return { rule, parse };
@@ -40,12 +39,6 @@ export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'
 export const onOff = makeFlagParser('on', 'off');
 /** Whether this is production. */
 export const nodeEnv = makeFlagParser('production', 'development', 'test');
-
-/** In bytes: `kb` is KiB, `mb` MiB, and a number alone bytes. */
-export const size = makeParser('a size up to 1mb, such as 64kb', (text) => {
-  const [, digits, unit = ''] = /^(\d+)(kb|mb)?$/i.exec(text) ?? [];
-  return within(Number(digits) * (UNIT_BYTES.get(unit.toLowerCase()) ?? 0), 1, 2 ** 20);
-});
 
 export const rate = makeParser<Rate>(
   'a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',

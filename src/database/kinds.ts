@@ -18,8 +18,10 @@ export interface Column {
   readonly type: KindName;
 }
 
+/** A number that is a safe integer stands for itself; any other may have lost digits. */
 function isInt64(value: unknown): boolean {
-  return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value;
+  return Number.isSafeInteger(value);
 }
 
 const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

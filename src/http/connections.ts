@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { Config } from '../config/config.js';
 import { RequestContext } from './request-context.js';
 
@@ -23,15 +23,6 @@ export function closeGently(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   socket.once('close', () => clearTimeout(timer));
-}
-
-let lastTurn: Promise<unknown> = Promise.resolve();
-
-/** Resolves after turns that no other request has, or its client's end: Node accepts one connection a turn. */
-export function takeTurns({ socket }: Pick<Request, 'socket'>, count = 1): Promise<unknown> {
-  for (let turn = 0; turn < count; turn++)
-    lastTurn = lastTurn.then(() => (socket.destroyed ? undefined : nextTurn()));
-  return lastTurn;
 }
 
 /** The requests in progress of each connection, and how connections end when the application is closed. */

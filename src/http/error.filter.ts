@@ -19,8 +19,8 @@ import {
   HTTP_EXCEPTION,
   StoreUnavailableException,
 } from '../errors/error-codes.js';
-import { takeTurns } from './connections.js';
 import { describeOperation } from './request-context.js';
+import { refusals } from './turns.js';
 
 /** Maps an exception to what the client may see: Nest's of 5xx show their status alone, those of others nothing. */
 function toApiException(error: unknown): ApiException {
@@ -68,7 +68,7 @@ export class ErrorFilter extends BaseExceptionFilter {
       // At once: nothing is processed behind a response that ends its connection.
       response.set(exception.kind.headers);
       const send = () => sendError(response, exception);
-      takeTurns(request).then(send).catch(http.getNext<NextFunction>());
+      refusals.take(request).then(send).catch(http.getNext<NextFunction>());
     }
     // The client learns that the body is incomplete. Node never destroys a response that is queued behind another.
     else if (!response.writableEnded) request.socket.destroy();

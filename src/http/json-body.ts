@@ -1,32 +1,49 @@
 import { isUtf8 } from 'node:buffer';
-import { createParamDecorator, type ExecutionContext, type RawBodyRequest } from '@nestjs/common';
+import {
+  Injectable,
+  type CanActivate,
+  type ExecutionContext,
+  type RawBodyRequest,
+} from '@nestjs/common';
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { parseInt64 } from '../database/kinds.js';
 import { redact } from '../errors/operator-message.js';
-import { takeTurns } from './connections.js';
+import { bodies } from './turns.js';
 
 /**
- * The request's JSON body (RFC 8259), read behind the guards: unlike with `@Body()`, no body is read without a token.
+ * Reads a request's JSON body (RFC 8259) for `@Body()`, behind the guards before it: no body is read without a token.
  * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. After a
- * body parser, uses its `rawBody`, or else what it has parsed. For a ValidationPipe: `validateCustomDecorators`.
- * @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON, BAD_REQUEST
+ * body parser, uses its `rawBody`, or else what it has parsed. @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON,
+ * BAD_REQUEST
  */
-export const JsonBody = createParamDecorator(async (_data: unknown, context: ExecutionContext) => {
-  const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
-  const { headers, rawBody } = request;
-  const parsed: unknown = request.body;
-  checkType(headers['content-type']);
-  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
-    throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
-  checkSize(request, rawBody?.length ?? Number(headers['content-length'] ?? 0));
-  if (rawBody === undefined && parsed !== undefined) return parsed;
-  return parseJson(rawBody ?? (await readBody(request)));
-});
+@Injectable()
+export class JsonBodyGuard implements CanActivate {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
+    const { headers, rawBody } = request;
+    if (!hasBody(request)) return true;
+    checkType(headers['content-type']);
+    if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
+      throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
+    checkSize(rawBody?.length ?? Number(headers['content-length'] ?? 0));
+    const parsed: unknown = request.body;
+    if (rawBody !== undefined || parsed === undefined)
+      request.body = parseJson(rawBody ?? (await readBody(request)));
+    return true;
+  }
+}
+
+/** Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. */
+function hasBody({ headers, method }: Request): boolean {
+  const length = Number(headers['content-length'] ?? 0);
+  if (length > 0 || headers['transfer-encoding'] !== undefined) return true;
+  return headers['content-type'] !== undefined && /^(POST|PUT|PATCH)$/.test(method);
+}
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */
-function checkType(contentType = ''): void {
+export function checkType(contentType = ''): void {
   const type = contentType.split(';', 1)[0]?.trim() ?? '';
   if (type.toLowerCase() === 'application/json') return;
   const sent = shorten(type) || 'missing';
@@ -34,16 +51,14 @@ function checkType(contentType = ''): void {
   throw new ApiException(ERRORS.MEDIA_TYPE, message);
 }
 
-/** The setting of Express that has the maximum size of a body in bytes. */
-export const BODY_LIMIT = 'body limit';
-const DEFAULT_BODY_LIMIT = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1_024;
 const ENDED_EARLY = new ApiException(ERRORS.BAD_REQUEST, 'the body ended early');
 
 /** @throws ApiException TOO_LARGE */
-function checkSize({ app }: Request, size: number): void {
-  const limit = (app.get(BODY_LIMIT) as number | undefined) ?? DEFAULT_BODY_LIMIT;
-  if (size > limit)
-    throw new ApiException(ERRORS.TOO_LARGE, `${ERRORS.TOO_LARGE.message} of ${limit} bytes`);
+function checkSize(bytes: number): void {
+  if (bytes <= MAX_BODY_BYTES) return;
+  const message = `${ERRORS.TOO_LARGE.message} of ${MAX_BODY_BYTES} bytes`;
+  throw new ApiException(ERRORS.TOO_LARGE, message);
 }
 
 /** @throws ApiException TOO_LARGE, BAD_REQUEST */
@@ -57,7 +72,7 @@ async function readBody(request: Request): Promise<Buffer> {
   const isHere = length > 0 && request.readableLength === length;
   const body = isHere ? (request.read(length) as Buffer) : await readParts(request);
   // Large bodies are parsed one by one, each after a turn for each 4 KB.
-  if (body.length > 1_024) await takeTurns(request, Math.ceil(body.length / 4_096));
+  if (body.length > 1_024) await bodies.take(request, Math.ceil(body.length / 4_096));
   // The client has left, or its request was late and got 408: the plant must not be stored.
   if (!request.socket.writable || res?.headersSent) throw ENDED_EARLY;
   return body;
@@ -71,7 +86,7 @@ async function readParts(request: Request): Promise<Buffer> {
   try {
     for await (const part of read) {
       size += part.length;
-      checkSize(request, size);
+      checkSize(size);
       parts.push(part);
     }
   } catch (error) {

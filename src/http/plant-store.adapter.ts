@@ -6,7 +6,6 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { logAcceptErrors } from '../errors/availability-log.js';
 import { MAX_FIELDS } from './client-errors.js';
-import { BODY_LIMIT } from './json-body.js';
 import { MergingRequest, REQUEST_CLASSES } from './request-classes.js';
 
 const SECOND = 1_000;
@@ -36,7 +35,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     app.disable('x-powered-by').disable('etag');
     // A path is exact: `/plants`, neither `/plants/` nor `/Plants` (contract/openapi.yaml, paths).
     app.enable('strict routing').enable('case sensitive routing');
-    app.set('trust proxy', config.trustProxy).set(BODY_LIMIT, config.bodyLimit);
+    app.set('trust proxy', config.trustProxy);
     // Express replaces the prototype of each request (expressjs.com/en/guide/overriding-express-api.html).
     // eslint-disable-next-line @typescript-eslint/unbound-method -- requests call it
     app.request.push = MergingRequest.prototype.push;
@@ -60,7 +59,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const server = httpsOptions
       ? https.createServer({ ...httpsOptions, ...options, handshakeTimeout }, listener)
       : http.createServer(options, listener);
-    // JsonBody asks for a body, once the token is valid; an unknown expectation is ignored.
+    // JsonBodyGuard asks for a body, once the token is valid; an unknown expectation is ignored.
     for (const event of ['checkContinue', 'checkExpectation']) server.on(event, listener);
     server.timeout = IDLE_TIMEOUT_MS;
     server.maxConnections = MAX_CONNECTIONS;

@@ -7,9 +7,8 @@ import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error
 import { CONTENT, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** Plants that may wait, and their characters; at either the service is overloaded. */
+/** Plants that may wait; at that the service is overloaded. */
 export const MAX_QUEUED = 256;
-const MAX_QUEUED_LENGTH = 2 ** 24;
 /** Characters in one commit at most, unless one plant has more: a group is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
 
@@ -39,7 +38,6 @@ interface QueuedPlant {
 export class GroupCommit implements OnApplicationShutdown {
   /** Oldest first. */
   private queue: QueuedPlant[] = [];
-  private queuedLength = 0;
   private committers = 0;
   /** Set while requests may still join the next group. */
   private batchWindow: PromiseWithResolvers<void> | undefined;
@@ -60,7 +58,7 @@ export class GroupCommit implements OnApplicationShutdown {
   }
 
   get isFull(): boolean {
-    return this.queue.length >= MAX_QUEUED || this.queuedLength >= MAX_QUEUED_LENGTH;
+    return this.queue.length >= MAX_QUEUED;
   }
 
   /**
@@ -72,7 +70,6 @@ export class GroupCommit implements OnApplicationShutdown {
     const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.length ?? 0), 0);
     const queued: QueuedPlant = { plant, length, stored: Promise.withResolvers() };
     this.queue.push(queued);
-    this.queuedLength += length;
     if (this.queue.length === MAX_QUEUED) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     try {
@@ -80,10 +77,7 @@ export class GroupCommit implements OnApplicationShutdown {
     } catch (error) {
       // A plant that still waits is not stored; one whose group is being committed may be all the same.
       const at = this.queue.indexOf(queued);
-      if (at >= 0) {
-        this.queue.splice(at, 1);
-        this.queuedLength -= length;
-      }
+      if (at >= 0) this.queue.splice(at, 1);
       throw error;
     }
   }
@@ -128,7 +122,6 @@ export class GroupCommit implements OnApplicationShutdown {
       size += 1;
       total += length;
     }
-    this.queuedLength -= total;
     return this.queue.splice(0, size);
   }
 

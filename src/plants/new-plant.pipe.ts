@@ -2,14 +2,16 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { isLosslessNumber } from 'lossless-json';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
+import { checkType } from '../http/json-body.js';
 import { NewPlantDto } from './plant.dto.js';
 import { CONTENT } from './plant.entity.js';
 
-/** Makes a NewPlant of a body that `@JsonBody()` has read; fields beyond the schema are dropped. */
+/** Makes a NewPlant of a body; fields beyond the schema are dropped. */
 @Injectable()
 export class NewPlantPipe implements PipeTransform<unknown, NewPlantDto> {
-  /** @throws ApiException INVALID_PLANT with a message that names every invalid field */
+  /** @throws ApiException INVALID_PLANT with a message that names every invalid field; MEDIA_TYPE without a body */
   transform(body: unknown): NewPlantDto {
+    if (body === undefined) checkType();
     if (!isObject(body))
       throw new ApiException(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
     const content = Object.fromEntries(CONTENT.map((field) => [field, body[field]]));
@@ -27,7 +29,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   );
 }
 
-/** `@JsonBody()` reads an integer as a number where a double has all of its digits. */
+/** JsonBodyGuard reads an integer as a number where a double has all of its digits. */
 function toBigInt(value: unknown): unknown {
   return Number.isSafeInteger(value) ? BigInt(value as number) : value;
 }

@@ -1,9 +1,8 @@
-import { All, Controller, HttpCode, Post } from '@nestjs/common';
+import { All, Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiExcludeEndpoint, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Authenticated, RESPONSE_HEADERS } from '../auth/authenticated.decorator.js';
 import { CurrentPrincipal, type Principal } from '../auth/principal.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
-import { JsonBody } from '../http/json-body.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 import { PlantsService } from './plants.service.js';
@@ -44,7 +43,6 @@ export class PlantsController {
   })
   @ApiBody({
     type: NewPlantDto,
-    required: true,
     examples: makeExamples({ id: 3, ...TAGGED }, { id: 1001, ...UNTAGGED }),
   })
   @ApiOkResponse({
@@ -54,8 +52,7 @@ export class PlantsController {
     examples: makeExamples(TAGGED, UNTAGGED),
   })
   create(
-    // `Readonly<…>` is `Object` at run time: a global ValidationPipe leaves the body to NewPlantPipe.
-    @JsonBody(NewPlantPipe) plant: Readonly<NewPlantDto>,
+    @Body(NewPlantPipe) plant: NewPlantDto,
     @CurrentPrincipal() principal: Principal,
   ): Promise<PlantDto> {
     return this.plants.create(plant, principal);

@@ -18,7 +18,7 @@ describe('config', () => {
   }
 
   it('prints every variable, its value and its source, but no secret', async () => {
-    writeFileSync(join(cwd, '.env'), 'PORT=4000\nHOST=::1\nBODY_LIMIT=\nPGUSER=plants\n');
+    writeFileSync(join(cwd, '.env'), 'PORT=4000\nHOST=::1\nRATE_LIMIT=\nPGUSER=plants\n');
     const url = 'postgres://u:hunter22@db.example:5432/plants?sslmode=require';
     writeFileSync(join(cwd, 'url'), `${url}\n`);
     const ran = await run('config', { HOST: '0.0.0.0', DATABASE_URL_FILE: 'url' });
@@ -30,7 +30,7 @@ describe('config', () => {
     expect(rows).toMatchObject({
       PORT: ['4000', '.env'],
       HOST: ['0.0.0.0', 'environment'],
-      BODY_LIMIT: ['64kb', 'default'],
+      RATE_LIMIT: ['-', 'default'],
       DATABASE_URL: [url.replace('hunter22', '***'), 'DATABASE_URL_FILE'],
       PUBLIC_URL: ['-', 'default'],
       SHUTDOWN_TIMEOUT: ['25s', 'default'],

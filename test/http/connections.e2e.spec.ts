@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RequestHandler } from 'express';
-import { MAX_PIPELINED, takeTurns } from '../../src/http/connections.js';
+import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestEnd } from '../../src/http/request-context.js';
+import { bodies, refusals } from '../../src/http/turns.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { service, startService } from '../support/own-service.js';
 import { countInFlight, Service } from '../support/service.js';
@@ -39,7 +40,7 @@ it('100-continue of a pipelined request does not get into the response before it
 
 it.each([
   ['a refusal waits for a turn of the event loop', 1, '{'],
-  ['that of a large body, for one for each 4 KB too', 17, '{'.padEnd(62_000)],
+  ['a large body waits for one for each 4 KB', 16, '{'.padEnd(62_000)],
 ])('%s: Node accepts a connection in each', async (_what, turns, body) => {
   const connections = await Promise.all(range(20).map(() => service.connect()));
   for (const connection of connections) await connection.write(plant(91)).read();
@@ -62,8 +63,16 @@ it('a client that has left takes no turn of the event loop', async () => {
   connection.close();
   let passed = 0;
   setImmediate(() => (passed += 1));
-  await takeTurns(connection, 100);
+  await refusals.take(connection, 100);
   expect(passed).toBe(0);
+});
+
+it('a refusal does not wait for turns behind the bodies of others', async () => {
+  using connection = await service.connect();
+  let isOver = false;
+  void bodies.take(connection, 200_000).then(() => (isOver = true));
+  expect((await service.client.send({ headers: {}, body: '{}' })).status).toBe(401);
+  expect(isOver).toBe(false);
 });
 
 // From here on tests have a service of their own, which then authenticates for all.

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { takeTurns } from '../../src/http/connections.js';
+import { refusals } from '../../src/http/turns.js';
 import { requestText } from '../support/raw-connection.js';
 import { service, startService } from '../support/own-service.js';
 import { countInFlight } from '../support/service.js';
@@ -80,7 +80,7 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
   it('in the body of a request whose refusal waits for a turn: that is the only response', async () => {
     const inFlight = countInFlight();
     const connection = await service.connect();
-    void takeTurns(connection, 20_000);
+    void refusals.take(connection, 20_000);
     connection.write(requestText({ 'transfer-encoding': 'chunked' }));
     while (inFlight.count === 0) await sleep(1);
     connection.write('zz\r\n');

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import {
+  Body,
   Controller,
   Get,
   Header,
@@ -11,7 +12,7 @@ import {
   Req,
   Res,
   StreamableFile,
-  ValidationPipe,
+  UseGuards,
 } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsString, MaxLength } from 'class-validator';
@@ -19,7 +20,7 @@ import type { Request, Response } from 'express';
 import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { Authenticated } from '../../src/auth/authenticated.decorator.js';
 import { CurrentPrincipal, type Principal } from '../../src/auth/principal.js';
-import { JsonBody } from '../../src/http/json-body.js';
+import { JsonBodyGuard } from '../../src/http/json-body.js';
 import { FORMS } from './notes.parts.js';
 
 class NoteDto {
@@ -94,7 +95,8 @@ export class NotesController {
   }
 
   @Post('stored')
-  async store(@JsonBody() { text }: NoteDto, @Query('big') big?: string) {
+  @UseGuards(JsonBodyGuard)
+  async store(@Body() { text }: NoteDto, @Query('big') big?: string) {
     const saved = await this.notes.save({ text, ...(big && { big }) });
     const [found] = await this.notes.find({ where: { id: saved.id } });
     const [{ most } = {}] = await this.notes.query<{ most: unknown }[]>(
@@ -104,19 +106,15 @@ export class NotesController {
   }
 
   @Post('valid')
-  valid(@JsonBody() note: NoteDto) {
+  @Authenticated()
+  valid(@Body() note: NoteDto) {
     return { isDto: note instanceof NoteDto, note };
-  }
-
-  @Post('plain')
-  plain(@JsonBody(new ValidationPipe({ validateCustomDecorators: true })) note: NoteDto) {
-    return { note };
   }
 
   @Post('mine')
   @HttpCode(200)
   @Authenticated()
-  mine(@JsonBody() body: unknown, @CurrentPrincipal() principal: Principal) {
+  mine(@Body() body: unknown, @CurrentPrincipal() principal: Principal) {
     return { body, principal: principal.name };
   }
 

@@ -65,14 +65,14 @@ it('systemctl start fails with a bad configuration, and restarts nothing (exit c
   // A restart would have happened by then.
   const drop = '/etc/systemd/system/plant-store.service.d/bad.conf';
   const { output, log } = await onMachine(
-    { BODY_LIMIT: 'much' },
+    { RATE_LIMIT: 'much' },
     `printf '[Service]\\nRestartSec=100ms\\n' >${drop}
     systemctl daemon-reload
     systemctl start plant-store; echo "start: $?"; sleep 2
     systemctl show plant-store -p NRestarts,SubState,ExecMainStatus`,
   );
   expect(output).toMatch(/^start: 1\nNRestarts=0\nExecMainStatus=78\nSubState=failed\n$/m);
-  expect(log).toContain('Invalid configuration: BODY_LIMIT must be ');
+  expect(log).toContain('Invalid configuration: RATE_LIMIT must be ');
 });
 
 it('mails root that a backup has failed', async () => {

@@ -1,0 +1,20 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Request } from 'express';
+
+/**
+ * A queue for turns of the event loop. Node accepts one connection a turn: work that clients can cause at will takes turns,
+ * so that new clients are not kept waiting.
+ */
+export class Turns {
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** Resolves after turns that no other request of this queue has, or its client's end. */
+  take({ socket }: Pick<Request, 'socket'>, count = 1): Promise<unknown> {
+    for (let turn = 0; turn < count; turn++)
+      this.last = this.last.then(() => (socket.destroyed ? undefined : nextTurn()));
+    return this.last;
+  }
+}
+
+/** Two queues: a refusal must not wait behind the bodies of others. */
+export const [refusals, bodies] = [new Turns(), new Turns()];

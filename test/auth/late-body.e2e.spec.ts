@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { IdentityProvider, SigningKey } from '../support/identity-provider.js';
+import { requestText, type RawConnection } from '../support/raw-connection.js';
+import { GroupCommit } from '../../src/plants/group-commit.js';
+import { countInFlight, Service } from '../support/service.js';
+import { INVALID_TOKEN } from './refusals.js';
+
+let provider: IdentityProvider;
+let service: Service;
+const inFlight = countInFlight();
+beforeAll(async () => {
+  provider = await IdentityProvider.start();
+  service = await Service.start({ ...provider.env, DATABASE_TIMEOUT: '60s' });
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+  await service.store.execute('DELETE FROM plants');
+});
+afterAll(async () => {
+  await service.stop();
+  await provider.stop();
+});
+
+/** Lets this time pass for the service, in milliseconds, by the clock that nobody can set. */
+function pass(ms: number): void {
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + ms);
+}
+
+/** Lets it pass by the wall clock too. */
+function passAll(ms: number): void {
+  pass(ms);
+  // All of Jest's fake timers but Date.
+  const real = [
+    ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate'] as const),
+    ...(['setInterval', 'setTimeout', 'clearImmediate', 'clearInterval', 'clearTimeout'] as const),
+  ];
+  jest.useFakeTimers({ now: Date.now() + ms, doNotFake: real });
+}
+
+const BODY = '{"id":7,"name":"oak"}';
+const headersOf = (token: string) => ({
+  ...service.client.headers,
+  authorization: `Bearer ${token}`,
+});
+let made = 0;
+
+/** How a token ends while its body is on the way. */
+const ENDS: Readonly<
+  Record<string, { create: () => Promise<string>; end: () => void | Promise<void> }>
+> = {
+  'is revoked': {
+    create: () => service.tokens.create(`late-${++made}`),
+    async end() {
+      await service.tokens.revoke(`late-${made}`);
+      pass(5_000);
+    },
+  },
+  expires: {
+    create: () => service.tokens.create(`late-${++made}`, 60_000),
+    end: () => passAll(61_000),
+  },
+  'is a JSON Web Token and expires': {
+    create: () => provider.token(),
+    end: () => passAll(632_000),
+  },
+  'is a JSON Web Token and loses its key': {
+    create: () => provider.token(),
+    async end() {
+      await provider.use([await SigningKey.create(`key-${++made}`)]);
+      pass(6_000);
+      // A token with the new key makes the service load the keys.
+      const headers = headersOf(await provider.token());
+      while ((await service.client.post('{}', headers)).status !== 400) await sleep(50);
+    },
+  },
+};
+
+/** How a body is sent that comes after its headers, and in what bytes. */
+const FORMS: Readonly<Record<string, { headers: Record<string, string>; body: string }>> = {
+  'with its length': { headers: { 'content-length': `${BODY.length}` }, body: BODY },
+  'in chunks': {
+    headers: { 'transfer-encoding': 'chunked' },
+    body: `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`,
+  },
+  'after 100 Continue': {
+    headers: { 'content-length': `${BODY.length}`, expect: '100-continue' },
+    body: BODY,
+  },
+};
+
+/** Sends the headers of a create, and waits until its token was accepted. */
+async function sendHead(token: string, headers: Record<string, string>): Promise<RawConnection> {
+  const connection = await service.connect();
+  connection.write(requestText({ ...headersOf(token), ...headers }));
+  while (inFlight.count === 0) await sleep(5);
+  if (headers.expect) expect((await connection.read()).status).toBe(100);
+  // A later request with the token has a response only after that.
+  else expect((await service.client.post('{}', headersOf(token))).status).toBe(400);
+  return connection;
+}
+
+const forms = Object.entries(FORMS);
+const rows = Object.entries(ENDS).flatMap(([end, how]) =>
+  forms.map(([form, sent]) => [end, form, how, sent] as const),
+);
+it.each(rows)(
+  'a token that %s before its body, which comes %s: 401, and nothing is stored',
+  async (_end, _form, { create, end }, { headers, body }) => {
+    using connection = await sendHead(await create(), headers);
+    await end();
+    connection.write(body);
+    expect(await connection.read()).toMatchObject(INVALID_TOKEN);
+    expect(await service.store.count()).toBe(0);
+  },
+);
+
+it.each(forms)('an active token is accepted with a late body %s', async (_form, sent) => {
+  using connection = await sendHead(service.token, sent.headers);
+  passAll(25_000);
+  connection.write(sent.body);
+  expect(await connection.read()).toMatchObject({ status: 200, body: { name: 'oak' } });
+});
+
+it('a plant whose token was accepted waits for its commit at most half of DATABASE_TIMEOUT', async () => {
+  const own = await Service.start({ DATABASE_TIMEOUT: '1s' });
+  const unlock = await own.store.lock();
+  const response = own.client.post(BODY);
+  while (own.app.get(GroupCommit).isIdle) await sleep(5);
+  expect(await response).toMatchObject({ status: 503, body: { error: 5001 } });
+  while (!own.app.get(GroupCommit).isIdle) await sleep(5);
+  await unlock();
+  expect(await own.store.count()).toBe(0);
+  await own.stop();
+});
