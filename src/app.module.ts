@@ -11,6 +11,7 @@ import { readKeyPair } from './config/key-pair.js';
 import { DatabaseModule } from './database/database.module.js';
 import { respondToClientErrors } from './http/client-errors.js';
 import { Connections } from './http/connections.js';
+import { Drain } from './http/drain.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { addMiddleware } from './http/middleware.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
@@ -41,6 +42,7 @@ export class AppModule implements OnApplicationShutdown {
         { provide: Config, useValue: config },
         { provide: APP_FILTER, useClass: ErrorFilter },
         Connections,
+        Drain,
         RequestLog,
         Shutdown,
       ],

@@ -7,7 +7,7 @@ import {
 import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
 import { Writer } from './database/engine.js';
-import { Connections } from './http/connections.js';
+import { Drain } from './http/drain.js';
 
 const logger = new Logger('Shutdown');
 
@@ -36,7 +36,7 @@ export class Shutdown implements BeforeApplicationShutdown {
     private readonly config: Config,
     private readonly store: DataSource,
     private readonly writer: Writer,
-    private readonly connections: Connections,
+    private readonly drain: Drain,
   ) {}
 
   /** Drains the connections before Nest closes the server. */
@@ -49,7 +49,7 @@ export class Shutdown implements BeforeApplicationShutdown {
         void this.writer.abortAndExit(1);
       }, timeoutMs);
     }
-    await this.connections.drain();
+    await this.drain.drain();
   }
 
   /** To be called once all is closed. */

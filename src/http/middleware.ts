@@ -9,6 +9,7 @@ import {
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { Connections } from './connections.js';
+import { Drain } from './drain.js';
 import { HEADERS_TOO_LONG, MAX_FIELDS } from './client-errors.js';
 
 /** JSON loads nothing, and nobody frames it (OWASP REST Security Cheat Sheet); docs-page.ts has another policy. */
@@ -29,8 +30,8 @@ export function addMiddleware(
   isOverloaded: () => boolean,
 ): void {
   const { corsOrigins, scheme } = config;
-  const connections = app.get(Connections);
-  app.use(connections.createContext());
+  const drain = app.get(Drain);
+  app.use(app.get(Connections).createContext());
   app.use(contentSecurityPolicy({ useDefaults: false, directives: NOTHING }));
   app.use(xContentTypeOptions(), xFrameOptions({ action: 'deny' }));
   if (scheme === 'https') app.use(strictTransportSecurity({ includeSubDomains: false }));
@@ -43,7 +44,7 @@ export function addMiddleware(
   app.use(((request, response, next) => {
     // Node drops what follows a request to upgrade, so the connection must close.
     if (request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
-    if (connections.phase === 'refusing') throw new ApiException(ERRORS.SHUTTING_DOWN);
+    if (drain.phase === 'refusing') throw new ApiException(ERRORS.SHUTTING_DOWN);
     if (isOverloaded()) throw new ApiException(ERRORS.OVERLOADED);
     checkRequest(request);
     next();

@@ -1,12 +1,17 @@
-import http, { type RequestListener, type ServerOptions } from 'node:http';
+import http, {
+  IncomingMessage,
+  ServerResponse,
+  type RequestListener,
+  type ServerOptions,
+} from 'node:http';
 import https from 'node:https';
+import { Socket } from 'node:net';
 import { Logger, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { logAcceptErrors } from '../errors/availability-log.js';
 import { MAX_FIELDS } from './client-errors.js';
-import { MergingRequest, REQUEST_CLASSES } from './request-classes.js';
 
 const SECOND = 1_000;
 /** In milliseconds (docs/api.md and docs/configuration.md, "Limits"). */
@@ -25,6 +30,29 @@ const IDLE_TIMEOUT_MS = 75 * SECOND;
 /** Each takes a file descriptor, the memory of two requests, and with TLS some 100 KB of OpenSSL's. */
 const MAX_CONNECTIONS = 256;
 
+/** Stands for requests behind the one that ended their connection, and drops their bodies. */
+const SURPLUS = Object.assign(new IncomingMessage(new Socket().destroy()).destroy(), {
+  complete: true,
+  push: () => false,
+});
+const SURPLUS_RESPONSE = new ServerResponse(SURPLUS);
+/** Node parses all that it has read, thousands of requests in 64 KB, and keeps their objects until the connection is closed. */
+const CLASSES = {
+  IncomingMessage: class extends IncomingMessage {
+    constructor(socket: Socket) {
+      if (socket.destroyed) return SURPLUS;
+      super(socket);
+    }
+  } as typeof IncomingMessage,
+  ServerResponse: class extends ServerResponse {
+    constructor(...args: ConstructorParameters<typeof ServerResponse>) {
+      // Node has added a listener for each request.
+      if (args[0] === SURPLUS) return SURPLUS_RESPONSE.removeAllListeners();
+      super(...args);
+    }
+  },
+};
+
 /** The absolute form of a target, and its path (RFC 9112, section 3.2.2). */
 const TARGET = /^https?:\/\/[^/?#]*(\/.*)$/i;
 
@@ -36,13 +64,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
     // A path is exact: `/plants`, neither `/plants/` nor `/Plants` (contract/openapi.yaml, paths).
     app.enable('strict routing').enable('case sensitive routing');
     app.set('trust proxy', config.trustProxy);
-    // Express replaces the prototype of each request (expressjs.com/en/guide/overriding-express-api.html).
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- requests call it
-    app.request.push = MergingRequest.prototype.push;
     super(app);
   }
 
-  /** Nest's `forceCloseConnections` and `return503OnClosing` have no effect: connections.ts ends every stop. */
+  /** Nest's `forceCloseConnections` and `return503OnClosing` have no effect: drain.ts ends every stop. */
   override initHttpServer({ httpsOptions }: NestApplicationOptions): void {
     const app: Express = this.getInstance();
     const listener: RequestListener = (request, response) => {
@@ -53,7 +78,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
       app(request as Request, response as Response);
     };
     // Node would refuse a request without Host by itself, with an empty body.
-    const options = { ...TIMEOUTS, ...REQUEST_CLASSES, requireHostHeader: false };
+    const options = { ...TIMEOUTS, ...CLASSES, requireHostHeader: false };
     // A stop waits for handshakes: closeAllConnections() does not know these connections.
     const handshakeTimeout = Math.min(MAX_HANDSHAKE_MS, this.config.shutdownTimeout / 2);
     const server = httpsOptions

@@ -7,7 +7,7 @@ import { Config, VERSION } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { StoreHealth } from '../database/health.js';
 import { describeError } from '../errors/operator-message.js';
-import { Connections } from '../http/connections.js';
+import { Drain } from '../http/drain.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
 
 /** What health and metrics ask the service, also before its application exists. */
@@ -36,7 +36,7 @@ export class ServiceState {
 
   private findPhase(): 'starting' | 'serving' | 'stopping' {
     // Nest's server no longer listens at the end of a stop.
-    if (this.app && this.app.get(Connections).phase !== 'serving') return 'stopping';
+    if (this.app && this.app.get(Drain).phase !== 'serving') return 'stopping';
     return this.app?.get(HttpAdapterHost).listening ? 'serving' : 'starting';
   }
 

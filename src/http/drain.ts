@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { Server as TcpServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { Config } from '../config/config.js';
+import { Connections } from './connections.js';
+
+/** Maximum time in which a stop still serves open connections. */
+const MAX_DRAIN_MS = 1_000;
+/** Maximum time for clients to finish after that. */
+const MAX_CLOSE_MS = 10_000;
+
+/** How requests and connections end when the application is closed (docs/operating.md, "Stopping"). */
+@Injectable()
+export class Drain {
+  /** From 'draining', every response ends its connection; when 'refusing', it is 503. */
+  phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
+
+  constructor(
+    private readonly adapterHost: HttpAdapterHost,
+    private readonly config: Config,
+    private readonly connections: Connections,
+  ) {}
+
+  /** SHUTDOWN_DELAY, then no new connections and a second for the open ones. What is open after a timeout is cut off. */
+  async drain(): Promise<void> {
+    const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
+    if (!server.listening) return;
+    this.phase = 'stopping';
+    const { shutdownDelay, shutdownTimeout } = this.config;
+    // Load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
+    await sleep(shutdownDelay);
+    this.phase = 'draining';
+    this.connections.endAll();
+    const closed = once(server, 'close');
+    // http.Server's own close() would end idle connections at once, and with them requests on their way.
+    TcpServer.prototype.close.call(server);
+    const drainMs = Math.min(MAX_DRAIN_MS, shutdownTimeout / 4);
+    await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
+    this.phase = 'refusing';
+    const closeMs = Math.min(MAX_CLOSE_MS, shutdownTimeout / 2);
+    setTimeout(() => server.closeAllConnections(), closeMs).unref();
+  }
+}
