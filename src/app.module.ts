@@ -15,7 +15,9 @@ import { Drain } from './http/drain.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { addMiddleware } from './http/middleware.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import { Routes } from './http/routes.js';
 import { serveDocument } from './openapi/docs-page.js';
+import { buildDocument } from './openapi/document.js';
 import { GroupCommit } from './plants/group-commit.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { Shutdown } from './shutdown.js';
@@ -44,6 +46,7 @@ export class AppModule implements OnApplicationShutdown {
         Connections,
         Drain,
         RequestLog,
+        Routes,
         Shutdown,
       ],
       exports: [Config],
@@ -75,6 +78,7 @@ export async function createApp(
   const groups = app.get(GroupCommit);
   respondToClientErrors(app.getHttpServer(), app.get(Connections));
   addMiddleware(app, config, () => groups.isFull);
+  app.get(Routes).buildDocument = () => buildDocument(app, config);
   if (config.docs) serveDocument(app, config);
   return app;
 }

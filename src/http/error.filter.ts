@@ -20,6 +20,7 @@ import {
   StoreUnavailableException,
 } from '../errors/error-codes.js';
 import { describeOperation } from './request-context.js';
+import { Routes } from './routes.js';
 import { refusals } from './turns.js';
 
 /** Maps an exception to what the client may see: Nest's of 5xx show their status alone, those of others nothing. */
@@ -51,7 +52,10 @@ export class ErrorFilter extends BaseExceptionFilter {
   private readonly log = new Logger('Errors');
   private readonly logged = new WeakSet<Error>();
 
-  constructor(private readonly health: StoreHealth) {
+  constructor(
+    private readonly health: StoreHealth,
+    private readonly routes: Routes,
+  ) {
     super();
   }
 
@@ -79,12 +83,22 @@ export class ErrorFilter extends BaseExceptionFilter {
     const { method, originalUrl } = request;
     // Handlers throw this class too.
     if (error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`)
-      return new ApiException(ERRORS.NO_SUCH_PATH);
+      return this.refuseRoute(request);
     if (!(error instanceof HttpException) && this.isHttpError(error))
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
     const isOfStore =
       error instanceof QueryFailedError || error instanceof StoreUnavailableException;
     return isOfStore ? this.health.recordFailure(error) : error;
+  }
+
+  /** RFC 9110, section 15.5.6: a 405 has `Allow`. */
+  private refuseRoute({ originalUrl }: Request): ApiException {
+    const route = this.routes.find(originalUrl.split('?', 1)[0] ?? '');
+    if (!route) return new ApiException(ERRORS.NO_SUCH_PATH);
+    const allow = route.methods.join(', ');
+    const kind = { ...ERRORS.NO_SUCH_METHOD, headers: { allow } };
+    const message = `${kind.message}: only ${allow} ${route.path}`;
+    return new ApiException(kind, message, { details: { path: route.path } });
   }
 
   /** Logs an error once, even if many requests share it, such as those that wait for one token lookup. */

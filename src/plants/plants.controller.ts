@@ -1,8 +1,7 @@
-import { All, Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiBody, ApiExcludeEndpoint, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Authenticated, RESPONSE_HEADERS } from '../auth/authenticated.decorator.js';
 import { CurrentPrincipal, type Principal } from '../auth/principal.js';
-import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 import { PlantsService } from './plants.service.js';
@@ -56,13 +55,5 @@ export class PlantsController {
     @CurrentPrincipal() principal: Principal,
   ): Promise<PlantDto> {
     return this.plants.create(plant, principal);
-  }
-
-  /** Without it, another method would get 404. A 405 has `Allow` (RFC 9110, section 15.5.6). */
-  @All()
-  @ApiExcludeEndpoint()
-  refuse(): never {
-    const kind = { ...ERRORS.NO_SUCH_METHOD, headers: { allow: 'POST' } };
-    throw new ApiException(kind, `${kind.message}: only POST /plants`);
   }
 }

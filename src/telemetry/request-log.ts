@@ -3,12 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
-import {
-  describeOperation,
-  findRoute,
-  requestEnd,
-  type RequestContext,
-} from '../http/request-context.js';
+import { findRoute, requestEnd, type RequestContext } from '../http/request-context.js';
 
 /** Logs requests that have ended (docs/logging.md). Nobody injects it: it subscribes to what `http` publishes. */
 @Injectable()
@@ -33,10 +28,11 @@ export class RequestLog implements OnApplicationShutdown {
     if (request.app !== this.adapterHost.httpAdapter.getInstance()) return;
     const isSuccess = status !== undefined && status < 400;
     if (isSuccess && this.config.logRequests !== 'all') return;
-    const line = `${describeOperation(request)} ${status ?? 'no response'}`;
+    const members = describeRequest(context);
+    const operation = [members.method, members.path].filter(Boolean).join(' ');
     // Not by the status: a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'log';
-    this.logger[level](line, describeRequest(context));
+    this.logger[level](`${operation} ${status ?? 'no response'}`, members);
   };
 }
 
@@ -57,6 +53,7 @@ function describeRequest(context: RequestContext) {
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
     tokenId: request.user?.id,
     tokenName: request.user?.name,
+    // Also the path of a 405, which has no route.
     ...details,
     // Behind trusted proxies, the address that they name: a client may have written it.
     client: isIP(ip) ? ip : remoteAddress,

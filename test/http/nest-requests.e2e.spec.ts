@@ -113,8 +113,24 @@ it('a handler sets the status and headers, also those that the service sets', as
   });
 });
 
-it('another method on its paths, without an @All() of its own: 404', async () => {
-  const refusal = { status: 404, body: { error: 3000 } };
-  for (const path of ['/notes', '/notes/7?a=1', '/nowhere'])
+it.each([
+  ['/notes', 'GET, HEAD, POST', '/notes'],
+  ['/notes/7?a=1', 'GET, HEAD, POST', '/notes/:id'],
+  ['/notes/headers', 'GET, HEAD, POST', '/notes/headers'],
+  ['/notes/forms/x%2fy', 'GET, HEAD', '/notes/forms/:name'],
+])(
+  'another method on its path %s: 405, with the methods of its routes',
+  async (path, allow, route) => {
+    const message = `method not allowed: only ${allow} ${route}`;
+    const refusal = { status: 405, headers: { allow }, body: { error: 3001, message } };
     expect(await notes.send('PUT', path)).toMatchObject(refusal);
-});
+  },
+);
+
+it.each(['/notes/', '/notes/7/', '/notes/forms/x/y', '/nowhere'])(
+  '%s has no route: 404',
+  async (path) => {
+    for (const method of ['GET', 'PUT'])
+      expect(await notes.send(method, path)).toMatchObject({ status: 404, body: { error: 3000 } });
+  },
+);

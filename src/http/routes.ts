@@ -1,0 +1,41 @@
+import { METHODS } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+interface Route {
+  /** As of Express: `/plants/:id`. */
+  readonly path: string;
+  readonly pattern: RegExp;
+  readonly methods: readonly string[];
+}
+
+/** The routes of the controllers, by the OpenAPI document that Nest builds of them. */
+@Injectable()
+export class Routes {
+  private routes: readonly Route[] | undefined;
+  /** Set by createApp(): the document is built of an application, once its modules and its prefix are known. */
+  buildDocument: () => Pick<OpenAPIObject, 'paths'> = () => ({ paths: {} });
+
+  /** Finds the path that a request is for, with the methods that it has; undefined if it has none. */
+  find(path: string): Pick<Route, 'path' | 'methods'> | undefined {
+    this.routes ??= Object.entries(this.buildDocument().paths).map(toRoute);
+    const [first, ...others] = this.routes.filter(({ pattern }) => pattern.test(path));
+    if (!first) return undefined;
+    const methods = [first, ...others].flatMap((route) => route.methods);
+    return { path: first.path, methods: [...new Set(methods)].sort() };
+  }
+}
+
+function toRoute([template, operations]: [string, object]): Route {
+  const methods = Object.keys(operations).map((name) => name.toUpperCase());
+  // Express serves HEAD by GET.
+  if (methods.includes('GET')) methods.push('HEAD');
+  const parts = template.split(/\{(\w+)\}/);
+  return {
+    path: parts.map((part, i) => (i % 2 === 0 ? part : `:${part}`)).join(''),
+    pattern: new RegExp(
+      `^${parts.map((part, i) => (i % 2 === 0 ? RegExp.escape(part) : '[^/]+')).join('')}$`,
+    ),
+    methods: methods.filter((name) => METHODS.includes(name)),
+  };
+}
