@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Column } from '../database/kinds.js';
+import type { Column } from '../database/column-types.js';
 import type { Transaction } from '../database/transaction.js';
 import { COLUMNS } from '../plants/plant.entity.js';
 import { STATEMENTS } from '../plants/plants.repository.js';

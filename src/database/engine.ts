@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { DatabaseSystem } from '../config/database-url.js';
-import type { Column } from './kinds.js';
+import type { Column } from './column-types.js';
 
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
 export { Logger } from '@nestjs/common/services/logger.service.js';

@@ -8,8 +8,8 @@ import {
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
-import { parseInt64 } from '../database/kinds.js';
 import { redact } from '../errors/operator-message.js';
+import { parseInt64 } from './int64.js';
 import { bodies } from './turns.js';
 
 /**

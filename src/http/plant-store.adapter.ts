@@ -12,6 +12,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
 import { logAcceptErrors } from '../errors/availability-log.js';
 import { MAX_FIELDS } from './client-errors.js';
+import { writeBigInt } from './int64.js';
 
 const SECOND = 1_000;
 /** In milliseconds (docs/api.md and docs/configuration.md, "Limits"). */
@@ -63,7 +64,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     app.disable('x-powered-by').disable('etag');
     // A path is exact: `/plants`, neither `/plants/` nor `/Plants` (contract/openapi.yaml, paths).
     app.enable('strict routing').enable('case sensitive routing');
-    app.set('trust proxy', config.trustProxy);
+    app.set('trust proxy', config.trustProxy).set('json replacer', writeBigInt);
     super(app);
   }
 

@@ -2,6 +2,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { isLosslessNumber } from 'lossless-json';
 import { ERRORS, ApiException } from '../errors/error-codes.js';
+import { toBigInt } from '../http/int64.js';
 import { checkType } from '../http/json-body.js';
 import { NewPlantDto } from './plant.dto.js';
 import { CONTENT } from './plant.entity.js';
@@ -27,9 +28,4 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value)
   );
-}
-
-/** JsonBodyGuard reads an integer as a number where a double has all of its digits. */
-function toBigInt(value: unknown): unknown {
-  return Number.isSafeInteger(value) ? BigInt(value as number) : value;
 }

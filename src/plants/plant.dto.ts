@@ -1,20 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { ValidateBy } from 'class-validator';
-import { FIND_FAULT, type KindName } from '../database/kinds.js';
+import { IsInt64, IsStorableText } from '../http/validators.js';
 import type { Plant } from './plant.entity.js';
-
-/** Validates that a field has a value of a kind. An optional one may be absent; with @IsOptional(), also null. */
-function IsKind(kind: KindName, { isOptional = false } = {}): PropertyDecorator {
-  const findFault = FIND_FAULT[kind];
-  return ValidateBy({
-    name: `is ${kind}`,
-    validator: {
-      validate: (value) => (isOptional && value === undefined) || findFault(value) === undefined,
-      defaultMessage: (args) =>
-        args?.value === undefined ? '$property is missing' : `$property ${findFault(args.value)}`,
-    },
-  });
-}
 
 /** A plant in a response (contract/openapi.yaml, Plant): without the id. */
 @ApiSchema({ name: 'Plant', description: 'A plant in a response' })
@@ -24,7 +10,7 @@ export class PlantDto {
     description: 'The name of the plant',
     examples: ['Common alder'],
   })
-  @IsKind('text')
+  @IsStorableText()
   readonly name!: string;
 
   @ApiPropertyOptional({
@@ -32,7 +18,7 @@ export class PlantDto {
     description: 'Tag that specifies the type of the plant',
     examples: ['Alnus glutinosa'],
   })
-  @IsKind('text', { isOptional: true })
+  @IsStorableText({ isOptional: true })
   readonly tag: string | undefined;
 }
 
@@ -50,7 +36,7 @@ export class NewPlantDto extends PlantDto {
     description: 'Identification number of the plant',
     examples: [3],
   })
-  @IsKind('bigint')
+  @IsInt64()
   readonly id!: bigint;
 }
 

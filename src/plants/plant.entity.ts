@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn, type ColumnOptions } from 'typeorm';
-import type { KindName } from '../database/kinds.js';
+import type { ColumnType } from '../database/column-types.js';
 
 const TEXT = { type: 'text' } as const;
 /** Its values are text in entities: a double does not represent every int64. */
@@ -11,7 +11,7 @@ const INTEGER = {
   },
 } as const;
 
-type PlantColumn = ColumnOptions & { readonly type: KindName };
+type PlantColumn = ColumnOptions & { readonly type: ColumnType };
 
 /** The columns of `plants`, in their order. A column of content is named as its field. */
 const OPTIONS = {

@@ -25,6 +25,13 @@ describe('POST /plants', () => {
     });
   });
 
+  it.each(['1e30', '1.5', '"7"'])('passes through a global ValidationPipe: id %s', async (id) => {
+    expect(await notes.create('/plants', `{"id":${id},"name":"oak"}`)).toMatchObject({
+      status: 400,
+      body: { message: 'id must be an integer from -2^63 to 2^63-1' },
+    });
+  });
+
   it('passes a refusal through middleware', async () => {
     const { status, headers } = await notes.send('POST', '/plants', { body: '{}' });
     expect(status).toBe(401);
@@ -81,8 +88,45 @@ describe('what a handler takes', () => {
     expect(await post('/notes/stored?big=12')).toMatchObject({
       body: { saved: 2, found: { big: 12 }, count: 2 },
     });
-    // JSON has no bigint, and nobody is given another number.
-    expect(await post('/notes/stored?big=9007199254740993')).toMatchObject({ status: 500 });
+    const { text } = await post('/notes/stored?big=9007199254740993');
+    expect(text).toContain('"big":9007199254740993}');
+  });
+
+  const INT64 = 'must be an integer from -2^63 to 2^63-1';
+  const MAX = '9223372036854775807';
+
+  it.each(['7', '-0', `-${MAX}`, MAX])(
+    'ParseInt64Pipe takes %s, and a bigint goes out with its digits',
+    async (id) => {
+      const text = `{"id":${BigInt(id)},"isBig":true}`;
+      expect(await notes.send('GET', `/notes/big/${id}`)).toMatchObject({ status: 200, text });
+    },
+  );
+
+  it.each(['7.0', '7e2', 'x', '%20', '9223372036854775808'])(
+    'ParseInt64Pipe refuses %s: 400',
+    async (id) => {
+      const body = { error: 3005, message: `the value ${INT64}` };
+      expect(await notes.send('GET', `/notes/big/${id}`)).toMatchObject({ status: 400, body });
+    },
+  );
+
+  it.each([
+    ['{"id":7}', `{"id":7,"isBig":true}`],
+    [`{"id":${MAX},"next":7.0}`, `{"id":${MAX},"next":7,"isBig":true}`],
+  ])('@IsInt64() takes %s as a bigint', async (body, text) => {
+    expect(await notes.create('/notes/big', body)).toMatchObject({ status: 200, text });
+  });
+
+  it.each([
+    ['{}', 'id is missing'],
+    ['{"id":1.5}', `id ${INT64}`],
+    ['{"id":"7"}', `id ${INT64}`],
+    ['{"id":7,"next":null}', `next ${INT64}`],
+    ['{"id":7,"next":9223372036854775808}', `next ${INT64}`],
+  ])('@IsInt64() refuses %s', async (body, message) => {
+    const refusal = { status: 400, body: { error: 3005, message } };
+    expect(await notes.create('/notes/big', body)).toMatchObject(refusal);
   });
 
   it('a second @Authenticated() operation', async () => {

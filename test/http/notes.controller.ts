@@ -20,13 +20,23 @@ import type { Request, Response } from 'express';
 import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { Authenticated } from '../../src/auth/authenticated.decorator.js';
 import { CurrentPrincipal, type Principal } from '../../src/auth/principal.js';
+import { ParseInt64Pipe } from '../../src/http/int64.js';
 import { JsonBodyGuard } from '../../src/http/json-body.js';
+import { IsInt64 } from '../../src/http/validators.js';
 import { FORMS } from './notes.parts.js';
 
 class NoteDto {
   @IsString()
   @MaxLength(5)
   text!: string;
+}
+
+class BigDto {
+  @IsInt64()
+  id!: bigint;
+
+  @IsInt64({ isOptional: true })
+  next?: bigint;
 }
 
 @Entity('notes')
@@ -116,6 +126,18 @@ export class NotesController {
   @Authenticated()
   mine(@Body() body: unknown, @CurrentPrincipal() principal: Principal) {
     return { body, principal: principal.name };
+  }
+
+  @Get('big/:id')
+  big(@Param('id', ParseInt64Pipe) id: bigint) {
+    return { id, isBig: typeof id === 'bigint' };
+  }
+
+  @Post('big')
+  @HttpCode(200)
+  @Authenticated()
+  bigBody(@Body() { id, next }: BigDto) {
+    return { id, next, isBig: typeof id === 'bigint' };
   }
 
   @Get(':id')

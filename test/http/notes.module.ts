@@ -56,7 +56,7 @@ export class NotesService {
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
     const body = isJson && text !== '' ? (JSON.parse(text) as unknown) : text;
     const { status, headers } = response;
-    return { status, headers: Object.fromEntries(headers), body };
+    return { status, headers: Object.fromEntries(headers), body, text };
   }
 
   create(path: string, body = '{"id":7,"name":"oak"}') {

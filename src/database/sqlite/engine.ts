@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { makesStore, readCode, type Access, type Engine } from '../engine.js';
-import type { KindName } from '../kinds.js';
+import type { ColumnType } from '../column-types.js';
 import { judgeSchema, selectRan } from '../schema.js';
 import { DamageError, SchemaError } from '../store-errors.js';
 import { assertWritable, findFile, identifyFiles, lockFile } from './files.js';
@@ -71,10 +71,13 @@ interface Page {
   readonly unsound: string | null;
 }
 
+const isInteger = (column: string) => `typeof(${column}) = 'integer'`;
+
 /** SQL of whether a value has the type of its column: SQLite stores any type in any column. */
-const IS_SOUND: Readonly<Record<KindName, (column: string) => string>> = {
+const IS_SOUND: Readonly<Record<ColumnType, (column: string) => string>> = {
   text: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
-  bigint: (column) => `typeof(${column}) = 'integer'`,
+  bigint: isInteger,
+  integer: isInteger,
 };
 
 export const sqlite: Engine = {

@@ -1,7 +1,8 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseInt64 } from './kinds.js';
+import { BadRequestException } from '@nestjs/common';
+import { parseInt64, ParseInt64Pipe } from './int64.js';
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
@@ -44,5 +45,16 @@ describe('parseInt64', () => {
       }),
       { numRuns: 5000 },
     );
+  });
+});
+
+describe('ParseInt64Pipe', () => {
+  it('lets an absent value pass only if it is optional, and an invalid one never', () => {
+    const optional = new ParseInt64Pipe({ optional: true });
+    expect(optional.transform(undefined)).toBeUndefined();
+    expect(() => new ParseInt64Pipe().transform(undefined)).toThrow(BadRequestException);
+    for (const value of ['', 'x', '1.5', ['1', '2'], null, `${MAX + 1n}`])
+      expect(() => optional.transform(value)).toThrow(BadRequestException);
+    expect(optional.transform(`${MIN}`)).toBe(MIN);
   });
 });

@@ -1,0 +1,18 @@
+import type { ValueTransformer } from 'typeorm';
+
+/** The SQL types of columns that every engine keeps exactly, and that a backup can carry. */
+export const COLUMN_TYPES = ['text', 'bigint', 'integer'] as const;
+
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+/** A column of a table, for SQL that is made from it. */
+export interface Column {
+  readonly name: string;
+  readonly type: ColumnType;
+}
+
+/** For a column of type `bigint` that is a bigint in entities: drivers give it as text, or as a number if that is exact. */
+export const INT64: ValueTransformer = {
+  to: (value: unknown) => value,
+  from: (value: string | number | bigint | null) => (value === null ? null : BigInt(value)),
+};
