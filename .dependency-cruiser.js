@@ -27,6 +27,15 @@ export default {
       from: { path: `^src/${room}/` },
       to: { path: '^src/', pathNot: `^src/(${ROOMS.slice(0, i + 1).join('|')})/` },
     })),
+    ...['from', 'to'].map((end) => ({
+      name: 'every-folder-is-a-room',
+      comment:
+        'A new folder of src has its place in ROOMS, and in the table of docs/architecture.md.',
+      severity: 'error',
+      from: {},
+      to: {},
+      [end]: { path: '^src/[^/]+/', pathNot: `^src/(${ROOMS.join('|')})/` },
+    })),
     {
       name: 'telemetry-only-looks-on',
       severity: 'error',

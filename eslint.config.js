@@ -14,6 +14,8 @@ export default defineConfig(
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       // Nest's modules and Express's messages are classes without members of their own.
       '@typescript-eslint/no-extraneous-class': 'off',
+      // A false alarm with decorators of parameters (eslint/eslint#20947).
+      'no-useless-assignment': 'off',
       // DTOs and entities are made as object literals, as TypeORM and Nest do.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       // `() => resolve()` is clear enough.

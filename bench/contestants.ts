@@ -6,9 +6,11 @@ import type { Readable } from 'node:stream';
 import { freePort } from '../test/support/postgres-programs.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { SERVER_CORE, start } from './machine.js';
-import type { Sample } from './measure.js';
 
 type Engine = 'SQLite' | 'PostgreSQL';
+
+/** What a server does in a round. CPU times are microseconds for each create: of all threads, and of the main one. */
+export type Sample = Record<'rate' | 'cpu' | 'mainCpu' | 'peakMb', number>;
 
 /** A server to be measured. */
 export type Contestant = ReturnType<typeof service>;

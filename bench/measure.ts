@@ -3,15 +3,12 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Server } from './contestants.js';
+import type { Sample, Server } from './contestants.js';
 import { cpuTime, LOAD_CORE, residentMb, restartPeak, start } from './machine.js';
 import { options } from './options.js';
 
 /** Connections of the measurement of memory. */
 export const CROWD = 250;
-
-/** What a server does in a round. CPU times are microseconds for each create: of all threads, and of the main one. */
-export type Sample = Record<'rate' | 'cpu' | 'mainCpu' | 'peakMb', number>;
 
 /** Puts a server under load. @throws Error for a refused request or a broken connection */
 export async function measure(server: Server, connections = options.connections): Promise<Sample> {

@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
+import { CLIENT_HELLO } from './parts.js';
 import { wrap } from './play.js';
 
 /** The heap that V8 takes in 512 MiB (compose.yaml, deploy/kubernetes). */
@@ -71,8 +72,6 @@ const REQUESTS: readonly Kind[] = [
   kind('401s, each as soon as the last', `${POST}content-length: 2\r\n\r\n{}`, '', 'eager'),
 ];
 
-/** The start of a ClientHello of the length of a TLS record. */
-export const CLIENT_HELLO = `\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb\x03\x03${'\0'.repeat(16_000)}`;
 const HANDSHAKES: readonly Kind[] = [
   kind('nothing, not even TLS', '', '', 'bare'),
   kind('half a handshake', CLIENT_HELLO, '\0', 'bare'),

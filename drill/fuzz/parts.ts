@@ -52,3 +52,6 @@ export const DICTIONARY = [
   ...['\t', ':', '"', '%', '\r', '\n', '\0', '\x80', '\r\n', '\r\n\r\n', '\n\n', '\x16\x03\x01'],
   ...['HTTP/1.1 200 OK', ...METHODS, ...TARGETS, ...VERSIONS, ...HEADERS, ...BODIES, ...CHUNKS],
 ];
+
+/** The start of a ClientHello of the length of a TLS record. */
+export const CLIENT_HELLO = `\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb\x03\x03${'\0'.repeat(16_000)}`;

@@ -1,7 +1,15 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { requestText } from '../../test/support/raw-connection.js';
-import { CLIENT_HELLO } from './crowd.js';
-import { BODIES, CHUNKS, DICTIONARY, HEADERS, METHODS, TARGETS, VERSIONS } from './parts.js';
+import {
+  BODIES,
+  CHUNKS,
+  CLIENT_HELLO,
+  DICTIONARY,
+  HEADERS,
+  METHODS,
+  TARGETS,
+  VERSIONS,
+} from './parts.js';
 
 /** What a client does on one connection. Texts are Latin-1: a character is a byte. */
 export interface Script {
