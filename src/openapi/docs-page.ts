@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { Readable } from 'node:stream';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
-import type { Express } from 'express';
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { buildDocument } from './document.js';
 
-/** Files of the page. Their folder has others, such as megabytes of source maps. */
+/** The files of Swagger UI that the page needs. Their folder has others, such as megabytes of source maps. */
 const FILES = [
   'swagger-ui.css',
   'swagger-ui-bundle.js',
@@ -20,7 +16,7 @@ const FILES = [
 /** Swagger UI sets styles in its page and draws with data: images; its scripts are files. */
 const HEADERS = {
   'cache-control': 'no-cache',
-  // Nothing is processed behind such a response: MAX_PIPELINED of a connection, unread, would be in memory.
+  // Nothing is processed behind such a response: of a connection, one unread file at most is open.
   connection: 'close',
   'content-security-policy':
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
@@ -88,7 +84,12 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
     response.set(HEADERS);
     next();
   });
-  serveFiles(express);
+  express.use('/docs/*path', (request, response, next) => {
+    const name = request.params.path.join('/');
+    if (FILES.includes(name)) response.set('cache-control', 'max-age=3600');
+    else if (name !== 'swagger-ui-init.js') throw new ApiException(ERRORS.NO_SUCH_PATH);
+    next();
+  });
   SwaggerModule.setup('docs', app, () => buildPageDocument(app, config), PAGE);
   SwaggerModule.setup('openapi', app, () => buildDocument(app, config), {
     ui: false,
@@ -109,29 +110,4 @@ function buildPageDocument(app: NestExpressApplication, config: Config): OpenAPI
   const links = `[openapi.json](${publicUrl}/openapi.json), [openapi.yaml](${publicUrl}/openapi.yaml)`;
   const description = `${info.description}\n\nThe OpenAPI document: ${links}`;
   return { ...document, info: { ...info, description }, servers: servers.slice(-1) };
-}
-
-/** Serves Swagger UI's files in place of SwaggerModule, from memory: unread ones hold no file open. */
-function serveFiles(express: Express): void {
-  // @nestjs/swagger has its own version of Swagger UI.
-  const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
-  const read = (name: string) => readFileSync(resolve(`swagger-ui-dist/${name}`));
-  const files = new Map(FILES.map((name) => [name, read(name)]));
-  express.get('/docs/*path', (request, response, next) => {
-    const name = request.params.path.join('/');
-    const content = files.get(name);
-    if (content) {
-      response.set({ 'content-length': content.length, 'cache-control': 'max-age=3600' });
-      Readable.from(split(content)).pipe(response.type(name));
-    } else if (name === 'swagger-ui-init.js') next();
-    else throw new ApiException(ERRORS.NO_SUCH_PATH);
-  });
-}
-
-const PIECE_BYTES = 16 * 1024;
-
-/** TLS encrypts at once what is written, even if the client does not read it. */
-function* split(content: Buffer) {
-  for (let start = 0; start < content.length; start += PIECE_BYTES)
-    yield content.subarray(start, start + PIECE_BYTES);
 }
