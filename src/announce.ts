@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { listExpiring, type Token } from './auth/tokens/token.entity.js';
+import { isActive, listExpiring, type Token } from './auth/tokens/token.entity.js';
 import { TokensService } from './auth/tokens/tokens.service.js';
 import { COMMAND, type Config } from './config/config.js';
 
@@ -30,11 +30,11 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
   warnOfTokens(await tokens.list(), config);
 }
 
-/** Warns about a store without tokens, unless an identity provider has them, and about tokens that expire soon. */
+/** Warns about a store without an active token, unless an identity provider has them, and about tokens that expire soon. */
 function warnOfTokens(tokens: readonly Token[], { authIssuer }: Config): void {
   const logger = new Logger('Tokens');
-  if (authIssuer === undefined && tokens.length === 0)
-    logger.warn(`the store has no token yet: run ${COMMAND} token create NAME`);
+  if (authIssuer === undefined && !tokens.some((token) => isActive(token)))
+    logger.warn(`the store has no active token: run ${COMMAND} token create NAME`);
   const { length } = listExpiring(tokens);
   if (length > 0) logger.warn(`tokens that expire soon: ${length}; run ${COMMAND} token list`);
 }

@@ -66,7 +66,7 @@ export function addTokenCommands(program: Command): void {
     .command('revoke')
     .description('revoke a token, all of a name, or all: they stop working within 5 seconds')
     .argument('[name-or-id]', 'its name or its number, as list shows them')
-    .option('--all', 'every active token, as after a leak')
+    .option('--all', 'every token, as after a leak')
     .action(async (which: string | undefined, { all }: Options, revoke: Command) => {
       if ((which === undefined) !== Boolean(all))
         revoke.error('error: give a name, an id or --all, and one of them only');

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import {
   expiresSoon,
+  getExpiry,
   hasSecretForm,
   isActive,
   listExpiring,
@@ -59,8 +60,13 @@ export async function verifyToken(command: Command): Promise<void> {
 
 export async function revokeTokens(command: Command, which?: string): Promise<void> {
   const revoked = await withTokens((tokens) => tokens.revoke(which));
-  const names = revoked.map(({ id, name }) => `${name} (${id})`).join(', ');
-  await printResult(command, `revoked ${revoked.length}: ${names}`, revoked.map(toJsonToken));
+  const names = revoked.map((token) => {
+    const { id, name } = token;
+    // Either it is, or a clock is wrong.
+    return `${name} (${id}${getExpiry(token) <= Date.now() ? ', expired' : ''})`;
+  });
+  const text = `revoked ${revoked.length}: ${names.join(', ')}`;
+  await printResult(command, text, revoked.map(toJsonToken));
 }
 
 /** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */

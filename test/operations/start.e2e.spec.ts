@@ -7,10 +7,12 @@ import { describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { forbidModules } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
-import { makeStore, store } from '../support/own-store.js';
+import { cli, makeStore, store } from '../support/own-store.js';
 import { ENDED, runMain, ServiceProcess } from '../support/service-process.js';
 
 const TOKEN = /plant_[0-9A-Za-z]{38}/;
+
+const NO_TOKEN = 'the store has no active token: run bin/plant-store token create NAME';
 
 makeStore();
 
@@ -55,12 +57,25 @@ describe('the first start', () => {
     const service = await ServiceProcess.start({ store, token: 'none', env });
     // A response shows that the start is complete.
     expect((await service.client().post('')).status).toBe(401);
-    while (!service.output.includes('the store has no token yet: run ')) await sleep(10);
+    while (!service.output.includes(NO_TOKEN)) await sleep(10);
     await service.kill();
     expect(service.printed).not.toMatch(TOKEN);
     expect(service.printed).not.toContain('/docs');
     expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
   });
+});
+
+it('a start warns while every token is revoked or expired', async () => {
+  const service = await ServiceProcess.start({ store });
+  await service.kill();
+  expect(service.output).not.toContain(NO_TOKEN);
+  await cli('token revoke --all');
+  await cli('token create brief --expires 1s');
+  const isExpired = async () => (await cli('token list')).stdout.includes(' expired ');
+  while (!(await isExpired())) await sleep(100);
+  const next = await ServiceProcess.start({ store, token: service.token });
+  while (!next.output.includes(NO_TOKEN)) await sleep(10);
+  await next.kill();
 });
 
 /** Matches the modules of each engine: our own, and those of its driver. */

@@ -1,4 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { createStore } from '../../../test/support/engine.js';
 import type { TemporaryStore } from '../../../test/support/temporary-store.js';
@@ -64,15 +73,38 @@ describe('a rotation', () => {
   });
 });
 
-it('a revocation of all revokes the active tokens, and returns them', async () => {
+it('a revocation of all revokes those that are not revoked, expired ones too, and returns them', async () => {
   for (const name of ['b', 'a', 'gone']) await tokens.create(name);
   await tokens.create('late', HOUR);
   await tokens.create('expired', -1);
   await tokens.revoke('gone');
   const [, , gone] = await tokens.list();
-  expect((await tokens.revoke()).map(({ name }) => name)).toEqual(['b', 'a', 'late']);
-  const [, , goneStill, , expired] = await tokens.list();
-  expect(goneStill).toEqual(gone);
-  expect(expired?.revokedAt).toBeNull();
+  expect((await tokens.revoke()).map(({ name }) => name)).toEqual(['b', 'a', 'late', 'expired']);
+  const all = await tokens.list();
+  expect(all[2]).toEqual(gone);
+  for (const { revokedAt } of all) expect(revokedAt).not.toBeNull();
   await expect(tokens.revoke()).rejects.toThrow('no active token');
+});
+
+describe('by a clock that is 100 days ahead, a token that the service accepts', () => {
+  beforeEach(async () => {
+    await tokens.create('ci', 90 * 24 * HOUR);
+    const clock = Date.now.bind(Date);
+    jest.spyOn(Date, 'now').mockImplementation(() => clock() + 100 * 24 * HOUR);
+  });
+  afterEach(() => void jest.restoreAllMocks());
+
+  const first = async () => (await tokens.list())[0];
+
+  it.each(['ci', undefined])('is revoked: %s', async (name) => {
+    expect(await tokens.revoke(name)).toHaveLength(1);
+    expect((await first())?.revokedAt).not.toBeNull();
+  });
+
+  it('is revoked by a rotation without an overlap', async () => {
+    await tokens.create('ci');
+    await tokens.rotate('ci', 0);
+    expect((await first())?.revokedAt).not.toBeNull();
+    expect((await tokens.list()).filter((token) => token.revokedAt === null)).toHaveLength(1);
+  });
 });

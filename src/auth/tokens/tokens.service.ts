@@ -22,7 +22,7 @@ export class TokensService {
   /** Returns the secret of a new token, which expires after `lifetime` ms. @throws TokenError if the name has an active one */
   create(name: string, lifetime?: number): Promise<string> {
     return this.change(async (tokens) => {
-      if ((await findActive(tokens)).some((token) => token.name === name))
+      if ((await tokens.findBy({ name })).some((token) => isActive(token)))
         throw new TokenError(
           `a token named ${name} exists: rotate or revoke it, or choose another name`,
         );
@@ -60,26 +60,29 @@ export class TokensService {
   rotate(name: string, overlap: number, lifetime?: number): Promise<string> {
     return this.change(async (tokens) => {
       const all = await tokens.find({ where: { name }, order: { id: 'ASC' } });
-      const active = all.filter((token) => isActive(token));
       // Revoked or not: a rotation has cut the lifetime of those before it.
       const newest = all.at(-1);
-      if (!newest || active.length === 0)
+      if (!newest || !all.some((token) => isActive(token)))
         throw new TokenError(`no token named ${name} is active: create one`);
 
       const previous = getExpiry(newest) - newest.createdAt.getTime();
       const end = new Date(Date.now() + overlap);
-      const longer = active.filter((token) => getExpiry(token) > end.getTime());
-      for (const { id } of longer) await tokens.update(id, { expiresAt: end });
+      // Without an overlap no clock decides which ones end.
+      const change = overlap > 0 ? { expiresAt: end } : { revokedAt: end };
+      const isEnded = (token: Token) => overlap === 0 || getExpiry(token) > end.getTime();
+      for (const token of all)
+        if (token.revokedAt === null && isEnded(token)) await tokens.update(token.id, change);
       return insert(tokens, name, lifetime ?? previous);
     });
   }
 
-  /** Revokes all active tokens, or those of a name or an id, within 5 s. Returns them. @throws TokenError if there is none */
+  /** Revokes all tokens, or those of a name or an id, within 5 s. Returns those it has revoked. @throws TokenError if none */
   revoke(nameOrId?: string): Promise<Token[]> {
     return this.change(async (tokens) => {
-      const active = await findActive(tokens);
+      // Expired ones too: by the clock of the service they may be active.
+      const all = await tokens.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
       const isNamed = ({ id, name }: Token) => name === nameOrId || String(id) === nameOrId;
-      const revoked = nameOrId === undefined ? active : active.filter(isNamed);
+      const revoked = nameOrId === undefined ? all : all.filter(isNamed);
       const which = nameOrId === undefined ? '' : ` with the name or id ${nameOrId}`;
       if (revoked.length === 0) throw new TokenError(`no active token${which}`);
 
@@ -105,9 +108,4 @@ async function insert(tokens: Tokens, name: string, lifetime = Infinity): Promis
   const expiresAt = lifetime < Infinity ? new Date(createdAt.getTime() + lifetime) : null;
   await tokens.insert({ name, hash: hashToken(secret), createdAt, expiresAt });
   return secret;
-}
-
-async function findActive(tokens: Tokens): Promise<Token[]> {
-  const found = await tokens.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
-  return found.filter((token) => isActive(token));
 }
