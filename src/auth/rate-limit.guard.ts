@@ -16,7 +16,8 @@ export class RateLimitGuard implements CanActivate {
     const { points, duration } = this.limiter;
     // Counts as consume() does, which rejects over the limit.
     const state = await this.limiter.penalty(http.getRequest<Request>().user?.id ?? '');
-    const seconds = Math.ceil(state.msBeforeNext / 1_000);
+    // The library ends a window by a timer, but computes what is left of it by the wall clock, which may be set back.
+    const seconds = Math.min(duration, Math.ceil(state.msBeforeNext / 1_000));
     response.setHeader('ratelimit-policy', `"token";q=${points};w=${duration}`);
     response.setHeader('ratelimit', `"token";r=${state.remainingPoints};t=${seconds}`);
     if (state.consumedPoints <= points) return true;

@@ -1,13 +1,16 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
 
 let service: Service;
-afterEach(() => service.stop());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return service.stop();
+});
 
 const REFUSED = '429 {"error":4000,"message":"over the rate limit of the token"}';
 const body = '{"id":1,"name":"n"}';
@@ -54,4 +57,21 @@ it('RATE_LIMIT=3/s: a refused request succeeds after the seconds in Retry-After'
   const seconds = Number(refused[0]?.headers['retry-after']);
   await sleep(seconds * 1_000);
   expect((await service.client.post(body)).status).toBe(200);
+});
+
+it.each([
+  ['back', -3_600_000, 429],
+  // The library then takes the window for over.
+  ['forward', 3_600_000, 200],
+])('RATE_LIMIT=1/m: a wall clock that is set %s locks nobody out', async (_how, change, status) => {
+  service = await Service.start({ RATE_LIMIT: '1/m' });
+  expect((await service.client.post(body)).status).toBe(200);
+  const clock = Date.now.bind(Date);
+  const now = jest.spyOn(Date, 'now').mockImplementation(() => clock() + change);
+  expect((await service.client.post(body)).status).toBe(status);
+  // Set right again, as by NTP.
+  if (change > 0) now.mockRestore();
+  const { headers, status: last } = await service.client.post(body);
+  expect(last).toBe(429);
+  expect(headers).toMatchObject({ ratelimit: '"token";r=0;t=60', 'retry-after': '60' });
 });
