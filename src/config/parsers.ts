@@ -127,7 +127,9 @@ function parseList(text: string, isItem: (item: string) => boolean): string[] | 
 /** Reads an http or https URL without credentials, query and fragment; undefined if invalid. */
 function parseHttpUrl(text: string): URL | undefined {
   const url = URL.parse(text);
-  const isPlain = url && !url.username && !url.password && !/[?#\s]/.test(text);
+  // The URL Standard allows characters in a host that no name has, such as `*`.
+  const isNamed = url && /^([\w.-]+|\[[\da-f:]+\])$/.test(url.hostname);
+  const isPlain = isNamed && !url.username && !url.password && !/[?#\s]/.test(text);
   return isPlain && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
