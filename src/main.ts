@@ -1,5 +1,6 @@
 // The start of the service; cli.ts runs it, as `serve`.
 import { once } from 'node:events';
+import type { Server } from 'node:https';
 import { createServer } from 'node:net';
 import { Logger, type INestApplication } from '@nestjs/common';
 import { announce, notifySystemd, print } from './announce.js';
@@ -21,6 +22,8 @@ async function bootstrap(): Promise<void> {
   for (const warning of warnings) new Logger('Configuration').warn(warning);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   const stopOnSignals = endStartOnSignals(config);
+  const server: PromiseWithResolvers<Server> = Promise.withResolvers();
+  if (config.scheme === 'https') reloadKeyPairOnHangup(config, server.promise);
   print(describeProcess(config), config);
 
   let management: INestApplication | undefined;
@@ -33,7 +36,7 @@ async function bootstrap(): Promise<void> {
 
   await explainPort(tryToListen());
   const app = await createApp(config, logger);
-  if (config.scheme === 'https') reloadKeyPairOnHangup(app, config);
+  server.resolve(app.getHttpServer() as Server);
   management?.get(ServiceState).watch(app);
   await explainPort(app.listen(config.port, config.host));
   stopOnSignals(app);

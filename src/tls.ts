@@ -1,5 +1,5 @@
 import type { Server } from 'node:https';
-import { Logger, type INestApplication } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import type { Config } from './config/config.js';
 import { certificateUsed, readKeyPair } from './config/key-pair.js';
 import { toOperatorMessage } from './errors/operator-message.js';
@@ -12,19 +12,20 @@ export function announceCertificate(expiresAt: Date): void {
   logger.log(`the certificate of TLS_CERT_FILE expires ${expiresAt.toISOString()}`);
 }
 
-/** Reloads the pair on SIGHUP, for later connections; logs an invalid one. */
-export function reloadKeyPairOnHangup(app: INestApplication, config: Config): void {
-  const server = app.getHttpServer() as Server;
-  process.on('SIGHUP', () => {
-    try {
-      const keyPair = readKeyPair(config);
-      if (!keyPair) return;
-      server.setSecureContext(keyPair);
-      logger.log('certificate reloaded');
-      announceCertificate(keyPair.expiresAt);
-    } catch (error) {
-      const reason = toOperatorMessage(error);
-      logger.error(`certificate not reloaded, keeping the current one: ${reason}`);
-    }
-  });
+/** Reloads the pair on SIGHUP, for later connections; logs an invalid one. A signal before there is a server waits for it. */
+export function reloadKeyPairOnHangup(config: Config, server: Promise<Server>): void {
+  process.on('SIGHUP', () => void server.then((created) => reloadKeyPair(config, created)));
+}
+
+function reloadKeyPair(config: Config, server: Server): void {
+  try {
+    const keyPair = readKeyPair(config);
+    if (!keyPair) return;
+    server.setSecureContext(keyPair);
+    logger.log('certificate reloaded');
+    announceCertificate(keyPair.expiresAt);
+  } catch (error) {
+    const reason = toOperatorMessage(error);
+    logger.error(`certificate not reloaded, keeping the current one: ${reason}`);
+  }
 }

@@ -8,7 +8,7 @@ import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { Client } from '../support/client.js';
 import { makeStore, store } from '../support/own-store.js';
 import type { Sent } from '../support/received.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
 
 let service: ServiceProcess | undefined;
 makeStore(async () => {
@@ -70,6 +70,22 @@ describe('TLS', () => {
     while (!service.output.includes('certificate not reloaded')) await sleep(20);
     expect(await certified(service.port)).toBe('second');
     expect((await store.plants()).map(({ id }) => id)).toEqual([1n]);
+  });
+
+  it('a SIGHUP before it listens does not end the start, and reloads the certificate then', async () => {
+    await issue('localhost');
+    const child = spawnMain(store, env());
+    const ended = once(child, 'exit');
+    let output = '';
+    const wait = async (line: string) => {
+      while (!output.includes(line)) output += String(await once(child.stdout, 'data'));
+    };
+    await wait('plant-store ');
+    child.kill('SIGHUP');
+    await wait('certificate reloaded');
+    await wait('Plant store: https://');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
   });
 
   it.each<[string, () => unknown, string]>([
