@@ -5,6 +5,7 @@ import { isSecure } from '../../config/parsers.js';
 import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { AvailabilityLog } from '../../errors/availability-log.js';
+import { describeError } from '../../errors/operator-message.js';
 import { WaitLimit } from '../wait-limit.js';
 
 const TIMES_MS = {
@@ -18,7 +19,7 @@ const TIMES_MS = {
 
 /** The identity provider's keys, reloaded in the background. Known keys outlive an outage of the provider. */
 export class ProviderKeys {
-  private keys: jose.LocalJWKSet | jose.RemoteJWKSet = jose.createLocalJWKSet({ keys: [] });
+  private keys = jose.createLocalJWKSet({ keys: [] });
   private isLoaded = false;
   /** The reload in progress, which never rejects, and when the latest one began, by performance.now(). */
   private reloading: Promise<void> | undefined;
@@ -80,35 +81,48 @@ export class ProviderKeys {
       .finally(() => (this.reloading = undefined));
   }
 
-  /** Into a new set, which never expires: the address may have changed, and the old keys stay if this fails. */
+  /** Into a new set: the address may have changed, and the old keys stay if this fails. */
   private async load(): Promise<void> {
     this.reloadedAt = performance.now();
     const { authIssuer = '', authJwksUrl } = this.source;
     const { timeout } = this.times;
-    const url = authJwksUrl ?? (await discover(authIssuer, timeout));
-    const keys = jose.createRemoteJWKSet(new URL(url), {
-      cacheMaxAge: Infinity,
-      cooldownDuration: Infinity,
-      timeoutDuration: timeout,
-    });
-    await keys.reload();
+    const document = `${authIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const url =
+      authJwksUrl ?? (await request(document, timeout, (json) => findKeysUrl(json, authIssuer)));
+    // jose checks the form.
+    const keys = await request(url, timeout, (json) =>
+      jose.createLocalJWKSet(json as jose.JSONWebKeySet),
+    );
     if (!isDeepStrictEqual(keys.jwks(), this.keys.jwks())) this.onChange();
     this.keys = keys;
     this.isLoaded = true;
   }
 }
 
-/** Asks the discovery document for the address of the keys (OpenID Connect Discovery 1.0, section 4). */
-async function discover(issuer: string, timeout: number): Promise<string> {
-  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  // A redirect could lead where the operator did not point.
-  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeout) });
-  if (response.status !== 200) throw new Error(`${url} responded with ${response.status}`);
-  const document = (await response.json()) as { issuer?: string; jwks_uri?: string } | null;
+/** Requests a URL, and reads its JSON. @throws Error that names the URL */
+async function request<Result>(
+  url: string,
+  timeout: number,
+  read: (json: unknown) => Result,
+): Promise<Result> {
+  try {
+    const signal = AbortSignal.timeout(timeout);
+    // A redirect could lead where the operator did not point.
+    const response = await fetch(url, { redirect: 'manual', signal });
+    if (response.status !== 200) throw new Error(`the status is ${response.status}, not 200`);
+    return read(await response.json());
+  } catch (cause) {
+    throw new Error(`${url}: ${describeError(cause)}`, { cause });
+  }
+}
+
+/** Reads the address of the keys from a discovery document (OpenID Connect Discovery 1.0, section 4). */
+function findKeysUrl(json: unknown, issuer: string): string {
+  const document = json as { issuer?: string; jwks_uri?: string } | null;
   // Section 4.3: else one issuer could speak for another.
   if (document?.issuer !== issuer)
-    throw new Error(`${url} is that of another issuer, ${document?.issuer}`);
+    throw new Error(`it is that of another issuer, ${document?.issuer}`);
   const keys = URL.parse(document.jwks_uri ?? '');
-  if (!keys || !isSecure(keys)) throw new Error(`${url} has no https URL for its jwks_uri`);
+  if (!keys || !isSecure(keys)) throw new Error('it has no https URL for its jwks_uri');
   return keys.href;
 }
