@@ -47,7 +47,7 @@ describe('readConfig', () => {
       /^PORT must .*\nDATABASE_URL must be .* with one host .*, %23 for #, .* \(from environment\)$/,
       { PORT: 'x', DATABASE_URL: 'postgres://u:se' },
     ],
-    [/^MANAGEMENT_PORT must not be PORT$/, { PORT: '80', MANAGEMENT_PORT: '80' }],
+    [/^MANAGEMENT_PORT must not be PORT on the same host$/, { PORT: '80', MANAGEMENT_PORT: '80' }],
     [/^HOST must be a host name .*, not "h:80" \(from environment\)$/, { HOST: 'h:80' }],
     [/^TLS_CERT_FILE and TLS_KEY_FILE must be set together$/, { TLS_CERT_FILE: 'x' }],
     [
@@ -79,6 +79,11 @@ describe('readConfig', () => {
   it.each(['sqlite:x', 'sqlite:x\n', 'sqlite:x\r\n'])('reads DATABASE_URL_FILE: %j', (text) => {
     const { databaseUrl } = readConfig({ DATABASE_URL_FILE: file('url', text) });
     expect(databaseUrl).toBe('sqlite:x');
+  });
+
+  it('takes one port on two addresses', () => {
+    const env = { PORT: '80', MANAGEMENT_PORT: '80', MANAGEMENT_HOST: '127.0.0.2' };
+    expect(readConfig(env)).toMatchObject({ port: 80, managementPort: 80 });
   });
 
   it('finds no conflict with an invalid variable', () => {

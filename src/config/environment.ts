@@ -93,8 +93,10 @@ export function inspectConfig(env = process.env) {
   });
   for (const [one, other] of PAIRS)
     if (!env[one] !== !env[other]) problems.push(`${one} and ${other} must be set together`);
-  if (config.port === config.managementPort && config.port > 0)
-    problems.push('MANAGEMENT_PORT must not be PORT');
+  // Other clashes, as with a name or 0.0.0.0, show when the service listens.
+  const isSameHost = config.host === config.managementHost;
+  if (isSameHost && config.port === config.managementPort && config.port > 0)
+    problems.push('MANAGEMENT_PORT must not be PORT on the same host');
   if (config.authJwksUrl && !env.AUTH_ISSUER) problems.push('AUTH_JWKS_URL needs AUTH_ISSUER');
   return { config, settings, problems, warnings: loaded?.warnings ?? [] };
 }
