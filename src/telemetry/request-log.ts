@@ -56,6 +56,19 @@ function describeRequest(context: RequestContext) {
     // Also the path of a 405, which has no route.
     ...details,
     // Behind trusted proxies, the address that they name: a client may have written it.
-    client: isIP(ip) ? ip : remoteAddress,
+    client: simplifyAddress(isIP(ip) ? ip : remoteAddress),
   };
+}
+
+/** An IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2), as of a socket that listens on `::`, as the IPv4 address. */
+function simplifyAddress(address: string | undefined): string | undefined {
+  if (!address?.includes(':')) return address;
+  // The URL Standard has one form for each address; none with a zone.
+  const { hostname = '' } = URL.parse(`http://[${address}]`) ?? {};
+  const [, ...words] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(hostname) ?? [];
+  if (words.length === 0) return address;
+  return words
+    .map((word) => parseInt(word, 16))
+    .flatMap((word) => [word >> 8, word & 0xff])
+    .join('.');
 }

@@ -148,6 +148,11 @@ it.each([
   // No addresses.
   ['1', '192.0.2.7, plant_7', '127.0.0.1'],
   ['1', '192.0.2.7, 203.0.113.7:4711', '127.0.0.1'],
+  ['1', '::ffff:192.0.2.7', '192.0.2.7'],
+  ['1', '::FFFF:c000:207', '192.0.2.7'],
+  ['1', '0:0:0:0:0:ffff:c000:0207', '192.0.2.7'],
+  ['1', '2001:db8::7', '2001:db8::7'],
+  ['1', 'fe80::7%eth0', 'fe80::7%eth0'],
 ])('TRUST_PROXY=%s, forwarded for %s: the client is %s', async (trusted, forwarded, client) => {
   await start({ TRUST_PROXY: trusted });
   await service.client.send({ headers: { 'x-forwarded-for': forwarded } });
