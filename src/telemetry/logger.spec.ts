@@ -29,6 +29,9 @@ describe('a line in production', () => {
     ['an error', [new Error('e'), 'C'], { msg: 'e', stack: expect.stringContaining('at ') }],
     ['an error behind it', ['m', caused, 'C'], { stack: expect.stringContaining('caused by') }],
     ['a bigint', [1n], { data: 1 }],
+    // Takes minutes where each line feed has all the others searched.
+    ['a long context', ['m', '\n'.repeat(1e6)], { context: '\n'.repeat(1e6) }],
+    ['blanks as a context', ['m', '\n \t'.repeat(3e5)], { context: '\n \t'.repeat(3e5) }],
     ['percent signs', ['100 %s %d'], { msg: '100 %s %d' }],
   ])('of %s', (_name, args, expected) => {
     expect(readLines((logger) => logger.error(...args))[0]).toMatchObject(expected);

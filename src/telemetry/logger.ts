@@ -69,7 +69,8 @@ export class ServiceLogger implements LoggerService {
   }
 }
 
-const STACK = /\n\s+at /;
+/** Blanks without line feeds: a search from each of many would take time that grows with their square. */
+const STACK = /\n[^\S\n]+at /;
 
 /**
  * From the arguments of Nest's Logger: a message, then stacks, errors and objects, and last the context. Of an Error only
