@@ -8,6 +8,7 @@ import { readConfig, readSecret } from '../config/environment.js';
 import { baseUrl } from '../config/parsers.js';
 import { escapeControls, naming } from '../errors/operator-message.js';
 import { toArgument } from './arguments.js';
+import { resolveOutput } from './output-path.js';
 import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
 import { onEndingSignal, printResult, showProgress } from './terminal.js';
 
@@ -120,7 +121,10 @@ function printRefused({ line, error, message }: Refused): void {
 }
 
 function openRejects(file: string): typeof printRefused {
-  const fd = naming(file, () => openSync(file, 'w'));
+  const fd = naming(file, () => {
+    resolveOutput(file);
+    return openSync(file, 'w');
+  });
   // Synchronous: the file is whole even if the process ends now.
   return (refused) => naming(file, () => writeFileSync(fd, `${JSON.stringify(refused)}\n`));
 }

@@ -1,5 +1,13 @@
 /** @engine sqlite */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +23,10 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'plant-store-file-'));
   file = join(folder, 'backup.sqlite');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  jest.restoreAllMocks();
+  rmSync(folder, { recursive: true });
+});
 
 const config = readConfig({});
 /** Makes a store of the least size, and writes to it. */
@@ -52,6 +63,21 @@ describe('a file that is made', () => {
       fill(join(folder, 'full.sqlite'));
     });
     await expect(made).rejects.toThrow(`${file}: `);
+  });
+
+  it('is synced under its first name, and its folder once it has the last one', async () => {
+    await using handle = await open(folder);
+    const synced: unknown[] = [];
+    const sync = jest.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'sync');
+    sync.mockImplementation(async function (this: typeof handle) {
+      const { ino } = await this.stat();
+      synced.push({ isFolder: ino === statSync(folder).ino, isInPlace: existsSync(file) });
+    });
+    await makeFile(file, config, write);
+    expect(synced).toEqual([
+      { isFolder: false, isInPlace: false },
+      { isFolder: true, isInPlace: true },
+    ]);
   });
 
   it('is named where the disk has no space for what it has taken', async () => {

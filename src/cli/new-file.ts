@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { findSqliteFile } from '../config/database-url.js';
 import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
 import { describeError, naming, OutputError } from '../errors/operator-message.js';
+import { resolveOutput } from './output-path.js';
 import { onEndingSignal } from './terminal.js';
 
 /** Where the disk of a file is full, or fails as Node.js writes. Node.js and SQLite leave out its name. */
@@ -50,10 +51,10 @@ async function sync(path: string): Promise<void> {
 
 /** The path to replace: for a link, the file that it leads to. */
 function findPlace(file: string, { databaseUrl }: Config): string {
-  const getFolder = () => realpathSync(dirname(file));
-  const path = existsSync(file)
-    ? realpathSync(file)
-    : join(naming(file, getFolder), basename(file));
+  const path = naming(file, () => {
+    const target = resolveOutput(file);
+    return join(realpathSync(dirname(target)), basename(target));
+  });
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new Error(`${path} is not a file`);
   const store = findSqliteFile(databaseUrl) ?? '';
