@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { databaseUrl, describeDatabase } from './database-url.js';
+import { databaseUrl, describeDatabase, findSqliteFile } from './database-url.js';
 import { inspectConfig } from './environment.js';
 
 it.each([
@@ -18,6 +18,11 @@ it.each([
   expect(describeDatabase(address)).toBe(described);
   if (PGHOST !== undefined) process.env.PGHOST = PGHOST;
   expect(databaseUrl.mask?.(address)).toBe(address.replace(/SEC@?RET/, '***'));
+});
+
+// Of `backup FILE`: the variable has none.
+it('finds a file whose name has a line break', () => {
+  expect(findSqliteFile('sqlite:/a\nb')).toBe('/a\nb');
 });
 
 const INVALID = `DATABASE_URL must be ${databaseUrl.rule}`;

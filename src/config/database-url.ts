@@ -57,7 +57,7 @@ export function getDatabaseSystem(url: string): DatabaseSystem {
 
 /** Finds the path of the SQLite file that a DATABASE_URL names; undefined if it names a server. */
 export function findSqliteFile(url: string): string | undefined {
-  return /^sqlite:(.+)$/.exec(url)?.[1];
+  return /^sqlite:(.+)$/s.exec(url)?.[1];
 }
 
 /** Says where a database is: the absolute path of its file, or host and database; never a user or a password. */
