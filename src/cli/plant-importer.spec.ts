@@ -23,14 +23,22 @@ beforeEach(async () => {
 });
 afterEach(() => end(server));
 
+const LIMITS = { tries: 5, responseMs: 3_600_000, stopMs: 3_600_000 };
+
 /** Imports a source into the server, which responds by a listener. Resolves to what was refused. */
-async function importing(source: Readable, respond: Listener, tries = 5, path = '/') {
+async function importing(
+  source: Readable,
+  respond: Listener,
+  limits: Partial<typeof LIMITS> = {},
+  path = '/',
+) {
   listener = respond;
   const url = new URL(path, `http://127.0.0.1:${port}`);
   const refused: Refused[] = [];
   retries = [];
   const onRetry = (reason: string) => retries.push(reason);
-  run = new PlantsImport({ url, token: 't' }, (plant) => refused.push(plant), onRetry, tries);
+  const onRefused = (plant: Refused) => refused.push(plant);
+  run = new PlantsImport({ url, token: 't' }, onRefused, onRetry, { ...LIMITS, ...limits });
   const failure = await run.run(source);
   if (failure) throw failure;
   return refused;
@@ -52,7 +60,7 @@ describe('an import', () => {
         sent = [method, url, headers.authorization, headers['content-type'], plant];
         store(response);
       };
-      await importing(lines(line), post, 1, path);
+      await importing(lines(line), post, {}, path);
       expect(sent).toEqual(['POST', '/garden/plants', 'Bearer t', 'application/json', line]);
       expect(run.counts).toEqual({ answeredLines: 1, sent: 1, stored: 1, refused: 0 });
     },
@@ -90,6 +98,31 @@ describe('an import', () => {
     });
     await expect(stopped).rejects.toThrow(new Error('stopped: the disk is gone'));
     expect(run.counts.stored).toBe(1);
+  });
+
+  describe.each(['a byte', 'nothing'])('whose service sends %s again and again', (what) => {
+    const respond: Listener = (_plant, response) => {
+      const timer = setInterval(() => what === 'a byte' && response.write(' '), 20);
+      response.on('close', () => clearInterval(timer));
+    };
+
+    it('gives up each response in time', async () => {
+      const stopped = importing(lines('{"n":1}'), respond, { tries: 2, responseMs: 200 });
+      await expect(stopped).rejects.toThrow('stopped at line 1: The operation was aborted due to');
+      expect(retries).toEqual([]);
+    });
+
+    it('can be stopped', async () => {
+      const stopped = importing(
+        lines('{"n":1}'),
+        (...request) => {
+          respond(...request);
+          run.stopping.abort(new Error('interrupted'));
+        },
+        { stopMs: 200 },
+      );
+      await expect(stopped).rejects.toThrow(new Error('stopped at line 1: interrupted'));
+    });
   });
 
   it('reports refused plants with their text, in the order of the lines', async () => {
@@ -132,7 +165,7 @@ describe('a response', () => {
       response.writeHead(next.status, { ...next.headers, 'content-length': length });
       response.write(next.body, () => (next.isCut ? socket.destroy() : response.end()));
     };
-    return importing(lines(PLANT), respond, tries).then(
+    return importing(lines(PLANT), respond, { tries }).then(
       ([refused]) => refused?.error ?? 'stored',
       (error: unknown) => describeError(error).replace('stopped at line 1: ', ''),
     );

@@ -27,10 +27,16 @@ type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly re
 
 /** Lines in memory, and connections: fewer than the nginx file allows an address. */
 const MAX_IN_FLIGHT = 32;
-const MAX_TRIES = 10;
+const LIMITS = {
+  /** Of a plant. */
+  tries: 10,
+  /** From a request to its whole response. */
+  responseMs: 30_000,
+  /** In which a stop waits for responses. */
+  stopMs: 5_000,
+};
 /** A lost connection or a moment of overload is over by then. */
 const REPORTED_TRIES = 3;
-const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** What the service keeps of a plant. */
@@ -40,7 +46,7 @@ const FINAL_ERROR =
   /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
 
 export class PlantsImport {
-  /** Ends reading and retries; requests in flight still get their responses. */
+  /** Ends reading and retries; requests in flight have some seconds to get their responses. */
   readonly stopping = new AbortController();
   /** Plants so far, and the last of the leading lines that all have a response. */
   readonly counts = { answeredLines: 0, sent: 0, stored: 0, refused: 0 };
@@ -56,13 +62,11 @@ export class PlantsImport {
     private readonly options: ImportOptions,
     private readonly onRefused: (refused: Refused) => void,
     private readonly onRetry: (reason: string) => void,
-    private readonly maxTries = MAX_TRIES,
+    private readonly limits = LIMITS,
   ) {
     this.pool = new Pool(options.url.origin, {
       connections: MAX_IN_FLIGHT,
       allowH2: false,
-      headersTimeout: RESPONSE_TIMEOUT_MS,
-      bodyTimeout: RESPONSE_TIMEOUT_MS,
       // In bytes: a plant store's responses have some hundred.
       maxResponseSize: 2 ** 20,
     });
@@ -73,6 +77,8 @@ export class PlantsImport {
     const { signal } = this.stopping;
     // Else it could wait forever for a silent pipe.
     addAbortSignal(signal, source);
+    const cutOff = () => setTimeout(() => void this.pool.destroy(), this.limits.stopMs).unref();
+    signal.addEventListener('abort', cutOff);
     const lines: Promise<void>[] = [];
     let last = Promise.resolve();
     try {
@@ -123,7 +129,7 @@ export class PlantsImport {
         return refusal;
       } catch (error) {
         const { code = '', isFinal = FINAL_ERROR.test(code), retryAfter = 0 } = error as Failure;
-        if (isFinal || tries >= this.maxTries) throw error;
+        if (isFinal || tries >= this.limits.tries) throw error;
         const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
         // A random part spreads plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
@@ -141,6 +147,8 @@ export class PlantsImport {
       path: url.pathname.replace(/(\/plants)?\/?$/, '/plants'),
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: plant,
+      // undici's own timeouts begin anew with each part of a response.
+      signal: AbortSignal.timeout(this.limits.responseMs),
     });
     const { name, error, message } = parseMembers(await body.text());
     if (statusCode === 200 && typeof name === 'string') return undefined;
@@ -156,7 +164,8 @@ export class PlantsImport {
   }
 
   private describe(error: unknown): string {
-    const { code = '' } = error as Failure;
+    // That of a DOMException is a number.
+    const code = String((error as Failure).code);
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
     // A service with TLS closes connections without it.
     const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
