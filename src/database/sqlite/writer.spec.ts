@@ -7,10 +7,12 @@ import {
   renameSync,
   statSync,
   symlinkSync,
+  truncateSync,
   unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import Database from 'better-sqlite3';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
@@ -97,6 +99,33 @@ describe('SqliteWriter', () => {
     expect(await insert('2', long)).toBe(1);
     while (statSync(file.path).size < 80 * 2 ** 20) await sleep(5);
     expect(logged).toHaveLength(1);
+  });
+
+  it('acknowledges nothing more once a checkpoint has failed, as the process ends', async () => {
+    Logger.overrideLogger(false);
+    const exit = jest.spyOn(store.writer, 'abortAndExit').mockResolvedValue();
+    // Parameters count as rows that are written: it begins a checkpoint, and writes nothing.
+    const beginCheckpoint = () =>
+      store.writer.query('SELECT 1 WHERE length(?) = 0', ['x'.repeat(40 * 2 ** 20)]);
+    await insert('1');
+    await beginCheckpoint();
+    while (!readFileSync(file.path).includes('oak')) await sleep(5);
+    await insert('2');
+    const log = readFileSync(`${file.path}-wal`);
+    truncateSync(`${file.path}-wal`);
+    // The one before it may not be over.
+    while (exit.mock.calls.length === 0) {
+      void beginCheckpoint();
+      await sleep(50);
+    }
+    writeFileSync(`${file.path}-wal`, log);
+    const acknowledged = insert('3').then(() => true);
+    while ((await file.count()) < 3) await sleep(5);
+    // By then the thread has responded.
+    expect(await Promise.race([acknowledged, sleep(200, false)])).toBe(false);
+    await store.writer.abort();
+    // The old one never closes.
+    store = await openStore(readConfig({ DATABASE_URL: file.url }), [Plant]);
   });
 
   it('begins on no other file than the one that was opened', async () => {
