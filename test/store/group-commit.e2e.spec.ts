@@ -6,6 +6,7 @@ import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit
 import { Plant } from '../../src/plants/plant.entity.js';
 import { ENGINE } from '../support/engine.js';
 import { service, startService } from '../support/own-service.js';
+import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
 
@@ -36,6 +37,27 @@ describe('plants that share a commit', () => {
       expect(tally(responses)).toEqual({ [`200 {"name":"${winner}"}`]: 5, [TAKEN]: 95 });
     }
   });
+});
+
+it('requests that have arrived share a commit', async () => {
+  const connections = await Promise.all(range(20).map(() => service.connect()));
+  let sizes: number[] = [];
+  const addSize = (commit: unknown) => sizes.push((commit as Commit).plants.length);
+  commits.start.subscribe(addSize);
+  const seen = new Set<string>();
+  // The kernel of a busy machine may deliver some later, and does not in every round.
+  for (let round = 0; round < 20; round++) {
+    sizes = [];
+    for (const [i, connection] of connections.entries())
+      connection.write(
+        requestText(service.client.headers, `{"id":${20 * round + i},"name":"oak"}`),
+      );
+    await Promise.all(connections.map((connection) => connection.read()));
+    seen.add(sizes.join());
+  }
+  commits.start.unsubscribe(addSize);
+  expect(seen).toContain('20');
+  for (const connection of connections) connection.close();
 });
 
 it('a conflict with a long plant does not bring that into memory', async () => {
