@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { RequestHandler } from 'express';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestEnd } from '../../src/http/request-context.js';
@@ -98,6 +98,33 @@ it.each<[string, number, (connection: RawConnection, text: string) => unknown]>(
     await own.stop();
   },
 );
+
+it('the last response of a connection reaches a client that is still sending', async () => {
+  const length = 2 ** 20;
+  const sendLast: RequestHandler = (_request, response) =>
+    void response.set('connection', 'close').end('x'.repeat(length));
+  const own = await Service.start({}, [], (app) => app.use('/last', sendLast));
+  // However long the client takes to read.
+  jest.useFakeTimers({
+    doNotFake: ['Date', 'performance', 'hrtime', 'nextTick', 'queueMicrotask', 'setImmediate'],
+  });
+  const connection = await own.connect();
+  const { socket } = connection.write('GET /last HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.pause();
+  let received = 0;
+  socket.on('data', (chunk: Buffer) => (received += chunk.length));
+  await new Promise((resolve) => requestEnd.subscribe(resolve));
+  // A connection that was closed meanwhile would be reset by the rest.
+  for (let turn = 0; turn < 10; turn++) {
+    await new Promise(setImmediate);
+    connection.write('more');
+  }
+  socket.resume();
+  await connection.closed();
+  jest.useRealTimers();
+  expect(received).toBeGreaterThan(length);
+  await own.stop();
+});
 
 describe('too late', () => {
   const LATE = {
