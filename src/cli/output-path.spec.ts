@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { execFileSync } from 'node:child_process';
 import { lchownSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { runHere } from '../../test/support/cli.js';
@@ -25,8 +26,9 @@ afterEach(() => {
 
 /** Has another user own a path. Only root can do so; whoever else runs the tests becomes another one. */
 function giveAway(path: string): void {
-  if (process.geteuid?.() === 0) lchownSync(path, 65_534, 65_534);
-  else jest.spyOn(process, 'geteuid').mockReturnValue(65_534);
+  const user = userInfo().uid;
+  if (user === 0) lchownSync(path, 1, 1);
+  else jest.spyOn(process, 'geteuid').mockReturnValue(user + 1);
 }
 
 const PLANTED = /: another user made \/tmp\/\S+, in a folder that everyone can write to: remove it/;
