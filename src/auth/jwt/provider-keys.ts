@@ -19,7 +19,7 @@ const TIMES_MS = {
 
 /** The identity provider's keys, reloaded in the background. Known keys outlive an outage of the provider. */
 export class ProviderKeys {
-  private keys = jose.createLocalJWKSet({ keys: [] });
+  private keys: jose.LocalJWKSet | jose.RemoteJWKSet = jose.createLocalJWKSet({ keys: [] });
   private isLoaded = false;
   /** The reload in progress, which never rejects, and when the latest one began, by performance.now(). */
   private reloading: Promise<void> | undefined;
@@ -81,48 +81,46 @@ export class ProviderKeys {
       .finally(() => (this.reloading = undefined));
   }
 
-  /** Into a new set: the address may have changed, and the old keys stay if this fails. */
+  /** Into a new set, which never expires: the address may have changed, and the old keys stay if this fails. */
   private async load(): Promise<void> {
     this.reloadedAt = performance.now();
     const { authIssuer = '', authJwksUrl } = this.source;
     const { timeout } = this.times;
-    const document = `${authIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    const url =
-      authJwksUrl ?? (await request(document, timeout, (json) => findKeysUrl(json, authIssuer)));
-    // jose checks the form.
-    const keys = await request(url, timeout, (json) =>
-      jose.createLocalJWKSet(json as jose.JSONWebKeySet),
-    );
+    const url = authJwksUrl ?? (await discover(authIssuer, timeout));
+    const keys = jose.createRemoteJWKSet(new URL(url), {
+      cacheMaxAge: Infinity,
+      cooldownDuration: Infinity,
+      timeoutDuration: timeout,
+    });
+    await withUrl(url, () => keys.reload());
     if (!isDeepStrictEqual(keys.jwks(), this.keys.jwks())) this.onChange();
     this.keys = keys;
     this.isLoaded = true;
   }
 }
 
-/** Requests a URL, and reads its JSON. @throws Error that names the URL */
-async function request<Result>(
-  url: string,
-  timeout: number,
-  read: (json: unknown) => Result,
-): Promise<Result> {
-  try {
-    const signal = AbortSignal.timeout(timeout);
+/** Asks the discovery document for the address of the keys (OpenID Connect Discovery 1.0, section 4). */
+function discover(issuer: string, timeout: number): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  return withUrl(url, async () => {
     // A redirect could lead where the operator did not point.
-    const response = await fetch(url, { redirect: 'manual', signal });
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeout) });
     if (response.status !== 200) throw new Error(`the status is ${response.status}, not 200`);
-    return read(await response.json());
+    const document = (await response.json()) as { issuer?: string; jwks_uri?: string } | null;
+    // Section 4.3: else one issuer could speak for another.
+    if (document?.issuer !== issuer)
+      throw new Error(`it is that of another issuer, ${document?.issuer}`);
+    const keys = URL.parse(document.jwks_uri ?? '');
+    if (!keys || !isSecure(keys)) throw new Error('it has no https URL for its jwks_uri');
+    return keys.href;
+  });
+}
+
+/** Requests a URL. @throws Error that names it */
+async function withUrl<Result>(url: string, request: () => Promise<Result>): Promise<Result> {
+  try {
+    return await request();
   } catch (cause) {
     throw new Error(`${url}: ${describeError(cause)}`, { cause });
   }
-}
-
-/** Reads the address of the keys from a discovery document (OpenID Connect Discovery 1.0, section 4). */
-function findKeysUrl(json: unknown, issuer: string): string {
-  const document = json as { issuer?: string; jwks_uri?: string } | null;
-  // Section 4.3: else one issuer could speak for another.
-  if (document?.issuer !== issuer)
-    throw new Error(`it is that of another issuer, ${document?.issuer}`);
-  const keys = URL.parse(document.jwks_uri ?? '');
-  if (!keys || !isSecure(keys)) throw new Error('it has no https URL for its jwks_uri');
-  return keys.href;
 }
