@@ -20,6 +20,8 @@ const ALLOWED_SETTINGS = [
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
   ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
 ];
+/** The driver's parser reads these files, which may be missing for a moment. */
+const CERTIFICATE_FILES = /(?<=[?&])ssl(rootcert|cert|key)=[^&]*/g;
 /** The driver takes each for `verify-full`, some with a warning, but an empty one for `disable`. */
 const OTHER_SSL_MODES = /(?<=[?&]sslmode=)(?!(disable|no-verify)(&|$))[^&]*/g;
 
@@ -64,7 +66,7 @@ export function findSqliteFile(url: string): string | undefined {
 export function describeDatabase(url: string): string {
   const file = findSqliteFile(url);
   if (file !== undefined) return `SQLite ${resolve(file)}`;
-  const { host, port, database } = parse(url);
+  const { host, port, database } = parse(url.replace(CERTIFICATE_FILES, ''));
   const address = host || (process.env.PGHOST ?? 'localhost');
   return `PostgreSQL ${address}${port ? `:${port}` : ''}, database ${database}`;
 }

@@ -1,10 +1,9 @@
 /** @engine postgres */
-import { chmodSync, chownSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
-import { certificateIn, issueCertificate } from '../support/certificate.js';
+import { encryptServer } from '../support/certificate.js';
 import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
@@ -163,25 +162,13 @@ it('gives up a session that hangs while others commit', async () => {
 });
 
 it('cancels a statement over TLS if the connection uses TLS', async () => {
-  const { uid, gid } = statSync(server.data);
-  await issueCertificate(server.data, 'localhost');
-  const { TLS_CERT_FILE, TLS_KEY_FILE } = certificateIn(server.data);
-  for (const file of [TLS_CERT_FILE, TLS_KEY_FILE]) {
-    chownSync(file, uid, gid);
-    chmodSync(file, 0o600);
-  }
-  await operate(
-    "ALTER SYSTEM SET ssl_cert_file = 'cert.pem'",
-    "ALTER SYSTEM SET ssl_key_file = 'key.pem'",
-    'ALTER SYSTEM SET ssl = on',
-    // Only the cancel request ends its statement.
-    'ALTER ROLE postgres RESET client_connection_check_interval',
-  );
-  await store.reload();
+  const certificate = await encryptServer(server, store);
+  // Only the cancel request ends its statement.
+  await operate('ALTER ROLE postgres RESET client_connection_check_interval');
   const proxy = await Proxy.start(server.port);
   const url = new URL(store.url);
   url.host = `localhost:${proxy.port}`;
-  url.search = `sslmode=verify-full&sslrootcert=${TLS_CERT_FILE}`;
+  url.search = `sslmode=verify-full&sslrootcert=${certificate}`;
   const env = { DATABASE_TIMEOUT: '1s', DATABASE_URL: url.href };
   const encrypted = await ServiceProcess.start({ store, token: service.token, env });
   const unlock = await store.lock();

@@ -9,6 +9,7 @@ import {
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
+import { SessionClient } from './client.js';
 import { isCommitDurable } from './writer.js';
 
 /** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
@@ -116,7 +117,7 @@ export class CheckedPool {
   private readonly sessions = new WeakMap<PoolClient, Session>();
 
   constructor(config: PoolConfig & { readonly statementTimeoutMs?: number | undefined }) {
-    this.pool = new Pool({ ...config, max: MAX_SESSIONS });
+    this.pool = new Pool({ ...config, max: MAX_SESSIONS, Client: SessionClient });
     this.timeoutMs = config.statementTimeoutMs;
   }
 
