@@ -22,8 +22,8 @@ export const TABLES: readonly Table[] = [
 ];
 
 function insertPlants(target: Transaction, rows: string): Promise<unknown> {
-  const { system, commitColumn } = target.store.writer;
-  return target.query(STATEMENTS[system](commitColumn).insert, [rows]);
+  const { writer } = target.store;
+  return target.query(STATEMENTS[writer.system](writer).insert, [rows]);
 }
 
 /** Inserts tokens with their ids, and has PostgreSQL number the next one after them, as SQLite does. */

@@ -38,8 +38,8 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** @throws Error if a plant that is written could be lost */
-  assertDurable?(store: DataSource): Promise<void>;
+  /** @throws Error if rows may be hidden, or unless it is to be read only, if a plant that is written could be lost */
+  assertUsable?(store: DataSource, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(config: Config): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
@@ -61,6 +61,8 @@ export abstract class Writer {
   abstract readonly system: DatabaseSystem;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
+  /** SQL, always true, by which a statement's commit is durable; '' if each is. */
+  readonly commitLevel: string = '';
   /** SQL of the last column of each statement that writes plants; '' if commits need no check. */
   abstract readonly commitColumn: string;
 
@@ -72,6 +74,9 @@ export abstract class Writer {
 
   /** Commits as an insert does. @throws StoreUnavailableException if plants could be lost; QueryFailedError */
   abstract probe(): Promise<void>;
+
+  /** @throws StoreUnavailableException if a lookup may not see every row */
+  async assertVisible(): Promise<void> {}
 
   /** Aborts what would keep the process from exiting. */
   async abort(): Promise<void> {}

@@ -87,7 +87,7 @@ export async function open<Result>(
   try {
     store = new Store(engine, config, access, entities);
     await store.initialize();
-    if (access !== 'read') await engine.assertDurable?.(store);
+    await engine.assertUsable?.(store, access);
     return await work(store);
   } catch (error) {
     // The caller decides by the first error whether to try again.

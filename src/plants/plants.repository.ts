@@ -29,8 +29,9 @@ interface Statements {
   readonly compare: string;
 }
 
-/** @param commitColumn of the {@link Writer} */
-export const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) => Statements>> = {
+type CommitSql = Pick<Writer, 'commitLevel' | 'commitColumn'>;
+
+export const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Statements>> = {
   sqlite: () => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
@@ -42,10 +43,10 @@ export const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) 
   // Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
   // A comparison writes to the log, so that its commit waits for the standby: a row that has not reached it must not pass
   // for stored.
-  postgresql: (commitColumn) => ({
+  postgresql: ({ commitLevel, commitColumn }) => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values}
-      FROM jsonb_array_elements($1::jsonb), (SELECT ${commitColumn}) AS coordinator ORDER BY id
+      FROM jsonb_array_elements($1::jsonb), (SELECT ${commitLevel}) AS coordinator ORDER BY id
       ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${commitColumn}`,
     compare: `
       SELECT ${isSame} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${commitColumn}
@@ -53,6 +54,11 @@ export const STATEMENTS: Readonly<Record<DatabaseSystem, (commitColumn: string) 
       ORDER BY sent.key`,
   }),
 };
+
+/** Why a plant that was sent is neither new nor stored. */
+const KEPT_OUT =
+  'plants were not inserted, and their ids are not found: a trigger, rule or policy of the table plants keeps them out ' +
+  '(psql lists those by `\\d plants`, sqlite3 by `.schema plants`), or another server took over that lacks them';
 
 /** The stored plants. TypeORM's own insert would build a statement for each group. */
 @Injectable()
@@ -64,7 +70,7 @@ export class PlantsRepository extends Repository<Plant> {
     private readonly writer: Writer,
   ) {
     super(Plant, manager);
-    this.statements = STATEMENTS[writer.system](writer.commitColumn);
+    this.statements = STATEMENTS[writer.system](writer);
   }
 
   /**
@@ -79,9 +85,8 @@ export class PlantsRepository extends Repository<Plant> {
     if (inserted === plants.length) return { inserted, conflicts: new Set<Plant>() };
     const { compare } = this.statements;
     const found = await this.writer.query<{ same: unknown }>(compare, [rows]);
-    // The service deletes no plants: the comparison was on another server, which does not have them yet.
-    if (found.length < plants.length)
-      throw new StoreUnavailableException('conflicting id not found by comparison');
+    // The service deletes no plants.
+    if (found.length < plants.length) throw new StoreUnavailableException(KEPT_OUT);
     return { inserted, conflicts: new Set(plants.filter((_, i) => !found[i]?.same)) };
   }
 

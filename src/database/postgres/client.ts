@@ -20,9 +20,11 @@ export class SessionClient extends Client {
     }
     super({ ...config, ...parsed });
     this.failure = failure;
+    // A server that stops may report it between two statements. The next statement fails.
+    this.on('error', () => undefined);
   }
 
-  /** With a callback, as the pool calls it. */
+  /** The timeout of the pool, which passes a callback, includes the first statement. */
   override connect(connected?: (error: never, client: Client) => void): Promise<this> {
     const opened = this.open();
     const report = (error: unknown) => connected?.(error as never, this);
@@ -33,7 +35,15 @@ export class SessionClient extends Client {
   private async open(): Promise<this> {
     if (this.failure) throw this.failure;
     await super.connect();
-    return this;
+    try {
+      // Where row-level security would hide rows, statements fail. A transaction pooler may not keep it.
+      await this.query('SET row_security = off');
+      return this;
+    } catch (error) {
+      // The pool ends no client that has failed to connect.
+      void this.end();
+      throw error;
+    }
   }
 }
 

@@ -4,7 +4,8 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
 import { Logger, type Engine } from '../engine.js';
 import { CheckedPool } from './pool.js';
-import { assertSafe, PostgresWriter, READ_SETTINGS, type Settings } from './writer.js';
+import { selectReason } from './safety.js';
+import { PostgresWriter } from './writer.js';
 
 /** Null on servers without Citus. */
 const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
@@ -18,6 +19,7 @@ const PREPARED_POLL_MS = 200;
 /** Servers older than 17 have no `transaction_timeout`. */
 const BEGIN = `
   BEGIN ISOLATION LEVEL REPEATABLE READ;
+  SET LOCAL row_security = off;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
@@ -28,6 +30,7 @@ export const postgres: Engine = {
   beginMigration: `
     BEGIN;
     SELECT pg_advisory_xact_lock(482854661748);
+    SET LOCAL row_security = off;
     SET LOCAL citus.propagate_set_commands = 'local';
     SET LOCAL lock_timeout = '1s'`,
   // The catalog: information_schema hides the tables on which the role has no right.
@@ -57,8 +60,9 @@ export const postgres: Engine = {
 
   openWriter: (store) => new PostgresWriter(store.manager),
 
-  async assertDurable(store) {
-    assertSafe(await store.query<Settings[]>(READ_SETTINGS), Error);
+  async assertUsable(store, access) {
+    const [row] = await store.query<{ reason: string | null }[]>(selectReason(access));
+    if (typeof row?.reason === 'string') throw new Error(row.reason);
   },
 
   async begin(runner, timeoutMs) {

@@ -10,15 +10,12 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { SessionClient } from './client.js';
-import { isCommitDurable } from './writer.js';
+import { explainHidden, findHazard } from './safety.js';
 
 /** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
 const MAX_SESSIONS = 10;
 /** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
 const MAX_HANGING_TIMEOUTS = 10;
-
-/** Why a plant that may be stored is not acknowledged. */
-const WEAK = 'fsync or full_page_writes is off, so that a plant could be lost';
 
 /**
  * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once, and the session hangs
@@ -29,7 +26,7 @@ class Session {
   readonly removeListener: PoolClient['removeListener'];
   /** Set while the session is lent. */
   returnToPool: ((close: boolean) => void) | undefined;
-  /** Why the commit of the statement in flight could be lost. */
+  /** Why the commit of the statement in flight could be lost, or may not see every row. */
   private warning: string | undefined;
   private hasFailed = false;
   private isBusy = false;
@@ -41,8 +38,6 @@ class Session {
   ) {
     this.on = client.on.bind(client);
     this.removeListener = client.removeListener.bind(client);
-    // A server that stops may report it between two statements. The next statement fails.
-    client.on('error', () => undefined);
     client.on('notice', ({ routine, message }) => {
       // A commit that did not wait for the standby succeeds, and warns. Citus passes on the text alone.
       if (routine === 'SyncRepWaitForLSN' || message?.includes('synchronous replication'))
@@ -90,11 +85,12 @@ class Session {
   }
 
   private findFailure(error: Error | null, result: QueryResult): Error | undefined {
-    const isDurable = error ? undefined : isCommitDurable(result);
-    if (isDurable === false) this.warning ??= WEAK;
+    const hazard = error ? undefined : findHazard(result);
+    this.warning ??= hazard ?? undefined;
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
-    if (error) return error instanceof DatabaseError ? error : toStoreUnavailable(error);
-    if (isDurable) this.pool.recordCommit();
+    if (error instanceof DatabaseError) return explainHidden(error, this.client.user);
+    if (error) return toStoreUnavailable(error);
+    if (hazard === null) this.pool.recordCommit();
     return undefined;
   }
 

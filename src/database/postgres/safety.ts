@@ -1,0 +1,145 @@
+// What must hold while plants are written and rows are read, as operators change a server that runs.
+import type { DatabaseError, QueryResult } from 'pg';
+import { StoreUnavailableException } from '../../errors/error-codes.js';
+import { makesStore, type Access } from '../engine.js';
+import { LIST } from '../schema.js';
+
+/** The last column of statements that write plants: a reason, or NULL. On Citus each row may come from another server. */
+const HAZARD = 'hazard';
+
+const get = (name: string) => `current_setting('${name}')`;
+
+/** Whether this is a session of Citus's coordinator on a worker, by the name that it gives to them. */
+const ON_WORKER = `${get('application_name')} LIKE 'citus\\_internal%'`;
+
+/** The level of warnings. Citus's coordinator passes on at debug1 those of its workers' commits. */
+const MESSAGES = `
+  CASE WHEN ${ON_WORKER} OR current_setting('citus.worker_min_messages', true) IS NULL THEN 'warning' ELSE 'debug1' END`;
+
+/**
+ * Always true. Makes the commit wait for stable storage, and warn if it does not wait for the standby, whatever the role or
+ * the server has lowered: for the transaction alone, as a pooler may stand between; on a worker of Citus for the session,
+ * as `COMMIT PREPARED` is a transaction of its own.
+ */
+export const SET_LEVEL = `
+  set_config('client_min_messages', ${MESSAGES}, NOT ${ON_WORKER}) <> ''
+  AND set_config('synchronous_commit',
+    CASE ${get('synchronous_commit')} WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, NOT ${ON_WORKER}) <> ''`;
+
+/** SQL of whether something is wrong, and of the reason for the operator. */
+type Hazard = readonly [condition: string, reason: string];
+
+const LOSS = 'so that a plant could be lost: set it to';
+
+const requireOn = (name: string): Hazard => [
+  `${get(name)} <> 'on'`,
+  `'${name} is off, ${LOSS} on'`,
+];
+
+/** @param safe SQL of what the setting may be (postgresql.org/docs/current/runtime-config.html) */
+const requireSetting = (name: string, safe: string, advice: string): Hazard => [
+  `NOT ${get(name)} ${safe}`,
+  `'${name} is ' || ${get(name)} || ', ${advice}'`,
+];
+
+const requireVisible = (table: string): Hazard => [
+  `row_security_active(to_regclass('${table}'))`,
+  `format('row-level security may hide rows of ${table} from %1$I: ${adviseOnHidden('%1$I', table)}', current_user)`,
+];
+
+function adviseOnHidden(role: string, table = 'the table'): string {
+  const disable = `\`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY\``;
+  return `as a superuser run \`ALTER ROLE ${role} BYPASSRLS\`, or ${disable}`;
+}
+
+/** What lookups of a service that runs rely on. */
+const VISIBLE = ['plants', 'tokens'].map(requireVisible);
+
+/** What each commit relies on, and so the probe. */
+const DURABLE: readonly Hazard[] = [
+  requireOn('fsync'),
+  requireOn('full_page_writes'),
+  [
+    `(SELECT relpersistence FROM pg_class WHERE oid = to_regclass('plants')) = 'u'`,
+    `'its table is unlogged, so that a crash would empty it: run \`ALTER TABLE plants SET LOGGED\`'`,
+  ],
+  ...VISIBLE,
+];
+
+/** What no statement can change, and what {@link SET_LEVEL} sets, as tokens are committed without it. */
+const SETTINGS: readonly Hazard[] = [
+  requireSetting('synchronous_commit', "IN ('on', 'remote_apply')", `${LOSS} on or remote_apply`),
+  // It hides the warning that a commit did not wait for the standby.
+  requireSetting('client_min_messages', "<> 'error'", `${LOSS} warning`),
+  // All but one of the plants that share an id would fail.
+  requireSetting(
+    'default_transaction_isolation',
+    "LIKE 'read%'",
+    'so that requests would fail: set it to read committed',
+  ),
+  [
+    `${get('server_encoding')} <> 'UTF8'`,
+    `'its encoding is ' || ${get('server_encoding')} || ', not UTF8: ' ||
+      'make one by \`createdb --encoding UTF8 --template template0 plants\`'`,
+  ],
+];
+
+/** What a session sees: a table that it does not see is not missing. */
+const SEEN: readonly Hazard[] = [
+  [
+    'current_schema() IS NULL',
+    `format('%1$I may use no schema of its search_path, %2$s: run \`GRANT USAGE ON SCHEMA public TO %1$I\`',
+      current_user, ${get('search_path')})`,
+  ],
+  ...VISIBLE,
+  ...['backups', LIST].map(requireVisible),
+];
+
+const SCHEMA_OF_PLANTS = `(SELECT relnamespace::regnamespace FROM pg_class WHERE oid = to_regclass('plants'))`;
+
+/** A store is in the first schema of search_path. */
+const IN_FIRST_SCHEMA: Hazard = [
+  `${SCHEMA_OF_PLANTS} <> quote_ident(current_schema())::regnamespace`,
+  `format('the table plants is in %1$s, and the first schema of search_path is %2$I: run \`ALTER ROLE %3$I SET search_path = %1$s\`',
+    ${SCHEMA_OF_PLANTS}, current_schema(), current_user)`,
+];
+
+const choose = (hazards: readonly Hazard[]) =>
+  `CASE ${hazards.map(([condition, reason]) => `WHEN ${condition} THEN ${reason}`).join(' ')} END`;
+
+export const COMMIT_COLUMN = `(SELECT CASE WHEN ${SET_LEVEL} THEN ${choose(DURABLE)} END) AS ${HAZARD}`;
+
+/** An insert of no plants. The message in the log, whose place is never null, makes it commit as an insert does. */
+export const PROBE = `
+  WITH inserted AS (
+    INSERT INTO plants (id)
+    SELECT 0 FROM pg_logical_emit_message(true, 'plant-store', '') AS place WHERE place IS NULL RETURNING id
+  )
+  SELECT (SELECT count(*) FROM inserted), ${COMMIT_COLUMN}`;
+
+/** For a lookup that has found nothing. */
+export const ASSERT_VISIBLE = `SELECT ${choose(VISIBLE)} AS ${HAZARD}`;
+
+/** Selects why this role cannot work with a store on this server; NULL if it can. */
+export function selectReason(access: Access): string {
+  const hazards = access === 'read' ? SEEN : [...SEEN, ...DURABLE, ...SETTINGS];
+  return `SELECT ${choose(makesStore(access) ? hazards : [...hazards, IN_FIRST_SCHEMA])} AS reason`;
+}
+
+/** The reason of a statement's last column, null if there is none; undefined for statements without that column. */
+export function findHazard({
+  fields,
+  rows = [],
+}: Partial<QueryResult<{ hazard: string | null }>>): string | null | undefined {
+  // The result of several statements at once is an array.
+  if (fields?.at(-1)?.name !== HAZARD) return undefined;
+  return rows.find(({ hazard }) => hazard !== null)?.hazard ?? null;
+}
+
+/** Adds advice to PostgreSQL's refusal to hide rows. */
+export function explainHidden(error: DatabaseError, role = 'ROLE'): Error {
+  if (error.routine !== 'check_enable_rls') return error;
+  return new StoreUnavailableException(`${error.message}: ${adviseOnHidden(role)}`, {
+    cause: error,
+  });
+}
