@@ -44,8 +44,10 @@ export interface Engine {
   lock?(config: Config): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
-  /** Begins a snapshot. @throws Error if it would not see every acknowledged plant in time */
-  begin(runner: QueryRunner, timeoutMs: number): Promise<unknown>;
+  /** Begins a snapshot, or a transaction to fill. @throws Error if it would not see every acknowledged plant in time */
+  begin(runner: QueryRunner, timeoutMs: number, access: Access): Promise<unknown>;
+  /** Makes all others that write wait for the end of a transaction to fill, unless {@link lock} does. @throws Error if one writes now */
+  lockTables?(runner: QueryRunner): Promise<void>;
   /** Checks the files, but no rows. @throws DamageError */
   check?(runner: QueryRunner): Promise<void>;
   /** Lines may span chunks, and may not be UTF-8. */

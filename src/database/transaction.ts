@@ -25,8 +25,9 @@ export class Transaction {
   ): Promise<Transaction> {
     return open(config, access, [], async (store) => {
       const runner = store.createQueryRunner();
-      await store.engine.begin(runner, config.databaseTimeout);
+      await store.engine.begin(runner, config.databaseTimeout, access);
       await assertMigrated(runner, store.engine, [], needed);
+      if (access === 'fill') await store.engine.lockTables?.(runner);
       return new Transaction(store, runner);
     });
   }

@@ -16,7 +16,7 @@ import {
   source,
   target,
 } from './backups.js';
-import { spawnCli } from '../support/cli.js';
+import { spawnCli, untilEnd } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
@@ -72,6 +72,42 @@ it.each([
     stderr: `error: the store has ${kind}: restore needs an empty store; nothing was written\n`,
   });
   expect(await contentOf(target)).toEqual(before);
+});
+
+/** Starts a restore of many plants and a token in a process of its own. */
+async function startRestore(name: string) {
+  await makeToken(source, name);
+  await source.execute(fillWith(60_000));
+  await cli(source, `backup ${file}`);
+  return () =>
+    spawnCli(['restore', file], { cwd: target.folder, env: { DATABASE_URL: target.url } });
+}
+
+it('of two restores at once one fills the store, and the other writes nothing', async () => {
+  const restore = await startRestore('nursery');
+  const children = [restore(), restore()];
+  const ran = await Promise.all(children.map(untilEnd));
+  expect(ran.map(({ code }) => code).sort()).toEqual([0, 1]);
+  expect(ran.find(({ code }) => code === 1)).toMatchObject({
+    stdout: '',
+    stderr: expect.stringMatching(
+      /: another (process writes to it|service, or a restore, is running on)|the store has plants: /,
+    ),
+  });
+  expect(await contentOf(target)).toEqual(await contentOf(source));
+});
+
+it('what others write during a restore waits for its end, or fails', async () => {
+  const restoring = untilEnd((await startRestore('nursery'))());
+  while (!(await isBeingFilled())) await sleep(5);
+  const created = await cli(target, 'token create late');
+  const { code } = await restoring;
+  expect({ code, created: [0, 1].includes(Number(created.code)) }).toEqual({
+    code: 0,
+    created: true,
+  });
+  await target.execute("DELETE FROM tokens WHERE name = 'late'");
+  expect(await contentOf(target)).toEqual(await contentOf(source));
 });
 
 it('a file of a backup may have any name', async () => {

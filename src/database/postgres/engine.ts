@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
-import { Logger, type Engine } from '../engine.js';
+import { Logger, readCode, type Access, type Engine } from '../engine.js';
 import { CheckedPool } from './pool.js';
 import { selectReason } from './safety.js';
 import { PostgresWriter } from './writer.js';
@@ -16,13 +16,18 @@ const PREPARED = `
     WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
 const PREPARED_POLL_MS = 200;
 
-/** Servers older than 17 have no `transaction_timeout`. */
-const BEGIN = `
-  BEGIN ISOLATION LEVEL REPEATABLE READ;
+/** Servers older than 17 have no `transaction_timeout`. What is filled sees what was committed before it was locked. */
+const begin = (access: Access) => `
+  BEGIN ISOLATION LEVEL ${access === 'fill' ? 'READ COMMITTED' : 'REPEATABLE READ'};
   SET LOCAL row_security = off;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
+
+/** Others may read, or wait. A VACUUM that the server has begun by itself gives way after `deadlock_timeout`, a second. */
+const LOCK_TABLES = `
+  SET LOCAL lock_timeout = '1500ms';
+  LOCK TABLE plants, tokens IN SHARE ROW EXCLUSIVE MODE`;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -65,9 +70,19 @@ export const postgres: Engine = {
     if (typeof row?.reason === 'string') throw new Error(row.reason);
   },
 
-  async begin(runner, timeoutMs) {
+  async begin(runner, timeoutMs, access) {
     await awaitPrepared(runner, timeoutMs);
-    await runner.query(BEGIN);
+    await runner.query(begin(access));
+  },
+
+  async lockTables(runner) {
+    try {
+      await runner.query(LOCK_TABLES);
+    } catch (cause) {
+      if (readCode(cause) !== '55P03') throw cause;
+      const others = 'another process writes to it, such as a service or another restore';
+      throw new Error(`${others}: stop that first; nothing was written`, { cause });
+    }
   },
 
   // The format escapes nothing: JSON has no control characters. If it is left early, the driver destroys the connection.

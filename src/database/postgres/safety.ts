@@ -44,7 +44,7 @@ const requireSetting = (name: string, safe: string, advice: string): Hazard => [
 
 const requireVisible = (table: string): Hazard => [
   `row_security_active(to_regclass('${table}'))`,
-  `format('row-level security may hide rows of ${table} from %1$I: ${adviseOnHidden('%1$I', table)}', current_user)`,
+  `format('row-level security may hide rows of ${table} from the role %1$I: ${adviseOnHidden('%1$I', table)}', current_user)`,
 ];
 
 function adviseOnHidden(role: string, table = 'the table'): string {
@@ -88,7 +88,7 @@ const SETTINGS: readonly Hazard[] = [
 const SEEN: readonly Hazard[] = [
   [
     'current_schema() IS NULL',
-    `format('%1$I may use no schema of its search_path, %2$s: run \`GRANT USAGE ON SCHEMA public TO %1$I\`',
+    `format('the role %1$I may use no schema of its search_path, %2$s: run \`GRANT USAGE ON SCHEMA public TO %1$I\`',
       current_user, ${get('search_path')})`,
   ],
   ...VISIBLE,
