@@ -1,11 +1,10 @@
-import { Token } from './src/auth/tokens/token.entity.js';
 import { loadEnvironment, readConfig } from './src/config/environment.js';
 import { loadEngine, Store } from './src/database/store.js';
-import { Plant } from './src/plants/plant.entity.js';
+import { loadEntities } from './src/database/tables.js';
 
 loadEnvironment();
 const config = readConfig();
 const engine = await loadEngine(config.databaseUrl);
 
 /** The store that the environment names, as the service opens it: for TypeORM's own CLI. */
-export default new Store(engine, config, 'create', [Plant, Token]);
+export default new Store(engine, config, 'create', await loadEntities());

@@ -1,40 +1,21 @@
 import { createHash } from 'node:crypto';
-import type { Column } from '../database/column-types.js';
+import type { Table } from '../database/tables.js';
 import type { Transaction } from '../database/transaction.js';
-import { COLUMNS } from '../plants/plant.entity.js';
-import { STATEMENTS } from '../plants/plants.repository.js';
 
-/** A table of a store that a backup contains, with all of its columns. */
-interface Table {
-  readonly name: string;
-  readonly columns: readonly Column[];
-  /** Inserts a JSON array of rows. */
-  readonly insert: (target: Transaction, rows: string) => Promise<unknown>;
-}
-
-const TOKEN_COLUMNS = 'id name hash created_at expires_at revoked_at last_used_at'
-  .split(' ')
-  .map((name): Column => ({ name, type: /^(name|hash)$/.test(name) ? 'text' : 'bigint' }));
-
-export const TABLES: readonly Table[] = [
-  { name: 'plants', columns: COLUMNS, insert: insertPlants },
-  { name: 'tokens', columns: TOKEN_COLUMNS, insert: insertTokens },
-];
-
-function insertPlants(target: Transaction, rows: string): Promise<unknown> {
-  const { writer } = target.store;
-  return target.query(STATEMENTS[writer.system](writer).insert, [rows]);
-}
-
-/** Inserts tokens with their ids, and has PostgreSQL number the next one after them, as SQLite does. */
-async function insertTokens(target: Transaction, rows: string): Promise<void> {
+/** Inserts rows, a JSON array of arrays, with their keys; PostgreSQL numbers the next row after them, as SQLite does. */
+async function insertRows(
+  target: Transaction,
+  { name, columns, key, isNumbered }: Table,
+  rows: string,
+): Promise<void> {
   const isSqlite = target.store.writer.system === 'sqlite';
-  const names = TOKEN_COLUMNS.map(({ name }) => name).join();
-  const values = TOKEN_COLUMNS.map(({ type }, i) => `CAST(value->>${i} AS ${type})`).join();
+  const names = columns.map((column) => `"${column.name}"`).join();
+  const values = columns.map(({ type }, i) => `CAST(value->>${i} AS ${type})`).join();
   const from = isSqlite ? 'jsonb_each(?)' : 'jsonb_array_elements($1::jsonb)';
-  await target.query(`INSERT INTO tokens (${names}) SELECT ${values} FROM ${from}`, [rows]);
-  const next = "setval(pg_get_serial_sequence('tokens', 'id'), (SELECT MAX(id) FROM tokens))";
-  if (!isSqlite) await target.query(`SELECT ${next}`);
+  await target.query(`INSERT INTO "${name}" (${names}) SELECT ${values} FROM ${from}`, [rows]);
+  const last = `SELECT MAX("${key.name}") FROM "${name}"`;
+  const next = `setval(pg_get_serial_sequence('"${name}"', '${key.name}'), (${last}))`;
+  if (isNumbered && !isSqlite) await target.query(`SELECT ${next}`);
 }
 
 /** Passes chunks of lines on, and counts the lines. */
@@ -53,19 +34,28 @@ export type Digests = Readonly<Record<string, Digest>>;
 
 /**
  * Reads all of a store, and copies it to a target if there is one. Returns digests of what was read: of lines with a JSON
- * array of strings each, the same on every engine.
+ * array of strings each, the same on every engine. @throws Error if the store has a table that it would leave out
  */
 export async function digestTables(store: Transaction, target?: Transaction): Promise<Digests> {
+  const unknown = await store.listUnknownTables();
+  if (unknown.length > 0) {
+    const what = `no entity of this version describes ${unknown.join(', ')}`;
+    // On PostgreSQL they may be another program's.
+    if (store.store.writer.system === 'sqlite')
+      throw new Error(`the store has other tables, which no backup would have: ${what}`);
+    process.stderr.write(`warning: left out: ${what}\n`);
+  }
   const digests: Record<string, Digest> = {};
-  for (const { name, columns, insert } of TABLES) {
+  for (const table of store.tables) {
     const hash = createHash('sha256');
     const rows = { count: 0 };
-    const lines = store.readLines({ table: name, columns, form: 'array' });
+    const lines = store.readLines({ table, columns: table.columns, form: 'array' });
     for await (const chunk of countLines(lines, rows)) {
       hash.update(chunk);
-      if (target) await insert(target, `[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`);
+      if (target)
+        await insertRows(target, table, `[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`);
     }
-    digests[name] = { ...rows, sha256: hash.digest('hex') };
+    digests[table.name] = { ...rows, sha256: hash.digest('hex') };
   }
   return digests;
 }

@@ -5,7 +5,7 @@ import { migrateStore, openStore } from '../database/store.js';
 import { SchemaError, type SchemaErrorKind } from '../database/store-errors.js';
 import { Transaction } from '../database/transaction.js';
 import { describeError } from '../errors/operator-message.js';
-import { digestTables, formatDigests, TABLES, type Digests } from './backup-tables.js';
+import { digestTables, formatDigests, type Digests } from './backup-tables.js';
 import { makeFile } from './new-file.js';
 
 export async function makeBackup(config: Config, file: string): Promise<Digests> {
@@ -52,8 +52,8 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
   await using backup = await openBackup(file);
   const digests = await checkDigests(backup, file);
   await using target = await Transaction.open(config, 'fill');
-  for (const { name } of TABLES) {
-    const found = await target.query(`SELECT 1 FROM ${name} LIMIT 1`);
+  for (const { name } of target.tables) {
+    const found = await target.query(`SELECT 1 FROM "${name}" LIMIT 1`);
     if (found.length > 0)
       throw new Error(`the store has ${name}: restore needs an empty store; nothing was written`);
   }
@@ -77,11 +77,8 @@ const ADVICE: Readonly<Record<SchemaErrorKind, string>> = {
 };
 
 async function openBackup(file: string): Promise<Transaction> {
-  const columns = TABLES.flatMap((table) =>
-    table.columns.map(({ name }) => `${table.name}.${name}`),
-  );
   try {
-    return await Transaction.open(configureFile(file), 'read', columns);
+    return await Transaction.open(configureFile(file), 'read', true);
   } catch (cause) {
     const reason = (cause as Error).cause;
     const advice = reason instanceof SchemaError ? ADVICE[reason.kind] : '';

@@ -77,7 +77,8 @@ async function exportPlants(file = '-', _options: unknown, command: Command): Pr
   const config = readJobConfig();
   await using store = await Transaction.open(config);
   const columns = COLUMNS.filter(({ isAudit }) => !isAudit);
-  const rows = store.readLines({ table: 'plants', columns, form: 'object' });
+  const table = { name: 'plants', key: { name: 'id', type: 'bigint' } } as const;
+  const rows = store.readLines({ table, columns, form: 'object' });
   const plants = { count: 0 };
   const lines = countLines(rows, plants);
   if (file === '-') {

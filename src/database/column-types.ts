@@ -1,9 +1,7 @@
 import type { ValueTransformer } from 'typeorm';
 
 /** The SQL types of columns that every engine keeps exactly, and that a backup can carry. */
-export const COLUMN_TYPES = ['text', 'bigint', 'integer'] as const;
-
-export type ColumnType = (typeof COLUMN_TYPES)[number];
+export type ColumnType = 'text' | 'bigint' | 'integer' | 'boolean';
 
 /** A column of a table, for SQL that is made from it. */
 export interface Column {

@@ -2,10 +2,11 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { Writer } from './engine.js';
+import { Logger, Writer } from './engine.js';
 import { StoreHealth } from './health.js';
 import { openStore, type Store } from './store.js';
 import { isUnavailableAtStart } from './store-errors.js';
+import { loadEntities } from './tables.js';
 
 /** Provides the opened store, its writer and its health. Tries again every 3 s while the database is unavailable. */
 @Global()
@@ -22,7 +23,10 @@ export class DatabaseModule {
             verboseRetryLog: true,
             toRetry: ({ cause }: Error) => isUnavailableAtStart(cause),
           }),
-          dataSourceFactory: (options) => openStore(config, options?.entities, 'serve'),
+          dataSourceFactory: async (options) => {
+            await warnOfUnlisted(Object.values(options?.entities ?? []));
+            return openStore(config, options?.entities, 'serve');
+          },
         }),
       ],
       providers: [
@@ -32,4 +36,15 @@ export class DatabaseModule {
       exports: [Writer, StoreHealth],
     };
   }
+}
+
+/** Commands know the entities of files alone. */
+async function warnOfUnlisted(entities: readonly unknown[]): Promise<void> {
+  const listed: readonly unknown[] = await loadEntities();
+  const unlisted = entities.filter((entity) => !listed.includes(entity));
+  if (unlisted.length === 0) return;
+  const names = unlisted.map((entity) => (entity as { readonly name?: string }).name).join(', ');
+  new Logger('Store').warn(
+    `no backup has the tables of ${names}: export such classes from a file of src named *.entity.ts`,
+  );
 }

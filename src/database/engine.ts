@@ -5,6 +5,7 @@ import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from '
 import type { Config } from '../config/config.js';
 import type { DatabaseSystem } from '../config/database-url.js';
 import type { Column } from './column-types.js';
+import type { Table } from './tables.js';
 
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
 export { Logger } from '@nestjs/common/services/logger.service.js';
@@ -21,11 +22,11 @@ export function makesStore(access: Access): boolean {
   return access === 'serve' || access === 'create';
 }
 
-/** Rows of a table, ordered by id, as lines of JSON: the same bytes on every engine. */
+/** Rows of a table, ordered by its key, as lines of JSON: the same bytes on every engine. */
 export interface LinesQuery {
-  readonly table: string;
+  readonly table: Pick<Table, 'name' | 'key'>;
   readonly columns: readonly Column[];
-  /** An array of all values as strings, or an object without the columns that are NULL. */
+  /** An array of all values as strings, 0 and 1 for booleans, or an object without the columns that are NULL. */
   readonly form: 'array' | 'object';
 }
 
@@ -47,7 +48,7 @@ export interface Engine {
   /** Begins a snapshot, or a transaction to fill. @throws Error if it would not see every acknowledged plant in time */
   begin(runner: QueryRunner, timeoutMs: number, access: Access): Promise<unknown>;
   /** Makes all others that write wait for the end of a transaction to fill, unless {@link lock} does. @throws Error if one writes now */
-  lockTables?(runner: QueryRunner): Promise<void>;
+  lockTables?(runner: QueryRunner, tables: readonly Table[]): Promise<void>;
   /** Checks the files, but no rows. @throws DamageError */
   check?(runner: QueryRunner): Promise<void>;
   /** Lines may span chunks, and may not be UTF-8. */

@@ -3,11 +3,10 @@ import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { makeStore, store as temporary } from '../../test/support/own-store.js';
 import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
-import { Token } from '../auth/tokens/token.entity.js';
-import { Plant } from '../plants/plant.entity.js';
 import { Transaction } from './transaction.js';
 import { loadEngine, migrateStore, openStore, Store } from './store.js';
 import { MIGRATIONS } from './schema.js';
+import { listTables, loadEntities } from './tables.js';
 
 makeStore();
 let config: Config;
@@ -18,7 +17,7 @@ beforeEach(() => {
 /** Opens the database as it is, works with it, and closes it. */
 async function withDatabase<Result>(work: (database: DataSource) => Promise<Result>) {
   const engine = await loadEngine(config.databaseUrl);
-  await using database = new Store(engine, config, 'create', [Plant, Token]);
+  await using database = new Store(engine, config, 'create', await loadEntities());
   await database.initialize();
   return await work(database);
 }
@@ -26,6 +25,11 @@ async function withDatabase<Result>(work: (database: DataSource) => Promise<Resu
 /** The statements that would bring the schema to what the entities say. */
 const drift = () =>
   withDatabase(async (database) => (await database.driver.createSchemaBuilder().log()).upQueries);
+
+it('a backup can carry every column of every table', async () => {
+  const tables = await withDatabase((database) => Promise.resolve(listTables(database)));
+  expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['plants', 'tokens']));
+});
 
 describe('the migrations', () => {
   it('make what the entities say, and a second run changes nothing', async () => {

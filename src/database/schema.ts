@@ -8,6 +8,9 @@ export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795
 
 export const LIST = 'plant_store_migrations';
 
+/** Tables without an entity: no backup needs them, but its own, with its digests. `migrations` is the list of 1.0.0 and 2.0.0. */
+export const OWN_TABLES: readonly string[] = [LIST, 'migrations', 'backups', 'digests'];
+
 /** Whether this is a store of 1.0.0 or 2.0.0, whose list other programs may share. Both have run the first migration. */
 function isOld(columns: readonly string[]): boolean {
   const own = ['migrations.name', 'plants.created_by', 'tokens.hash', 'tokens.last_used_at'];

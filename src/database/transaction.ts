@@ -4,8 +4,9 @@ import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { LinesQuery } from './engine.js';
 import { open, type Store } from './store.js';
-import { assertMigrated } from './schema.js';
+import { assertMigrated, OWN_TABLES } from './schema.js';
 import { DamageError } from './store-errors.js';
+import { listTables, loadEntities, type Table } from './tables.js';
 
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
 const CHUNK_LENGTH = 2 ** 18;
@@ -14,22 +15,37 @@ const CHUNK_LENGTH = 2 ** 18;
 export class Transaction {
   private constructor(
     readonly store: Store,
+    /** Those that the entities of all modules describe. */
+    readonly tables: readonly Table[],
     private readonly runner: QueryRunner,
   ) {}
 
-  /** Begins one on an existing store. @param needed columns with which an older one will do @throws StoreUnusableError */
-  static open(
+  /** Begins one on an existing store. @param takesOlder whether one will do that has all tables @throws StoreUnusableError */
+  static async open(
     config: Config,
     access: 'read' | 'fill' = 'read',
-    needed?: readonly string[],
+    takesOlder = false,
   ): Promise<Transaction> {
-    return open(config, access, [], async (store) => {
+    return open(config, access, await loadEntities(), async (store) => {
+      const tables = listTables(store);
+      const columns = tables.flatMap((table) =>
+        table.columns.map(({ name }) => `${table.name}.${name}`),
+      );
       const runner = store.createQueryRunner();
       await store.engine.begin(runner, config.databaseTimeout, access);
-      await assertMigrated(runner, store.engine, [], needed);
-      if (access === 'fill') await store.engine.lockTables?.(runner);
-      return new Transaction(store, runner);
+      await assertMigrated(runner, store.engine, [], takesOlder ? columns : undefined);
+      if (access === 'fill') await store.engine.lockTables?.(runner, tables);
+      return new Transaction(store, tables, runner);
     });
+  }
+
+  /** Lists tables of the database that no entity describes: a backup lacks them. */
+  async listUnknownTables(): Promise<readonly string[]> {
+    const rows = await this.query<{ name: string }>(this.store.engine.listColumns);
+    const names = new Set(rows.map(({ name }) => name.slice(0, name.indexOf('.'))));
+    for (const name of [...OWN_TABLES, ...this.tables.map((table) => table.name)])
+      names.delete(name);
+    return [...names];
   }
 
   /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError */
@@ -73,5 +89,6 @@ function checkText(text: Buffer, { table }: LinesQuery): Buffer {
   if (isUtf8(text)) return text;
   const lines = text.toString('latin1').split('\n');
   const line = lines.find((line) => !isUtf8(Buffer.from(line, 'latin1')));
-  throw new DamageError(`${table}: the text of id ${/-?\d+/.exec(line ?? '')?.[0]} is not UTF-8`);
+  const [id] = /-?\d+/.exec(line ?? '') ?? [];
+  throw new DamageError(`${table.name}: the text of id ${id} is not UTF-8`);
 }

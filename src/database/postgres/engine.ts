@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
+import type { Column } from '../column-types.js';
 import { Logger, readCode, type Access, type Engine } from '../engine.js';
+import type { Table } from '../tables.js';
 import { CheckedPool } from './pool.js';
-import { selectReason } from './safety.js';
+import { selectReason, SET_LEVEL } from './safety.js';
 import { PostgresWriter } from './writer.js';
 
 /** Null on servers without Citus. */
@@ -19,15 +21,16 @@ const PREPARED_POLL_MS = 200;
 /** Servers older than 17 have no `transaction_timeout`. What is filled sees what was committed before it was locked. */
 const begin = (access: Access) => `
   BEGIN ISOLATION LEVEL ${access === 'fill' ? 'READ COMMITTED' : 'REPEATABLE READ'};
+  SELECT ${SET_LEVEL};
   SET LOCAL row_security = off;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
 
 /** Others may read, or wait. A VACUUM that the server has begun by itself gives way after `deadlock_timeout`, a second. */
-const LOCK_TABLES = `
+const lock = (tables: readonly Table[]) => `
   SET LOCAL lock_timeout = '1500ms';
-  LOCK TABLE plants, tokens IN SHARE ROW EXCLUSIVE MODE`;
+  LOCK TABLE ${tables.map(({ name }) => `"${name}"`).join()} IN SHARE ROW EXCLUSIVE MODE`;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -75,9 +78,9 @@ export const postgres: Engine = {
     await runner.query(begin(access));
   },
 
-  async lockTables(runner) {
+  async lockTables(runner, tables) {
     try {
-      await runner.query(LOCK_TABLES);
+      await runner.query(lock(tables));
     } catch (cause) {
       if (readCode(cause) !== '55P03') throw cause;
       const others = 'another process writes to it, such as a service or another restore';
@@ -89,15 +92,21 @@ export const postgres: Engine = {
   async *read(runner, { table, columns, form }) {
     const line =
       form === 'array'
-        ? `array_to_json(ARRAY[${columns.map(({ name }) => `${name}::text`).join()}])`
-        : `json_strip_nulls(json_build_object(${columns.map(({ name }) => `'${name}', ${name}`).join()}))`;
+        ? `array_to_json(ARRAY[${columns.map(toText).join()}])`
+        : `json_strip_nulls(json_build_object(${columns.map(({ name }) => `'${name}', "${name}"`).join()}))`;
+    // By code points, as SQLite orders texts.
+    const order = `"${table.key.name}"${table.key.type === 'text' ? ' COLLATE "C"' : ''}`;
     const client = (await runner.connect()) as Client;
     yield* client.query(
-      copyTo(`COPY (SELECT ${line} FROM ${table} ORDER BY id) TO STDOUT
+      copyTo(`COPY (SELECT ${line} FROM "${table.name}" ORDER BY ${order}) TO STDOUT
         (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
     ) as AsyncIterable<Buffer>;
   },
 };
+
+function toText({ name, type }: Column): string {
+  return type === 'boolean' ? `"${name}"::int::text` : `"${name}"::text`;
+}
 
 /** One that is prepared on Citus, until `citus.recover_2pc_interval` after a crash, may contain an acknowledged plant. */
 async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { makesStore, readCode, type Access, type Engine } from '../engine.js';
-import type { ColumnType } from '../column-types.js';
+import type { Column, ColumnType } from '../column-types.js';
 import { judgeSchema, selectRan } from '../schema.js';
 import { DamageError, SchemaError } from '../store-errors.js';
 import { assertWritable, findFile, identifyFiles, lockFile } from './files.js';
@@ -66,7 +66,7 @@ const PAGE_ROWS = 32;
 interface Page {
   /** Null if there are no more rows. */
   readonly lines: Buffer | null;
-  readonly last: bigint | number;
+  readonly last: bigint | number | string;
   /** The id, as SQL, of a row that has a value of a wrong type. */
   readonly unsound: string | null;
 }
@@ -78,6 +78,7 @@ const IS_SOUND: Readonly<Record<ColumnType, (column: string) => string>> = {
   text: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
   bigint: isInteger,
   integer: isInteger,
+  boolean: (column) => `${column} IN (0, 1)`,
 };
 
 export const sqlite: Engine = {
@@ -141,21 +142,22 @@ export const sqlite: Engine = {
   async *read({ manager }, { table, columns, form }) {
     const line =
       form === 'array'
-        ? `json_array(${columns.map(({ name }) => `CAST(${name} AS text)`).join()})`
+        ? `json_array(${columns.map(({ name }) => `CAST("${name}" AS text)`).join()})`
         : // A merge patch drops members that are null (RFC 7396).
-          `json_patch('{}', json_object(${columns.map(({ name }) => `'${name}', ${name}`).join()}))`;
+          `json_patch('{}', json_object(${columns.map(toMember).join()}))`;
     const sound = columns
-      .map(({ name, type }) => `(${name} IS NULL OR ${IS_SOUND[type](name)})`)
+      .map(({ name, type }) => `("${name}" IS NULL OR ${IS_SOUND[type](`"${name}"`)})`)
       .join(' AND ');
+    const id = `"${table.key.name}"`;
     const sql = `
-      SELECT CAST(group_concat(${line} || char(10), '' ORDER BY id) FILTER (WHERE sound) AS BLOB) AS lines,
-        MAX(id) AS last, MIN(quote(id)) FILTER (WHERE NOT sound) AS unsound
-      FROM (SELECT *, ${sound} AS sound FROM ${table} WHERE id > ? ORDER BY id LIMIT ${PAGE_ROWS})`;
-    for (let previous: bigint | number = -Infinity; ;) {
+      SELECT CAST(group_concat(${line} || char(10), '' ORDER BY ${id}) FILTER (WHERE sound) AS BLOB) AS lines,
+        MAX(${id}) AS last, MIN(quote(${id})) FILTER (WHERE NOT sound) AS unsound
+      FROM (SELECT *, ${sound} AS sound FROM "${table.name}" WHERE ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS})`;
+    for (let previous: bigint | number | string = -Infinity; ;) {
       const [page]: Page[] = await manager.query<Page[]>(sql, [previous]);
       if (typeof page?.unsound === 'string') {
         const what = 'has a value of a wrong type, or U+0000';
-        throw new DamageError(`${table}: the row of id ${page.unsound} ${what}`);
+        throw new DamageError(`${table.name}: the row of id ${page.unsound} ${what}`);
       }
       if (!page?.lines) return;
       previous = page.last;
@@ -163,6 +165,12 @@ export const sqlite: Engine = {
     }
   },
 };
+
+/** A member of a JSON object, which SQLite has no boolean for. */
+function toMember({ name, type }: Column): string {
+  if (type !== 'boolean') return `'${name}', "${name}"`;
+  return `'${name}', json(CASE "${name}" WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)`;
+}
 
 /** Whether to open a file read-only: closing it would remove the log, and reading it without one would make one. */
 function hasLog(file: string): boolean {

@@ -1,0 +1,79 @@
+import { globSync } from 'node:fs';
+import type { DataSource, EntityMetadata } from 'typeorm';
+import type { Column, ColumnType } from './column-types.js';
+
+type Entity = abstract new () => unknown;
+
+/** The folder of the modules' folders. */
+const ROOT = new URL('../', import.meta.url);
+
+/** Loads the entities of every module, from its files `*.entity`: for commands, which do without Nest's modules. */
+export async function loadEntities(): Promise<Entity[]> {
+  const files = globSync('*/**/*.entity.{js,ts}', { cwd: ROOT }).sort();
+  const modules = await Promise.all(
+    files.map((file) => import(new URL(file, ROOT).href) as Promise<Record<string, unknown>>),
+  );
+  // TypeORM leaves out what is no entity.
+  return modules.flatMap((module) => Object.values(module).filter(isClass));
+}
+
+function isClass(value: unknown): value is Entity {
+  return typeof value === 'function';
+}
+
+/** A table of a store with all of its columns, as its entity has them. */
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly Column[];
+  /** The column of the primary key. */
+  readonly key: Column;
+  /** Whether the database numbers its rows. */
+  readonly isNumbered: boolean;
+}
+
+/** By the types of the drivers. */
+const TYPES: Readonly<Record<string, ColumnType>> = {
+  text: 'text',
+  varchar: 'text',
+  'character varying': 'text',
+  bigint: 'bigint',
+  integer: 'integer',
+  boolean: 'boolean',
+};
+
+/** Lists the tables of a store, each behind those that its foreign keys refer to. @throws Error naming one that no backup can carry */
+export function listTables({ entityMetadatas, driver }: DataSource): readonly Table[] {
+  const listed = new Set<EntityMetadata>();
+  const list = (metadata: EntityMetadata): void => {
+    if (listed.has(metadata)) return;
+    const references = metadata.foreignKeys.map((key) => key.referencedEntityMetadata);
+    for (const other of references) if (other !== metadata) list(other);
+    listed.add(metadata);
+  };
+  const tables = entityMetadatas.filter(({ tableType }) => tableType !== 'view');
+  for (const metadata of tables.sort((a, b) => (a.tableName < b.tableName ? -1 : 1)))
+    list(metadata);
+  return Array.from(listed, (metadata) => toTable(metadata, driver));
+}
+
+function toTable(
+  { tableName, columns, primaryColumns, generatedColumns }: EntityMetadata,
+  driver: DataSource['driver'],
+): Table {
+  const known = columns.map((column): Column => {
+    const given = driver.normalizeType(column);
+    const type = column.isArray ? undefined : TYPES[given];
+    const { databaseName: name } = column;
+    if (type) return { name, type };
+    const types = [...new Set(Object.values(TYPES))].join(', ');
+    throw new Error(
+      `the column ${name} of ${tableName} is of type ${given}, which no backup can carry: use ${types}`,
+    );
+  });
+  const key = known.find(({ name }) => name === primaryColumns[0]?.databaseName);
+  if (!key || primaryColumns.length > 1)
+    throw new Error(
+      `the table ${tableName} needs a primary key of one column: no backup can carry it`,
+    );
+  return { name: tableName, columns: known, key, isNumbered: generatedColumns.length > 0 };
+}
