@@ -4,7 +4,7 @@ import { COMMAND, Config } from '../config/config.js';
 import { migrateStore, openStore } from '../database/store.js';
 import { SchemaError, type SchemaErrorKind } from '../database/store-errors.js';
 import { Transaction } from '../database/transaction.js';
-import { describeError } from '../errors/operator-message.js';
+import { describeError, describeReason } from '../errors/operator-message.js';
 import { digestTables, formatDigests, type Digests } from './backup-tables.js';
 import { makeFile } from './new-file.js';
 
@@ -82,7 +82,7 @@ async function openBackup(file: string): Promise<Transaction> {
   } catch (cause) {
     const reason = (cause as Error).cause;
     const advice = reason instanceof SchemaError ? ADVICE[reason.kind] : '';
-    const message = `${file}: the backup cannot be opened: ${describeError(reason)}${advice}`;
+    const message = `${file}: the backup cannot be opened: ${describeReason(reason)}${advice}`;
     throw new Error(message, { cause });
   }
 }
@@ -101,7 +101,7 @@ async function checkDigests(backup: Transaction, file: string): Promise<Digests>
     assertSame(digests, new Map(rows.map(({ name, digest }) => [name, digest])));
     return digests;
   } catch (cause) {
-    throw new Error(`${file}: the backup is damaged: ${describeError(cause)}`, { cause });
+    throw new Error(`${file}: the backup is damaged: ${describeReason(cause)}`, { cause });
   }
 }
 

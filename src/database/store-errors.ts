@@ -55,9 +55,6 @@ const POSTGRES_CODES =
 /** Node's codes for a connection that broke, or a server that cannot be found (nodejs.org/api/errors.html). */
 const NETWORK_CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
-/** Codes of damage to what is stored; PostgreSQL's are XX001 and the like, and a failed disk's. */
-const DAMAGE_CODES = /^(DAMAGE|SQLITE_(IOERR|CORRUPT|NOTADB)\w*|58030|XX...)$/;
-
 /** Codes of a refused name, password, database, table or right, and SQLite's: a start would fail again. */
 const FINAL_CODES = /^(28|3D|42501|42P01|SQLITE)/;
 
@@ -75,13 +72,9 @@ function isUnavailable(error: unknown): boolean {
   return syscall === 'connect' || error.message.startsWith('no such table');
 }
 
+/** Found in what is stored; src/errors/operator-message.ts says what to do. */
 export class DamageError extends Error {
   readonly code = 'DAMAGE';
-}
-
-/** Whether an error or its cause says that the store is damaged. */
-export function isDamage(error: unknown): boolean {
-  return Error.isError(error) && (DAMAGE_CODES.test(readCode(error)) || isDamage(error.cause));
 }
 
 /** Returns StoreUnavailableException if a later try may succeed, else the error as it is. */

@@ -7,7 +7,16 @@ const NODE_ADVICE = /(?<=; )if the root CA is installed locally, .*--use-system-
 const TRUST_ADVICE =
   'to trust it, set NODE_EXTRA_CA_CERTS in the environment, or for PostgreSQL sslrootcert, to the file of its authority';
 
-/** The message of an error, in one line. */
+/**
+ * Codes of damage to what is stored: of this service's own checks, of SQLite (sqlite.org/rescode.html), where a disk returns
+ * no or too few bytes too, and of PostgreSQL (data_corrupted, index_corrupted, io_error).
+ */
+const DAMAGE_CODES =
+  /^(DAMAGE|SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|DATA|CORRUPTFS))\w*|XX00[12]|58030)$/;
+const DAMAGE_ADVICE =
+  '; the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
+
+/** The message of an error, in one line, with what to do if the store is damaged. */
 export function describeError(error: unknown): string {
   // A host with several addresses has an error for each.
   if (error instanceof AggregateError && error.message === '')
@@ -21,7 +30,14 @@ export function describeError(error: unknown): string {
   // fetch() gives its reason as the cause.
   if (error instanceof TypeError && error.cause !== undefined) return describeError(error.cause);
   const message = Error.isError(error) ? error.message : String(error);
-  return message.replace(/(?<!\s)\s*\n\s*/g, ' ').replace(NODE_ADVICE, TRUST_ADVICE);
+  const line = message.replace(/(?<!\s)\s*\n\s*/g, ' ').replace(NODE_ADVICE, TRUST_ADVICE);
+  const { code = '' } = Object(error) as NodeJS.ErrnoException;
+  return DAMAGE_CODES.test(code) ? line + DAMAGE_ADVICE : line;
+}
+
+/** The same without what to do: of an error in a backup, which is not the store. */
+export function describeReason(error: unknown): string {
+  return describeError(error).replaceAll(DAMAGE_ADVICE, '');
 }
 
 export class OutputError extends Error {}

@@ -50,5 +50,9 @@ it('reports a flipped bit in a file of the server', async () => {
   await server.stop();
   flipBit(join(server.data, row?.path ?? ''), 'oak');
   await server.start();
-  expect(await cli(store, 'check')).toEqual(failed(/invalid page in block 0 of .*/));
+  const damage = /invalid page in block 0 of [^\n]*/;
+  for (const line of ['check', 'export']) expect(await cli(store, line)).toEqual(failed(damage));
+  expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(503);
+  const logged = `the store is unavailable: ${damage.source}; the store is damaged: stop the service, `;
+  expect(service.output).toMatch(new RegExp(logged));
 });

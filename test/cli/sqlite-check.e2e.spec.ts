@@ -1,14 +1,15 @@
 /** @engine sqlite */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { expect, it } from '@jest/globals';
-import { cli, fillWith, flipBit, makeStores, source } from './backups.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { describe, expect, it } from '@jest/globals';
+import { cli, file, fillWith, flipBit, makeStores, makeToken, source } from './backups.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
 
 makeStores();
 
-const DAMAGED =
-  /^error: [^\n]+; the store is damaged: stop the service, [^\n]* in docs\/operating\.md\n$/;
+const ADVICE =
+  'the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
+const DAMAGED = new RegExp(`^error: [^\n]+; ${ADVICE}\n$`);
 
 it('an undamaged store passes, and nothing is created or changed', async () => {
   await source.execute(fillWith(1_000));
@@ -59,6 +60,14 @@ it.each([
   expect(readdirSync(source.folder)).toEqual(['data']);
 });
 
+/** Flips a bit of the first page of a table or an index, or else of the header. */
+async function damage(tree: string, at?: number): Promise<void> {
+  const roots = `SELECT rootpage FROM sqlite_schema WHERE name = '${tree}'`;
+  const [root] = await source.rows<{ rootpage: bigint }>(roots);
+  await source.execute('PRAGMA journal_mode = DELETE');
+  flipBit(source.path, at === undefined ? 0 : (Number(root?.rootpage) - 1) * 4_096 + at, 4);
+}
+
 it.each([
   ['the header', 'plants', 0, /file is not a database/],
   ['a page of the plants', 'plants', 8, /table plants: Tree \d+ page \d+/],
@@ -72,11 +81,45 @@ it.each([
 ])('names %s that a flipped bit has damaged', async (where, tree, at, message) => {
   await source.execute(fillWith(5_000));
   await source.execute("INSERT INTO tokens (name, hash, created_at) VALUES ('a', 'hash', 1)");
-  const roots = `SELECT rootpage FROM sqlite_schema WHERE name = '${tree}'`;
-  const [root] = await source.rows<{ rootpage: bigint }>(roots);
-  await source.execute('PRAGMA journal_mode = DELETE');
-  flipBit(source.path, where === 'the header' ? 0 : (Number(root?.rootpage) - 1) * 4_096 + at, 4);
+  await damage(tree, where === 'the header' ? undefined : at);
   const checked = await cli(source, 'check');
   expect(checked).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(DAMAGED) });
   expect(checked.stderr).toMatch(message);
+});
+
+describe('what to do about damage is said', () => {
+  it('by a start and by each command', async () => {
+    await damage('plants');
+    for (const line of ['export', `backup ${file}`, 'token list', 'token create a', 'migrate'])
+      expect(await cli(source, line)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(DAMAGED),
+      });
+    const status = { code: 1, stdout: expect.stringContaining(ADVICE) };
+    expect(await cli(source, 'status')).toMatchObject(status);
+    const stderr = expect.stringMatching(DAMAGED);
+    expect(await runMain(source, {})).toMatchObject({ code: 1, stderr });
+  });
+
+  it("by the service's log and /readyz", async () => {
+    const token = await makeToken(source, 'nursery');
+    await damage('sqlite_autoindex_tokens_1', 0);
+    const env = { MANAGEMENT_PORT: '0' };
+    const service = await ServiceProcess.start({ store: source, token, env });
+    expect(await service.client().create({ id: 1n, name: 'oak' })).toMatchObject({ status: 503 });
+    const reason = `database disk image is malformed; ${ADVICE}`;
+    const { details } = await service.monitor.until(503, 'store');
+    expect(details.store?.message).toBe(reason);
+    expect(service.output).toContain(`the store is unavailable: ${reason}`);
+    await service.kill();
+  });
+
+  it('but not of a damaged backup, beside which the store may be intact', async () => {
+    expect((await cli(source, `backup ${file}`)).code).toBe(0);
+    flipBit(file, 0);
+    const stderr = `error: ${file}: the backup cannot be opened: file is not a database\n`;
+    for (const line of [`backup --verify ${file}`, `restore ${file}`])
+      expect(await cli(source, line)).toEqual({ code: 1, stdout: '', stderr });
+  });
 });
