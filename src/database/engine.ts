@@ -42,7 +42,7 @@ export interface Engine {
   /** @throws Error if rows may be hidden, or unless it is to be read only, if a plant that is written could be lost */
   assertUsable?(store: DataSource, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
-  lock?(config: Config): Disposable;
+  lock?(store: DataSource): Disposable;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
   /** Begins a snapshot, or a transaction to fill. @throws Error if it would not see every acknowledged plant in time */

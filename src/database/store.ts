@@ -34,7 +34,7 @@ export class Store extends DataSource {
       logger: 'debug',
     });
     // Before it is opened: a store that another service runs on is not even migrated.
-    if (access === 'serve' || access === 'fill') this.lock = engine.lock?.(config);
+    if (access === 'serve' || access === 'fill') this.lock = engine.lock?.(this);
   }
 
   get writer(): Writer {

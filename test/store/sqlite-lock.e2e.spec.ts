@@ -1,6 +1,5 @@
 /** @engine sqlite */
-import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { linkSync, readdirSync, symlinkSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { cli, makeStore, sqlite as store } from '../support/own-store.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
@@ -29,18 +28,31 @@ it('a file in use by a service refuses a second one under any name, and a restor
 });
 
 it('refuses a SQLite file with a hard link, as lock and log belong to one name', async () => {
-  mkdirSync(dirname(store.path));
-  writeFileSync(store.path, '');
-  linkSync(store.path, `${store.folder}/other.sqlite`);
-  expect(await runMain(store, {})).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(`${store.path} is a hard link: remove its other names`),
-  });
+  expect((await cli('migrate')).code).toBe(0);
+  const other = `${store.folder}/other.sqlite`;
+  linkSync(store.path, other);
+  const refusal = ` is a hard link: remove its other names, or give it a copy of its own\n`;
+  for (const path of [store.path, other]) {
+    const url = `sqlite:${path}`;
+    const failed = { code: 1, stderr: expect.stringContaining(path + refusal) };
+    expect(await runMain(store, { DATABASE_URL: url })).toMatchObject(failed);
+    for (const line of ['token create a', 'migrate', 'export', 'check', 'backup b.sqlite'])
+      expect(await cli(line, url)).toMatchObject({ ...failed, stdout: '' });
+  }
+  // Nothing has made a log there.
+  expect(readdirSync(store.folder).sort()).toEqual(['data', 'other.sqlite']);
   // A folder has several links too, but is not a file.
   expect(await runMain(store, { DATABASE_URL: `sqlite:${store.folder}` })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`${store.folder} is not a file`),
   });
+});
+
+it('verifies and restores a backup that has a hard link, as it has no log', async () => {
+  for (const line of ['migrate', 'backup b.sqlite']) expect((await cli(line)).code).toBe(0);
+  linkSync(`${store.folder}/b.sqlite`, `${store.folder}/yesterday.sqlite`);
+  for (const line of ['backup --verify b.sqlite', 'restore yesterday.sqlite'])
+    expect(await cli(line)).toMatchObject({ code: 0, stderr: '' });
 });
 
 it('one of several services that start on a new file runs', async () => {

@@ -116,7 +116,11 @@ describe('while the service runs', () => {
   async function expectAway(file: string): Promise<void> {
     for (const id of [1n, 2n])
       expect(await service.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
-    const reason = `${file} was removed or replaced while the service runs: put it back, or restart the service`;
+    const advice =
+      file === store.path
+        ? `to keep what is there now, stop the service, and remove ${file}-wal and ${file}-shm`
+        : 'restart the service';
+    const reason = `${file} was removed or replaced while the service runs: put it back, or ${advice}`;
     const { details } = await service.monitor.until(503, 'store');
     expect(details.store?.message).toContain(reason);
     expect(service.output).toContain(`the store is unavailable: ${reason}`);
@@ -152,6 +156,7 @@ describe('while the service runs', () => {
   it.each([
     ['log', '-wal'],
     ['index of its log', '-shm'],
+    ['lock', '-lock'],
   ])('its %s is removed: 503 with 5001, not ready', async (_name, suffix) => {
     rmSync(store.path + suffix);
     await expectAway(store.path + suffix);

@@ -1,12 +1,23 @@
+import { randomInt } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import type { DataSource } from 'typeorm';
 import { makesStore, readCode, type Access, type Engine } from '../engine.js';
 import type { Column, ColumnType } from '../column-types.js';
 import { judgeSchema, selectRan } from '../schema.js';
 import { DamageError, SchemaError } from '../store-errors.js';
-import { assertWritable, findFile, identifyFiles, lockFile } from './files.js';
-import { COMMIT_A_PAGE, SqliteWriter } from './writer.js';
+import {
+  assertWritable,
+  findFile,
+  findSecondName,
+  identifyCompanions,
+  identifyFile,
+  lockFile,
+  type OpenedFile,
+} from './files.js';
+import { adoptFile, assertOwnLog, readIds, usesLog, writeIds } from './log-owner.js';
+import { SqliteWriter } from './writer.js';
 
 /** WAL and FULL: a commit waits for stable storage (sqlite.org/pragma.html); on macOS only with `fullfsync`. */
 const PRAGMAS = [
@@ -29,10 +40,14 @@ const LIST_COLUMNS = `
 
 /** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
 class ExactDatabase extends Database {
-  /** @throws Error naming what this process cannot write to: SQLite makes files beside a store to read it */
+  /**
+   * @throws Error if the log is another file's, or naming what this process cannot write to: SQLite makes files beside a store
+   * to read it
+   */
   constructor(file: string, options: Database.Options) {
     try {
       super(file, options);
+      assertOwnLog(file);
       this.pragma('schema_version');
     } catch (error) {
       if (/^SQLITE_(READONLY|CANTOPEN)/.test(readCode(error)))
@@ -90,7 +105,14 @@ export const sqlite: Engine = {
     const file = findFile(config, makesStore(access));
     const timeout = config.statementTimeoutMs;
     const isReader = access === 'read';
-    if (!isReader) assertOurs(file, access, timeout);
+    const secondName = findSecondName(file);
+    // A backup has no log: it may be a hard link of another one.
+    if (secondName && !(isReader && !usesLog(file))) throw new Error(secondName);
+    if (!isReader) {
+      for (const path of [dirname(file), file]) assertWritable(path);
+      adoptFile(file);
+      assertOurs(file, access, timeout);
+    }
     return {
       type: 'better-sqlite3',
       driver: ExactDatabase,
@@ -98,30 +120,35 @@ export const sqlite: Engine = {
       timeout,
       fileMustExist: true,
       readonly: isReader && hasLog(file),
+      extra: { opened: identifyFile(file) } satisfies Extra,
       prepareDatabase: (database: Database.Database) => {
         for (const pragma of isReader ? ['query_only = ON'] : PRAGMAS) database.pragma(pragma);
       },
     };
   },
 
-  openWriter(_store, config) {
-    // A link may lead elsewhere by the time that the thread begins.
-    const file = findFile(config);
+  openWriter(store, config) {
+    const { opened } = store.options.extra as Extra;
     return new SqliteWriter({
-      file,
-      opened: identifyFiles(file),
+      file: opened.path,
+      opened: [opened, ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
       pragmas: [...PRAGMAS, CACHE],
     });
   },
 
-  lock: (config) => lockFile(findFile(config)),
+  lock: (store) => lockFile(getFile(store)),
 
-  // A process killed before the sync leaves plants that can be read, but may not be on the disk. If a reader prevents the
-  // copy, which also mends what a failed sync has left, a commit syncs the whole log.
+  // A process killed before the sync leaves plants that can be read, but may not be on the disk: the commit of the id syncs
+  // the whole log. If no reader prevents it, the copy also mends what a failed sync has left.
   async recover(store) {
+    const file = getFile(store);
+    const [last] = await store.query<{ application_id: number }[]>('PRAGMA application_id');
+    const id = randomInt(1, 2 ** 31);
+    writeIds(file, [...readIds(file), last?.application_id ?? 0, id]);
+    await store.query(`PRAGMA application_id = ${id}`);
     const [result] = await store.query<{ busy: number }[]>('PRAGMA wal_checkpoint(TRUNCATE)');
-    if (result?.busy !== 0) await store.query(COMMIT_A_PAGE);
+    if (result?.busy === 0) writeIds(file, [id]);
   },
 
   begin: (runner) => runner.query('BEGIN'),
@@ -172,16 +199,25 @@ function toMember({ name, type }: Column): string {
   return `'${name}', json(CASE "${name}" WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)`;
 }
 
+/** What the options of a store have of ours: the file before SQLite opened it. */
+interface Extra {
+  readonly opened: OpenedFile;
+}
+
+/** Found once: a link may lead elsewhere by now. */
+function getFile({ options }: DataSource): string {
+  return (options.extra as Extra).opened.path;
+}
+
 /** Whether to open a file read-only: closing it would remove the log, and reading it without one would make one. */
 function hasLog(file: string): boolean {
   return existsSync(`${file}-wal`);
 }
 
-/** @throws SchemaError; Error if this process cannot write to it, or if it has tables of another program */
+/** @throws SchemaError; Error if it has tables of another program */
 function assertOurs(file: string, access: Access, timeout: number): void {
-  for (const path of [dirname(file), file]) assertWritable(path);
   if (statSync(file).size === 0) return;
-  const database = new Database(file, { readonly: hasLog(file), timeout });
+  const database = new ExactDatabase(file, { readonly: hasLog(file), timeout });
   try {
     const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
     const columns = list(LIST_COLUMNS);

@@ -3,6 +3,7 @@ import {
   constants,
   existsSync,
   mkdirSync,
+  readFileSync,
   realpathSync,
   statSync,
   writeFileSync,
@@ -17,8 +18,10 @@ import { SchemaError } from '../store-errors.js';
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 const LOG_SUFFIXES = ['-wal', '-journal'];
 const LOCK_SUFFIX = '-lock';
+/** Of the ids of the file that the log belongs to: log-owner.ts. */
+export const IDS_SUFFIX = '-id';
 /** Of all files of a store. `-shm` is the index of the write-ahead log. */
-export const STORE_SUFFIXES = ['', ...LOG_SUFFIXES, '-shm', LOCK_SUFFIX];
+export const STORE_SUFFIXES = ['', ...LOG_SUFFIXES, '-shm', LOCK_SUFFIX, IDS_SUFFIX];
 
 export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
 
@@ -26,13 +29,19 @@ export function findLog(file: string): string | undefined {
   return LOG_SUFFIXES.map((suffix) => file + suffix).find((path) => existsSync(path));
 }
 
-/** With the log's index: two processes with an index each do not see each other's commits. @param file no link */
-export function identifyFiles(file: string): OpenedFile[] {
-  return ['', '-wal', '-shm'].map((suffix) => {
-    const path = file + suffix;
-    const { dev, ino } = statSync(path, { bigint: true });
-    return { path, dev, ino };
-  });
+export function identifyFile(path: string): OpenedFile {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return { path, dev, ino };
+}
+
+/**
+ * Identifies what is beside an open file: with two indexes of a log, processes do not see each other's commits, and with two
+ * locks a second service starts. @param file no link
+ */
+export function identifyCompanions(file: string): OpenedFile[] {
+  const paths = [`${file}-wal`, `${file}-shm`];
+  const lock = file + LOCK_SUFFIX;
+  return [...paths, ...(existsSync(lock) ? [lock] : [])].map(identifyFile);
 }
 
 /** The real path: two names of one file make one lock. @param makes whether to make a missing file @throws SchemaError */
@@ -60,12 +69,34 @@ export function assertWritable(path: string): void {
   }
 }
 
+/**
+ * Finds why a file, or one of those beside it, has a second name: SQLite's log and the lock are found by the name, and those
+ * of another name would be others. @param file no link
+ */
+export function findSecondName(file: string): string | undefined {
+  if (statSync(file).nlink > 1)
+    return `${file} is a hard link: remove its other names, or give it a copy of its own`;
+  const mount = findMount(STORE_SUFFIXES.map((suffix) => file + suffix));
+  return mount && `${mount} is itself a mount: mount its folder, with all files of the store`;
+}
+
+/** Finds the one of these paths on which something is mounted; none where the system does not tell, such as macOS. */
+export function findMount(paths: readonly string[]): string | undefined {
+  const list = '/proc/self/mountinfo';
+  if (!existsSync(list)) return undefined;
+  const mounts = readFileSync(list, 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4]);
+  return paths.find((path) => mounts.includes(path.replace(/[ \t\n\\]/g, escapeOctal)));
+}
+
+/** As in proc_pid_mountinfo(5). */
+function escapeOctal(character: string): string {
+  return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
+}
+
 /** Locks a store until this process ends, by a file beside it: a lock of its own would shut out commands. @throws Error */
 export function lockFile(file: string): Disposable {
-  // The lock and SQLite's log are found by the name.
-  if (statSync(file).nlink > 1) {
-    throw new Error(`${file} is a hard link: remove its other names, or give it a copy of its own`);
-  }
   const path = file + LOCK_SUFFIX;
   // SQLite would open it read-only, and two services could lock it.
   if (existsSync(path)) assertWritable(path);

@@ -21,7 +21,7 @@ import { COLUMNS, Plant } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
-import { identifyFiles } from './files.js';
+import { identifyCompanions, identifyFile } from './files.js';
 import { SqliteThread } from './writer-thread.js';
 
 /** Inserts a plant if its id is free, and returns how many were inserted. */
@@ -155,7 +155,7 @@ describe('SqliteWriter', () => {
   });
 
   it('writes nothing to a file that is moved away while the thread opens it', async () => {
-    const opened = identifyFiles(file.path);
+    const opened = [identifyFile(file.path), ...identifyCompanions(file.path)];
     const unlock = await file.lock();
     const before = countDescriptors(file.path);
     // Each waits a tenth of a second for the lock.

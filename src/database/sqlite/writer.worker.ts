@@ -14,9 +14,10 @@ import type {
 const LOCK_WAIT_MS = 100;
 
 const { file, opened, timeoutMs, pragmas, abandoned } = workerData as SqliteThreadOptions;
-// Checked before it is opened, so that no other file is touched, and after, in case it was replaced meanwhile.
+// Checked before it is opened, and again before SQLite reads it: closing another file would play our log back into it.
 assertOpened();
 const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true });
+assertOpened();
 for (const pragma of pragmas) database.pragma(pragma);
 assertOpened();
 
@@ -57,7 +58,11 @@ function runStatement(sql: string, parameters: readonly unknown[]): SqliteThread
 function assertOpened(): void {
   const moved = opened.find((file) => !isInPlace(file));
   if (!moved) return;
-  const message = `${moved.path} was removed or replaced while the service runs: put it back, or restart the service`;
+  const advice =
+    moved.path === file
+      ? `to keep what is there now, stop the service, and remove ${file}-wal and ${file}-shm`
+      : 'restart the service';
+  const message = `${moved.path} was removed or replaced while the service runs: put it back, or ${advice}`;
   throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
 }
 

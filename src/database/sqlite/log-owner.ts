@@ -1,0 +1,73 @@
+// SQLite plays a log back into whatever file has its name. So each start gives the file a new id, and keeps it beside the file
+// too: a restored backup, or a copy from before that start, has another.
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { IDS_SUFFIX, lockFile } from './files.js';
+
+/** The place of `application_id` in a file, in bytes (sqlite.org/fileformat2.html#database_header). */
+const ID_OFFSET = 68;
+/** The place of the version that is needed to write: 2 of a file that uses a write-ahead log. */
+const VERSION_OFFSET = 18;
+
+/** Keeps the ids that the file may have. A file system that loses them allows any. */
+export function writeIds(file: string, ids: readonly number[]): void {
+  writeFileSync(file + IDS_SUFFIX, ids.join(' '), { flush: true });
+}
+
+/** Empty if none are kept: of a store that no service has run on. */
+export function readIds(file: string): number[] {
+  const path = file + IDS_SUFFIX;
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+/** To be called before SQLite reads the file. @throws Error if the log beside it belongs to another file */
+export function assertOwnLog(file: string): void {
+  if (!hasLogged(file) || isKnown(file)) return;
+  const log = `${file}-wal`;
+  throw new Error(
+    `${log} belongs to another file than ${file}: stop the service, then keep the new file by rm '${log}' '${file}-shm', ` +
+      `or the old one by mv OLD '${file}'; if file and log were copied together, rm '${file}${IDS_SUFFIX}'`,
+  );
+}
+
+/** Before a file that replaced another gets a log of its own. @throws Error if a service still runs on the other */
+export function adoptFile(file: string): void {
+  if (hasLogged(file) || isKnown(file)) return;
+  using _lock = lockFile(file);
+  writeIds(file, [readId(file)]);
+}
+
+function isKnown(file: string): boolean {
+  const ids = readIds(file);
+  return ids.length === 0 || ids.includes(readId(file));
+}
+
+function hasLogged(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+function readId(file: string): number {
+  return readHeader(file).readInt32BE(ID_OFFSET);
+}
+
+/** Whether a file is a store, not a backup, which has no log. To be called before SQLite reads the file. */
+export function usesLog(file: string): boolean {
+  return readHeader(file)[VERSION_OFFSET] === 2;
+}
+
+/** The header without what the log has of it. Closing the file drops the locks that SQLite has on it in this process. */
+function readHeader(file: string): Buffer {
+  const header = Buffer.alloc(100);
+  const descriptor = openSync(file, 'r');
+  readSync(descriptor, header, 0, header.length, 0);
+  closeSync(descriptor);
+  return header;
+}

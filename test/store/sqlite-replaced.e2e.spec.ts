@@ -1,0 +1,168 @@
+/** @engine sqlite */
+import { copyFileSync, cpSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { cli, makeStore, sqlite as store } from '../support/own-store.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
+
+let service: ServiceProcess;
+makeStore(() => service.kill());
+
+/** The ids of plants that are in a copy of the file alone, and of those that are in the log too. */
+const [BEFORE, AFTER] = [1n, 2n];
+const restored = () => `${store.folder}/restored.sqlite`;
+const copy = () => `${store.folder}/copy.sqlite`;
+
+const create = async (id: bigint) => (await service.client().create({ id, name: 'oak' })).status;
+const start = async (env = {}) => {
+  service = await ServiceProcess.start({ store, token: service.token, env });
+};
+const ids = async () => (await store.plants()).map(({ id }) => id);
+
+beforeEach(async () => {
+  service = await ServiceProcess.start({ store });
+  expect(await create(BEFORE)).toBe(200);
+  await service.stop();
+  copyFileSync(store.path, copy());
+  expect((await cli('backup backup.sqlite')).code).toBe(0);
+  for (const line of ['migrate', 'restore backup.sqlite'])
+    expect((await cli(line, `sqlite:${restored()}`)).code).toBe(0);
+  await start();
+  expect(await create(AFTER)).toBe(200);
+});
+
+const old = () => `${store.folder}/old.sqlite`;
+const replace = (source: string) => {
+  renameSync(store.path, old());
+  renameSync(source, store.path);
+};
+
+describe('the log of a file is not played back into another one', () => {
+  it.each<[string, () => unknown]>([
+    [
+      'a restored store that replaced it while the service ran, which then stopped',
+      async () => {
+        replace(restored());
+        await service.stop();
+      },
+    ],
+    [
+      'a restored store that replaced it before the service was killed',
+      async () => {
+        replace(restored());
+        await service.kill();
+      },
+    ],
+    [
+      'a copy from before the start, that replaced it after a kill',
+      async () => {
+        await service.kill();
+        replace(copy());
+      },
+    ],
+    [
+      'a backup that was copied over it after a kill',
+      async () => {
+        await service.kill();
+        copyFileSync(store.path, old());
+        copyFileSync(`${store.folder}/backup.sqlite`, store.path);
+      },
+    ],
+    [
+      'a new file, as it was removed',
+      async () => {
+        await service.kill();
+        renameSync(store.path, old());
+      },
+    ],
+  ])('%s: refused until the operator decides', async (_what, end) => {
+    await end();
+    const [log, index] = [`${store.path}-wal`, `${store.path}-shm`];
+    const logged = readFileSync(log);
+    const refusal =
+      `${log} belongs to another file than ${store.path}: stop the service, then keep the new file by rm '${log}' ` +
+      `'${index}', or the old one by mv OLD '${store.path}'; if file and log were copied together, rm '${store.path}-id'\n`;
+    const failed = { code: 1, stderr: expect.stringContaining(refusal) };
+    expect(await cli('migrate')).toMatchObject({ ...failed, stdout: '' });
+    const found = readFileSync(store.path);
+    for (const line of ['token create a', 'export', 'check', 'backup b.sqlite'])
+      expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
+    expect(await runMain(store, {})).toMatchObject(failed);
+    expect(readFileSync(store.path).equals(found)).toBe(true);
+    expect(readFileSync(log).equals(logged)).toBe(true);
+
+    const aside = `${store.folder}/aside`;
+    cpSync(dirname(store.path), aside, { recursive: true });
+    for (const path of [log, index]) rmSync(path, { force: true });
+    if (found.length > 0) {
+      await start();
+      expect(await ids()).toEqual([BEFORE]);
+      await service.kill();
+    }
+
+    rmSync(dirname(store.path), { recursive: true });
+    renameSync(aside, dirname(store.path));
+    renameSync(old(), store.path);
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER]);
+  });
+});
+
+describe('a killed service starts again', () => {
+  it('in a copy of its folder', async () => {
+    await service.kill();
+    cpSync(dirname(store.path), `${store.folder}/moved`, { recursive: true });
+    rmSync(dirname(store.path), { recursive: true });
+    renameSync(`${store.folder}/moved`, dirname(store.path));
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER]);
+  });
+
+  it('as a copy of the file and its log alone, or as one of an earlier version', async () => {
+    await service.kill();
+    rmSync(`${store.path}-id`);
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER]);
+  });
+
+  it('after a start that a reader kept from the checkpoint', async () => {
+    await service.kill();
+    const reader = store.open();
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM plants').get();
+    await start({ DATABASE_TIMEOUT: '1s' });
+    expect(await create(3n)).toBe(200);
+    await service.kill();
+    reader.close();
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER, 3n]);
+  });
+});
+
+describe('a file that replaced another in order', () => {
+  it('may have a log of its own, by a command', async () => {
+    await service.stop();
+    replace(restored());
+    const reader = store.open();
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM plants').get();
+    // The reader keeps its log.
+    expect((await cli('token create a')).code).toBe(0);
+    expect(readFileSync(`${store.path}-wal`).length).toBeGreaterThan(0);
+    expect((await cli('export')).code).toBe(0);
+    await start({ DATABASE_TIMEOUT: '1s' });
+    reader.close();
+    expect(await ids()).toEqual([BEFORE]);
+  });
+
+  it('is not written while a service runs on the other, even if that has an empty log', async () => {
+    await service.stop();
+    await start();
+    expect(readFileSync(`${store.path}-wal`)).toHaveLength(0);
+    replace(restored());
+    expect(await cli('token create a')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`is running on ${store.path}: stop it first`),
+    });
+  });
+});
