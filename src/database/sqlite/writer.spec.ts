@@ -141,14 +141,28 @@ describe('SqliteWriter', () => {
     await other.remove();
   });
 
+  it('begins on no file that replaced the opened one before there was a writer', async () => {
+    await using opened = await openStore(readConfig({ DATABASE_URL: file.url }), [Plant]);
+    const other = await makeOther();
+    renameSync(file.path, `${file.path}.elsewhere`);
+    copyFileSync(other.path, file.path);
+    plants = new PlantsRepository(opened, opened.writer);
+    await expect(insert('1')).rejects.toMatchObject({
+      driverError: { reason: expect.stringMatching(/ was removed or replaced /) },
+    });
+    expect(readFileSync(file.path).equals(readFileSync(other.path))).toBe(true);
+    renameSync(`${file.path}.elsewhere`, file.path);
+    await other.remove();
+  });
+
   it('writes to the file that the store is in, wherever a link leads by then', async () => {
     const link = `${file.folder}/link.sqlite`;
     symlinkSync(file.path, link);
     await using linked = await openStore(readConfig({ DATABASE_URL: `sqlite:${link}` }), [Plant]);
-    plants = new PlantsRepository(linked, linked.writer);
     const other = await makeOther();
     unlinkSync(link);
     symlinkSync(other.path, link);
+    plants = new PlantsRepository(linked, linked.writer);
     expect(await insert('1')).toBe(1);
     expect(await file.count()).toBe(1);
     await other.remove();
