@@ -126,7 +126,7 @@ describe('a server that is weakened while the service runs', () => {
     const fresh = { id: next++, name: 'oak' };
     expect((await client.create(known)).status).toBe(200);
     await set(name, value);
-    const lines = () => service.output.split('fsync or full_page_writes is off').length;
+    const lines = () => service.output.split(`unavailable: ${name} is off, so that`).length;
     const before = lines();
     for (const plant of [known, fresh])
       expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
@@ -137,12 +137,43 @@ describe('a server that is weakened while the service runs', () => {
     for (const plant of [known, fresh]) expect((await client.create(plant)).status).toBe(200);
   });
 
-  it('by a table that a crash empties: not ready', async () => {
+  it('by a table that a crash empties: 503, not ready', async () => {
+    const client = service.client();
+    const known = { id: next++, name: 'oak' };
+    expect((await client.create(known)).status).toBe(200);
     await operator.query('ALTER TABLE plants SET UNLOGGED');
+    for (const plant of [known, { id: next++, name: 'oak' }])
+      expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
     await notReady(
       'its table is unlogged, so that a crash would empty it: run `ALTER TABLE plants SET LOGGED`',
     );
     await operator.query('ALTER TABLE plants SET LOGGED');
+    await ready();
+  });
+
+  it.each([
+    [
+      'a trigger',
+      `CREATE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+      CREATE TRIGGER keep BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION drop_row()`,
+      'DROP FUNCTION drop_row CASCADE',
+      'a trigger, rule or policy of the table plants keeps them out (psql lists those by `\\d plants`',
+    ],
+    [
+      'a rule',
+      'CREATE RULE keep AS ON INSERT TO plants DO INSTEAD NOTHING',
+      'DROP RULE keep ON plants',
+      'relation "plants": drop the rule that psql lists by `\\d plants`',
+    ],
+  ])('by %s that keeps plants out: 503, and why', async (_what, make, drop, reason) => {
+    const lines = () => service.output.split(reason).length;
+    const before = lines();
+    await store.execute(make);
+    const response = await service.client().create({ id: next++, name: 'oak' });
+    // The log comes through a pipe of its own.
+    while (lines() === before) await sleep(20);
+    await store.execute(drop);
+    expect(response).toMatchObject(UNAVAILABLE);
     await ready();
   });
 

@@ -10,7 +10,7 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { SessionClient } from './client.js';
-import { explainHidden, findHazard } from './safety.js';
+import { explain, findHazard } from './safety.js';
 
 /** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
 const MAX_SESSIONS = 10;
@@ -88,7 +88,7 @@ class Session {
     const hazard = error ? undefined : findHazard(result);
     this.warning ??= hazard ?? undefined;
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
-    if (error instanceof DatabaseError) return explainHidden(error, this.client.user);
+    if (error instanceof DatabaseError) return explain(error, this.client.user);
     if (error) return toStoreUnavailable(error);
     if (hazard === null) this.pool.recordCommit();
     return undefined;

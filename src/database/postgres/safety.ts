@@ -136,10 +136,12 @@ export function findHazard({
   return rows.find(({ hazard }) => hazard !== null)?.hazard ?? null;
 }
 
-/** Adds advice to PostgreSQL's refusal to hide rows. */
-export function explainHidden(error: DatabaseError, role = 'ROLE'): Error {
-  if (error.routine !== 'check_enable_rls') return error;
-  return new StoreUnavailableException(`${error.message}: ${adviseOnHidden(role)}`, {
-    cause: error,
-  });
+/** Adds advice to PostgreSQL's refusal to hide rows, or to insert into a table with a rule. */
+export function explain(error: DatabaseError, role = 'ROLE'): Error {
+  const advice =
+    error.routine === 'check_enable_rls'
+      ? adviseOnHidden(role)
+      : error.code === '0A000' && 'drop the rule that psql lists by `\\d plants`';
+  if (!advice) return error;
+  return new StoreUnavailableException(`${error.message}: ${advice}`, { cause: error });
 }
