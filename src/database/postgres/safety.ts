@@ -42,15 +42,16 @@ const requireSetting = (name: string, safe: string, advice: string): Hazard => [
   `'${name} is ' || ${get(name)} || ', ${advice}'`,
 ];
 
-const requireVisible = (table: string): Hazard => [
-  `row_security_active(to_regclass('${table}'))`,
-  `format('row-level security may hide rows of ${table} from the role %1$I: ${adviseOnHidden('%1$I', table)}', current_user)`,
-];
+const adviseOnHidden = (role: string, remedy = 'disable it') =>
+  `as a superuser run \`ALTER ROLE ${role} BYPASSRLS\`, or ${remedy}`;
 
-function adviseOnHidden(role: string, table = 'the table'): string {
-  const disable = `\`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY\``;
-  return `as a superuser run \`ALTER ROLE ${role} BYPASSRLS\`, or ${disable}`;
-}
+const requireVisible = (table: string): Hazard => {
+  const advice = adviseOnHidden('%1$I', `\`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY\``);
+  return [
+    `row_security_active(to_regclass('${table}'))`,
+    `format('row-level security may hide rows of ${table} from the role %1$I: ${advice}', current_user)`,
+  ];
+};
 
 /** What lookups of a service that runs rely on. */
 const VISIBLE = ['plants', 'tokens'].map(requireVisible);
