@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
-import { describeError } from '../errors/operator-message.js';
+import { describeReason } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { toStoreError } from './store-errors.js';
 
@@ -25,7 +25,7 @@ describe('toStoreError', () => {
   ])('%s is unavailable, for the reason that the driver gave', (_name, error) => {
     const unavailable = toStoreError(error);
     expect(unavailable).toBeInstanceOf(StoreUnavailableException);
-    expect(describeError(unavailable)).toBe('reason');
+    expect(describeReason(unavailable)).toBe('reason');
   });
 
   it.each([

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { createSecret } from '../auth/tokens/token.entity.js';
 import { ConfigError } from '../config/environment.js';
-import { describeError, redact, toExitCode } from './operator-message.js';
+import { describeError, describeReason, redact, toExitCode } from './operator-message.js';
 
 const SECRET = createSecret();
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl-_x';
@@ -44,6 +44,25 @@ it('describeError reads blanks once', () => {
 it('describeError tells both what failed and why it could not be closed', () => {
   const error = new SuppressedError(new Error('lost'), new Error('the disk is full'));
   expect(describeError(error)).toBe('the disk is full; lost');
+});
+
+it.each([
+  ['SQLITE_CORRUPT_INDEX', true],
+  ['SQLITE_NOTADB', true],
+  ['SQLITE_IOERR_SHORT_READ', true],
+  ['XX001', true],
+  ['XX002', true],
+  ['58030', true],
+  // The disk may be full, or the server in recovery.
+  ['SQLITE_IOERR_WRITE', false],
+  ['SQLITE_FULL', false],
+  ['XX000', false],
+])('describeError says what to do about damage: %s, %s', (code, isDamage) => {
+  const error = Object.assign(new Error('reason'), { code });
+  const advice =
+    '; the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
+  expect(describeError(error)).toBe(isDamage ? `reason${advice}` : 'reason');
+  expect(describeReason(error)).toBe('reason');
 });
 
 it('toExitCode is that of what failed first', () => {

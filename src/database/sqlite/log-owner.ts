@@ -16,7 +16,7 @@ const ID_OFFSET = 68;
 /** The place of the version that is needed to write: 2 of a file that uses a write-ahead log. */
 const VERSION_OFFSET = 18;
 
-/** Keeps the ids that the file may have. A file system that loses them allows any. */
+/** Keeps the ids that the file may have. If they are lost, any is allowed. */
 export function writeIds(file: string, ids: readonly number[]): void {
   writeFileSync(file + IDS_SUFFIX, ids.join(' '), { flush: true });
 }
