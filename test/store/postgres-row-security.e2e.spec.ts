@@ -139,8 +139,9 @@ it('a snapshot, over a pooler, fails where rows would be hidden since it was ope
   const url = urlOf('plants_backup').replace(String(server.port), String(port));
   const snapshot = await Transaction.open(readConfig({ DATABASE_URL: url }));
   await hide('plants');
-  const columns = [{ name: 'id', type: 'bigint' }] as const;
-  const lines = snapshot.readLines({ table: 'plants', columns, form: 'array' });
+  const key = { name: 'id', type: 'bigint' } as const;
+  const table = { name: 'plants', key };
+  const lines = snapshot.readLines({ table, columns: [key], form: 'array' });
   await expect(lines.next()).rejects.toThrow('row-level security');
   await snapshot[Symbol.asyncDispose]();
   await show('plants');
