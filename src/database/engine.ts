@@ -5,6 +5,7 @@ import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from '
 import type { Config } from '../config/config.js';
 import type { DatabaseSystem } from '../config/database-url.js';
 import type { Column } from './column-types.js';
+import type { OwnTransactions } from './sqlite/own-transactions.js';
 import type { Table } from './tables.js';
 
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
@@ -39,6 +40,8 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
+  /** If all operations share a connection. */
+  shareConnection?(store: DataSource, config: Config): OwnTransactions;
   /** @throws Error if rows may be hidden, or unless it is to be read only, if a plant that is written could be lost */
   assertUsable?(store: DataSource, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
@@ -80,6 +83,9 @@ export abstract class Writer {
 
   /** @throws StoreUnavailableException if a lookup may not see every row */
   async assertVisible(): Promise<void> {}
+
+  /** Told of a statement that failed on another connection. Ends the process, and returns a promise that never settles, if it must. */
+  endOnFailure?(error: unknown): Promise<never> | undefined;
 
   /** Aborts what would keep the process from exiting. */
   async abort(): Promise<void> {}

@@ -1,8 +1,15 @@
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import {
+  AbstractLogger,
+  DataSource,
+  type DataSourceOptions,
+  type QueryRunner,
+  type ReplicationMode,
+} from 'typeorm';
 import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { makesStore, type Access, type Engine, type Writer } from './engine.js';
 import { bringUpToDate, LIST, MIGRATIONS } from './schema.js';
+import type { OwnTransactions } from './sqlite/own-transactions.js';
 import { StoreUnusableError } from './store-errors.js';
 
 type Entities = DataSourceOptions['entities'];
@@ -13,9 +20,23 @@ export async function loadEngine(url: string): Promise<Engine> {
   return (await import('./postgres/engine.js')).postgres;
 }
 
+/** TypeORM's own would write a failed migration to stdout, which the service or the command reports. */
+class FailureLogger extends AbstractLogger {
+  constructor(private readonly onFailure: (error: unknown) => void) {
+    super([]);
+  }
+
+  override logQueryError(error: string | Error): void {
+    this.onFailure(error);
+  }
+
+  protected override writeLog(): void {}
+}
+
 export class Store extends DataSource {
   private readonly lock: Disposable | undefined;
   private openedWriter: Writer | undefined;
+  private readonly shared: OwnTransactions | undefined;
 
   /** @throws SchemaError; Error if another service has locked the store */
   constructor(
@@ -30,15 +51,23 @@ export class Store extends DataSource {
       migrations: MIGRATIONS,
       migrationsTableName: LIST,
       synchronize: false,
-      // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
-      logger: 'debug',
     });
+    this.logger = new FailureLogger((error) => {
+      const ending = this.openedWriter?.endOnFailure?.(error);
+      if (ending) this.shared?.hold(ending);
+    });
+    this.shared = engine.shareConnection?.(this, config);
     // Before it is opened: a store that another service runs on is not even migrated.
     if (access === 'serve' || access === 'fill') this.lock = engine.lock?.(this);
   }
 
   get writer(): Writer {
     return (this.openedWriter ??= this.engine.openWriter(this, this.config));
+  }
+
+  override createQueryRunner(mode?: ReplicationMode): QueryRunner {
+    const runner = super.createQueryRunner(mode);
+    return this.shared?.createRunner(runner) ?? runner;
   }
 
   /** Closes the writer first: while it ends the process for a failed sync, this connection must stay open. */

@@ -17,6 +17,7 @@ import {
   type OpenedFile,
 } from './files.js';
 import { adoptFile, assertOwnLog, readIds, usesLog, writeIds } from './log-owner.js';
+import { OwnTransactions } from './own-transactions.js';
 import { SqliteWriter } from './writer.js';
 
 /** WAL and FULL: a commit waits for stable storage (sqlite.org/pragma.html); on macOS only with `fullfsync`. */
@@ -129,13 +130,15 @@ export const sqlite: Engine = {
 
   openWriter(store, config) {
     const { opened } = store.options.extra as Extra;
-    return new SqliteWriter({
+    return new SqliteWriter(store, {
       file: opened.path,
       opened: [opened, ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
       pragmas: [...PRAGMAS, CACHE],
     });
   },
+
+  shareConnection: (store, config) => new OwnTransactions(store, config.waitTimeoutMs),
 
   lock: (store) => lockFile(getFile(store)),
 

@@ -16,8 +16,16 @@ export interface SqliteThreadOptions {
 /** A statement and its parameters; null asks the thread to end. */
 export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
 
+/** Reads the size of the write-ahead log in pages, and how many of them are in the file too (sqlite.org/pragma.html). */
+export const READ_LOG_SIZE = 'PRAGMA wal_checkpoint(NOOP)';
+export type LogSize = Readonly<{ log: number; checkpointed: number }>;
+
 /** Without rows if the statement returns none. */
-export type SqliteThreadResult = Readonly<{ rows?: readonly unknown[]; changes: number }>;
+export type SqliteThreadResult = Readonly<{
+  rows?: readonly unknown[];
+  changes: number;
+  log: LogSize;
+}>;
 
 export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
 

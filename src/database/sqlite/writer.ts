@@ -1,7 +1,12 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, type DataSource } from 'typeorm';
 import { describeError } from '../../errors/operator-message.js';
 import { Logger, readCode, Writer } from '../engine.js';
-import { SqliteThread, type SqliteThreadOptions } from './writer-thread.js';
+import {
+  READ_LOG_SIZE,
+  SqliteThread,
+  type LogSize,
+  type SqliteThreadOptions,
+} from './writer-thread.js';
 
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
@@ -9,8 +14,10 @@ export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 /** Waits for no readers or writers. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 
-/** Pages in the log after which a checkpoint runs: 32 MB. */
+/** Pages of the log that are not in the file yet, after which a checkpoint runs: 32 MB. */
 const CHECKPOINT_AFTER_PAGES = 8_000;
+/** Between two looks at what other connections have written. */
+const LOOK_INTERVAL_MS = 1_000;
 const PAGE_BYTES = 4_096;
 /** Pages in the log from which a warning tells of it: 128 MB. Another one follows each time that they have doubled. */
 const WARN_FROM_PAGES = 2 ** 15;
@@ -33,14 +40,18 @@ export class SqliteWriter extends Writer {
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   private readonly committer: SqliteThread;
   private readonly checkpointer: SqliteThread;
-  /** In the log; an estimate that is rather too high. */
-  private pages = 0;
+  /** Pages that the latest checkpoint has left in the log, because of a reader. */
+  private leftPages = 0;
   private checkpoint: Promise<void> | undefined;
+  private readonly timer = setInterval(() => void this.lookAtLog(), LOOK_INTERVAL_MS).unref();
   private warnAtPages = WARN_FROM_PAGES;
   /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
   private ending: Promise<never> | undefined;
 
-  constructor(options: Omit<SqliteThreadOptions, 'abandoned'>) {
+  constructor(
+    private readonly store: DataSource,
+    options: Omit<SqliteThreadOptions, 'abandoned'>,
+  ) {
     super();
     this.committer = new SqliteThread({ ...options, abandoned: this.abandoned });
     this.checkpointer = new SqliteThread({ ...options, abandoned: this.abandoned });
@@ -48,9 +59,9 @@ export class SqliteWriter extends Writer {
 
   override async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     try {
-      const { rows, changes } = await this.committer.run(sql, parameters);
+      const { rows, changes, log } = await this.committer.run(sql, parameters);
       await this.ending;
-      this.addWritten(changes, parameters);
+      this.limitLog(log);
       return (rows ?? [{ count: changes }]) as Row[];
     } catch (error) {
       if (SYNC_FAILED.test(readCode(error))) await this.end('the sync of a commit', error);
@@ -62,6 +73,10 @@ export class SqliteWriter extends Writer {
     await this.query(COMMIT_A_PAGE);
   }
 
+  override endOnFailure(error: unknown): Promise<never> | undefined {
+    return SYNC_FAILED.test(readCode(error)) ? this.end('the sync of a commit', error) : undefined;
+  }
+
   override async abort(): Promise<void> {
     Atomics.store(this.abandoned, 0, 1);
     await this.checkpointer.close();
@@ -69,6 +84,7 @@ export class SqliteWriter extends Writer {
   }
 
   override async close(): Promise<void> {
+    clearInterval(this.timer);
     await this.checkpoint;
     await this.checkpointer.close();
     await this.committer.close();
@@ -76,19 +92,23 @@ export class SqliteWriter extends Writer {
     await this.ending;
   }
 
-  /** A row of a random id is on a page of its own, and a long row on more. */
-  private addWritten(rows: number, parameters: readonly unknown[]): void {
-    const length = parameters.reduce<number>((sum, one) => sum + String(one).length, 0);
-    this.pages += 1 + rows + length / PAGE_BYTES;
-    if (this.pages >= CHECKPOINT_AFTER_PAGES) this.checkpoint ??= this.runCheckpoint();
+  /** Other connections write too, such as that of TypeORM's repositories. Commits report a failure. */
+  private async lookAtLog(): Promise<void> {
+    const [log] = await this.store.query<LogSize[]>(READ_LOG_SIZE).catch(() => []);
+    if (log) this.limitLog(log);
+  }
+
+  private limitLog({ log, checkpointed }: LogSize): void {
+    if (log - checkpointed >= this.leftPages + CHECKPOINT_AFTER_PAGES)
+      this.checkpoint ??= this.runCheckpoint();
   }
 
   private async runCheckpoint(): Promise<void> {
-    this.pages = 0;
     try {
       await this.checkpointer.run(CHECKPOINT);
-      const { rows = [] } = await this.committer.run(CHECKPOINT);
-      for (const { log } of rows as { log: number }[]) this.warnOfReader(log);
+      const { log } = await this.committer.run(CHECKPOINT);
+      this.leftPages = log.log - log.checkpointed;
+      this.warnOfReader(log.log);
     } catch (error) {
       if (CHECKPOINT_FAILED.test(readCode(error))) await this.end('a checkpoint', error);
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);

@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
 import type { OpenedFile } from './files.js';
 import type {
+  LogSize,
   SqliteThreadOptions,
   SqliteThreadResponse,
   SqliteThreadResult,
@@ -22,6 +23,8 @@ for (const pragma of pragmas) database.pragma(pragma);
 assertOpened();
 
 const statements = new Map<string, Statement>();
+// READ_LOG_SIZE of writer-thread.ts.
+const readLogSize = database.prepare('PRAGMA wal_checkpoint(NOOP)');
 
 parentPort?.on('message', (task: SqliteThreadTask) => {
   if (task) return parentPort?.postMessage(runTask(...task));
@@ -36,7 +39,7 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
     try {
       const result = runStatement(sql, parameters);
       assertOpened();
-      return result;
+      return { ...result, log: readLogSize.get() as LogSize };
     } catch (error) {
       const { code } = Object(error) as { code?: unknown };
       const isOver = performance.now() >= until || Atomics.load(abandoned, 0) === 1;
@@ -46,7 +49,10 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
   }
 }
 
-function runStatement(sql: string, parameters: readonly unknown[]): SqliteThreadResult {
+function runStatement(
+  sql: string,
+  parameters: readonly unknown[],
+): Omit<SqliteThreadResult, 'log'> {
   const statement = statements.get(sql) ?? database.prepare(sql);
   statements.set(sql, statement);
   if (!statement.reader) return { changes: statement.run(...parameters).changes };

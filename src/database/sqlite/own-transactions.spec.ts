@@ -1,0 +1,61 @@
+/** @engine sqlite */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Repository } from 'typeorm';
+import { SqliteStore } from '../../../test/support/sqlite-store.js';
+import { Token } from '../../auth/tokens/token.entity.js';
+import { readConfig } from '../../config/environment.js';
+import { openStore, type Store } from '../store.js';
+
+let file: SqliteStore;
+let store: Store;
+let tokens: Repository<Token>;
+beforeEach(async () => {
+  file = new SqliteStore();
+  store = await openStore(readConfig({ DATABASE_URL: file.url, DATABASE_TIMEOUT: '1s' }), [Token]);
+  tokens = store.getRepository(Token);
+});
+afterEach(async () => {
+  await store.destroy();
+  await file.remove();
+});
+
+/** A token; two of one hash cannot be stored. */
+const make = (hash: string) => ({ name: 'test', hash, createdAt: new Date() });
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+
+/** The hashes that another connection sees. */
+async function stored(): Promise<string[]> {
+  const rows = await file.rows<{ hash: string }>('SELECT hash FROM tokens ORDER BY id');
+  return rows.map(({ hash }) => hash);
+}
+
+it.each<[string, (hash: string) => Promise<unknown>]>([
+  ['save()', (hash) => tokens.save(make(hash))],
+  ['insert()', (hash) => tokens.insert(make(hash))],
+  ['transaction()', (hash) => store.transaction((manager) => manager.insert(Token, make(hash)))],
+])('what %s has resolved for is stored, whatever fails beside it', async (_how, write) => {
+  await write('taken');
+  const seen: boolean[] = [];
+  const writes = range(60).map(async (i) => {
+    const hash = i % 3 === 1 ? 'taken' : `hash-${i}`;
+    await (i % 2 === 0 ? tokens.save(make(hash)) : write(hash));
+    seen.push((await stored()).includes(hash));
+    return hash;
+  });
+  const outcomes = await Promise.allSettled(writes);
+  const resolved = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  expect(resolved).toEqual(range(60).flatMap((i) => (i % 3 === 1 ? [] : [`hash-${i}`])));
+  expect(seen).toEqual(resolved.map(() => true));
+  expect((await stored()).sort()).toEqual(['taken', ...resolved].sort());
+});
+
+it('a transaction that waits for another runner fails, and the connection is free again', async () => {
+  const waiting = store.transaction(() => tokens.insert(make('a')));
+  await expect(waiting).rejects.toThrow("within one, use its manager's repositories");
+  const runner = store.createQueryRunner();
+  await runner.startTransaction();
+  await runner.manager.insert(Token, make('forgotten'));
+  await runner.release();
+  await tokens.insert(make('b'));
+  expect(await stored()).toEqual(['b']);
+});
