@@ -1,11 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
+import process from 'node:process';
 
 /** Nest 12 is ESM, so the tests run as ESM too (`node --experimental-vm-modules`). */
-const project = {
+const common = {
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testEnvironment: 'node',
-  // The others need what not every machine has: package.json has a script for each of these folders.
-  testMatch: ['**/*.spec.ts', '!**/test/{browser,cc,clients,long,promtool,proxy,systemd}/**'],
   extensionsToTreatAsEsm: ['.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/assert-secrecy.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -19,23 +18,55 @@ function specsOnlyOn(engine) {
     .map((path) => `<rootDir>/${path}$`);
 }
 
+const ON_SQLITE = {
+  ...common,
+  globals: { ENGINE: 'sqlite' },
+  testPathIgnorePatterns: specsOnlyOn('postgres'),
+};
+const ON_POSTGRES = {
+  ...common,
+  globals: { ENGINE: 'postgres' },
+  testPathIgnorePatterns: specsOnlyOn('sqlite'),
+  globalSetup: '<rootDir>/test/support/start-postgres.js',
+  globalTeardown: '<rootDir>/test/support/stop-postgres.js',
+};
+
+/** Folders of tests that need what not every machine has, or minutes. */
+const FOLDERS = ['browser', 'cc', 'clients', 'long', 'promtool', 'systemd'];
+const EVERYWHERE = ['**/*.spec.ts', `!**/test/{${FOLDERS},proxy}/**`];
+/** Tests that pass through nginx too. */
+const THROUGH_PROXY = [
+  '**/test/http/{body,headers,nest-requests,plants,plants-refused,routes}.e2e.spec.ts',
+  '**/test/http/plants.property.spec.ts',
+  '**/test/{auth/authentication,auth/jwt-attacks,docs/docs}.e2e.spec.ts',
+];
+
+const ENGINES = [
+  { ...ON_SQLITE, displayName: 'sqlite', testMatch: EVERYWHERE },
+  { ...ON_POSTGRES, displayName: 'postgres', testMatch: EVERYWHERE },
+];
+const OTHERS = [
+  ...FOLDERS.map((name) => ({
+    ...ON_SQLITE,
+    displayName: name,
+    testMatch: [`**/test/${name}/*.spec.ts`],
+  })),
+  { ...ON_POSTGRES, displayName: 'long-postgres', testMatch: ['**/test/long/*.spec.ts'] },
+  {
+    ...ON_SQLITE,
+    displayName: 'proxy',
+    globals: { ...ON_SQLITE.globals, PROXIED: true },
+    testMatch: ['**/test/proxy/!(attacks).spec.ts', ...THROUGH_PROXY],
+  },
+  // On their own: they measure how long a client waits.
+  { ...ON_SQLITE, displayName: 'attacks', testMatch: ['**/test/proxy/attacks.spec.ts'] },
+];
+
 export default {
-  projects: [
-    {
-      ...project,
-      displayName: 'sqlite',
-      globals: { ENGINE: 'sqlite' },
-      testPathIgnorePatterns: specsOnlyOn('postgres'),
-    },
-    {
-      ...project,
-      displayName: 'postgres',
-      globals: { ENGINE: 'postgres' },
-      testPathIgnorePatterns: specsOnlyOn('sqlite'),
-      globalSetup: '<rootDir>/test/support/start-postgres.js',
-      globalTeardown: '<rootDir>/test/support/stop-postgres.js',
-    },
-  ],
+  // The others run only where --selectProjects names them.
+  projects: process.argv.some((argument) => argument.startsWith('--selectProjects'))
+    ? [...ENGINES, ...OTHERS]
+    : ENGINES,
   // For tests that hang: no test is to fail because a machine is busy.
   testTimeout: 240_000,
   // More than many machines have cores: tests mostly wait, for processes and timeouts.
@@ -44,6 +75,6 @@ export default {
   workerIdleMemoryLimit: '1GB',
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],
   coverageReporters: ['text', 'lcov'],
-  // Today's figures (npm run test:coverage); what processes of their own run is not counted.
+  // Today's figures (npm test -- --coverage); what processes of their own run is not counted.
   coverageThreshold: { global: { statements: 81, branches: 68, functions: 86, lines: 81 } },
 };

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { service, startService } from '../support/own-service.js';
 
-// Not part of `npm test`, which runs on a machine without a browser: `npm run test:browser`.
 const { CHROMIUM = '/usr/bin/chromium' } = process.env;
 
 startService();

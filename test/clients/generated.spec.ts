@@ -14,7 +14,7 @@ import { freePort } from '../support/postgres-programs.js';
 import type { Received } from '../support/received.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-// Not part of `npm test`, as it installs generators: `npm run test:clients`.
+// It installs generators.
 jest.setTimeout(600_000);
 
 const { ID_TAKEN, INVALID_TOKEN } = ERRORS;

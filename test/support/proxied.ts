@@ -2,8 +2,8 @@ import { expect } from '@jest/globals';
 import type { Nginx } from './nginx.js';
 import type { RawConnection } from './raw-connection.js';
 
-/** Whether the tables of test/http run through nginx: `npm run test:proxy`. */
-export const PROXIED = process.env.TEST_PROXY === 'on';
+/** Whether tests of HTTP run through nginx: jest.config.js's project `proxy`. */
+export const { PROXIED } = globalThis as unknown as { PROXIED?: true };
 
 /** Starts nginx in front of an application; undefined unless PROXIED. */
 export async function startProxy(port: number): Promise<Nginx | undefined> {

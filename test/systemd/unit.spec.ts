@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
-/** `npm run test:systemd`: the unit on a real systemd. It needs Linux, systemd and root. */
+/** The unit on a real systemd. It needs Linux, systemd and root. */
 
 let folder: string;
 beforeEach(() => {
