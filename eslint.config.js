@@ -12,6 +12,8 @@ export default defineConfig(
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      // An import of inline types alone would still load the module.
+      '@typescript-eslint/no-import-type-side-effects': 'error',
       // Nest's modules and Express's messages are classes without members of their own.
       '@typescript-eslint/no-extraneous-class': 'off',
       // A false alarm with decorators of parameters (eslint/eslint#20947).
