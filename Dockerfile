@@ -1,9 +1,5 @@
-# syntax=docker/dockerfile:1
-
-# The version of Node.js in package.json, which every other way to run the service uses.
-ARG NODE_VERSION=26.10.0
-
-FROM node:${NODE_VERSION}-bookworm AS sources
+# Node.js of the version in package.json, which every other way to run the service uses.
+FROM node:26.10.0-bookworm@sha256:2aaae6d91f99fee84cfc92da9b52c22a185752d247746052bbc3f961e44478c6 AS sources
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 
@@ -18,8 +14,7 @@ FROM sources AS production
 RUN npm ci --omit=dev --omit=optional \
   && rm -r node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
 
-FROM node:${NODE_VERSION}-bookworm-slim
-ARG NODE_VERSION
+FROM node:26.10.0-bookworm-slim@sha256:662933cf47f013bc8e4beb31a6116448427a82057ba7c42c97e4c5ba766504c2
 ARG VERSION=3.0.1-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="plant-store" \
@@ -27,7 +22,7 @@ LABEL org.opencontainers.image.title="plant-store" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.base.name="docker.io/library/node:${NODE_VERSION}-bookworm-slim"
+      org.opencontainers.image.base.name="docker.io/library/node:26.10.0-bookworm-slim"
 
 # As process 1, Node.js would ignore a SIGTERM before its handler is set: tini is process 1.
 # Package managers are not needed in production.
@@ -48,7 +43,6 @@ RUN chmod --recursive go+rX bin package.json LICENSE \
   && install --directory --owner=1000 --group=1000 --mode=700 data \
   && install --directory --owner=1000 --group=1000 --mode=700 /backups \
   && ln -s /app/bin/plant-store /usr/local/bin/
-VOLUME /app/data
 
 # Other containers and probes connect from outside this one.
 ENV GIT_COMMIT=${REVISION} NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9464
