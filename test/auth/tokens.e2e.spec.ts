@@ -124,7 +124,7 @@ describe('a token', () => {
   it('expires by the wall clock as it is: one that was ahead for a moment leaves nothing behind', async () => {
     using client = await clientOf('brief', 60_000);
     const clock = Date.now.bind(Date);
-    for (const ahead of [0, 61_000, 0, 8_640_000_000, -61_000, 0, 59_000, 61_000, 0]) {
+    for (const ahead of [0, 61_000, 0, 8_640_000_000, -61_000, 0, 30_000, 61_000, 0]) {
       jest.spyOn(Date, 'now').mockImplementation(() => clock() + ahead);
       const wanted = ahead > 60_000 ? 401 : 200;
       expect([ahead, (await ask(client)).status]).toEqual([ahead, wanted]);
