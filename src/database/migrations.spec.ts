@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
-import { makeStore, store as temporary } from '../../test/support/own-store.js';
+import { makeStore, store as temporary } from '../../test/support/own.js';
 import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
 import { Transaction } from './transaction.js';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { requestText } from '../support/raw-connection.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { INVALID_TOKEN, NO_TOKEN } from './refusals.js';
 
 startService();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { INVALID_TOKEN, NO_TOKEN } from './refusals.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -8,7 +8,7 @@ import { ERRORS } from '../../src/errors/error-codes.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { runQuietly } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { requestText } from '../support/raw-connection.js';
 import { countInFlight, Service } from '../support/service.js';
 

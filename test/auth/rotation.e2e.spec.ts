@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { runCli, runHere, runQuietly, type Ran } from '../support/cli.js';
 import { Client } from '../support/client.js';
-import { service, startProcess } from '../support/own-process.js';
+import { serviceProcess as service, startProcess } from '../support/own.js';
 
 startProcess();
 

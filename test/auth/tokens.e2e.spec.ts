@@ -11,7 +11,7 @@ import {
 } from '@jest/globals';
 import { runCli } from '../support/cli.js';
 import { Client } from '../support/client.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { tally } from '../support/received.js';
 import { Service } from '../support/service.js';
 import { INVALID_TOKEN } from './refusals.js';

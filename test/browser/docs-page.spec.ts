@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 
 const { CHROMIUM = '/usr/bin/chromium' } = process.env;
 

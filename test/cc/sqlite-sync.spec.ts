@@ -8,7 +8,7 @@ import { describe, expect, it } from '@jest/globals';
 import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
 import { COMMIT_A_PAGE } from '../../src/database/sqlite/writer.js';
 import { runCli } from '../support/cli.js';
-import { makeStore, sqlite as store } from '../support/own-store.js';
+import { makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 /** The exit code of an I/O error (sysexits.h). */

@@ -6,7 +6,7 @@ import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
 import { runCli, runHere, spawnCli, type Ran } from '../support/cli.js';
-import { cli, makeStore, store } from '../support/own-store.js';
+import { cli, makeStore, store } from '../support/own.js';
 
 makeStore();
 

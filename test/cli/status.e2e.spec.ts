@@ -5,7 +5,7 @@ import { describeDatabase } from '../../src/config/database-url.js';
 import { runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { listen } from '../support/local-server.js';
-import { makeStore, store } from '../support/own-store.js';
+import { makeStore, store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 makeStore();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { published, read, type JsonObject } from '../support/published.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { Service } from '../support/service.js';
 
 startService();

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { PROXIED, sendBodyToProxy } from '../support/proxied.js';
 import { requestText } from '../support/raw-connection.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 
 const LIMIT = 64 * 1024;
 

@@ -6,7 +6,7 @@ import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestEnd } from '../../src/http/request-context.js';
 import { bodies, refusals } from '../../src/http/turns.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { countInFlight, Service } from '../support/service.js';
 
 startService();

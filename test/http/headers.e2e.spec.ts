@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROXIED } from '../support/proxied.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { Service } from '../support/service.js';
 import type { Sent } from '../support/received.js';
 

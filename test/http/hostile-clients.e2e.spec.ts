@@ -7,7 +7,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { NODE_OPTIONS } from '../../drill/fuzz/crowd.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import type { Client } from '../support/client.js';
-import { service, startProcess } from '../support/own-process.js';
+import { serviceProcess as service, startProcess } from '../support/own.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);

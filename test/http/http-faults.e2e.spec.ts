@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { refusals } from '../../src/http/turns.js';
 import { requestText } from '../support/raw-connection.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { countInFlight } from '../support/service.js';
 
 startService();

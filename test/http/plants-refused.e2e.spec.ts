@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 
 startService();
 

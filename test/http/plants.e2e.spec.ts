@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 
 startService();
 

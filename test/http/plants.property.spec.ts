@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import * as contract from '../support/published.js';
 import type { Received } from '../support/received.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 
 startService();
 

@@ -3,7 +3,7 @@ import { METHODS } from 'node:http';
 import type { Router } from 'express';
 import { describe, expect, it } from '@jest/globals';
 import { PROXIED } from '../support/proxied.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 
 /** Routes that need no token: of the document, Swagger UI and the redirect to that (test/docs/docs.e2e.spec.ts). */
 const PUBLIC = [/^GET \/openapi\.(json|yaml)$/, /^GET \/docs(\/|$)/, /^GET \/$/];

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { Client } from '../support/client.js';
-import { makeStore, store } from '../support/own-store.js';
+import { makeStore, store } from '../support/own.js';
 import type { Sent } from '../support/received.js';
 import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
 

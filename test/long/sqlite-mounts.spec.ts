@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { untilEnd } from '../support/cli.js';
-import { cli, makeStore, sqlite as store } from '../support/own-store.js';
+import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 /** Runs a command where one path is mounted on another. Needs root or user namespaces. */

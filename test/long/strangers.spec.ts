@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
-import { service, startProcess } from '../support/own-process.js';
+import { serviceProcess as service, startProcess } from '../support/own.js';
 
 const STRANGERS = 200;
 /** Milliseconds; the service caches a valid token for 4 seconds. */

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { makeStore, store } from '../support/own-store.js';
+import { makeStore, store } from '../support/own.js';
 import { requestText } from '../support/raw-connection.js';
 import { ENDED, runMain, ServiceProcess } from '../support/service-process.js';
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { issueCertificate } from '../support/certificate.js';
-import { cli, makeStore, store } from '../support/own-store.js';
+import { cli, makeStore, store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const TOKEN = 'plant_store_token_expires_seconds';

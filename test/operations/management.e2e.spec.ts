@@ -6,7 +6,7 @@ import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { MAX_QUEUED } from '../../src/plants/group-commit.js';
 import { PRINT_ARRIVALS } from '../support/cli.js';
 import { valueOf } from '../support/monitor.js';
-import { service, startProcess } from '../support/own-process.js';
+import { serviceProcess as service, startProcess } from '../support/own.js';
 import { requestText } from '../support/raw-connection.js';
 
 // Plants that wait for the lock must not time out.

@@ -5,7 +5,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { makeStore, store } from '../support/own-store.js';
+import { makeStore, store } from '../support/own.js';
 import { read } from '../support/published.js';
 import { requestText, RawConnection } from '../support/raw-connection.js';
 import { Log } from '../support/secrecy.js';

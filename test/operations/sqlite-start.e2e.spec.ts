@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { untilEnd } from '../support/cli.js';
 import { listen } from '../support/local-server.js';
-import { cli, makeStore, sqlite as store } from '../support/own-store.js';
+import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, spawnMain } from '../support/service-process.js';
 
 makeStore();

@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { forbidModules } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
-import { cli, makeStore, store } from '../support/own-store.js';
+import { cli, makeStore, store } from '../support/own.js';
 import { ENDED, runMain, ServiceProcess } from '../support/service-process.js';
 
 const TOKEN = /plant_[0-9A-Za-z]{38}/;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import { makeStore, store } from '../support/own-store.js';
+import { makeStore, store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;

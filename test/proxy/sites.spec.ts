@@ -6,7 +6,7 @@ import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { Client } from '../support/client.js';
 import { FRAGMENT, Nginx, upstreamLine, type Place } from '../support/nginx.js';
-import { service, startProcess } from '../support/own-process.js';
+import { serviceProcess as service, startProcess } from '../support/own.js';
 
 startProcess();
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { LessThan, type Repository } from 'typeorm';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 
 startService();
 

@@ -5,7 +5,7 @@ import { StoreUnavailableException } from '../../src/errors/error-codes.js';
 import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { ENGINE } from '../support/engine.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { cli, createTarget } from '../cli/backups.js';
 import { runHere } from '../support/cli.js';
-import { service, startService } from '../support/own-service.js';
+import { service, startService } from '../support/own.js';
 import { newPlant, read } from '../support/published.js';
 
 type Fields = Readonly<Record<string, unknown>>;

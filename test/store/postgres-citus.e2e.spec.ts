@@ -4,7 +4,7 @@ import { beforeEach, expect, it, jest } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/store.js';
 import { Transaction } from '../../src/database/transaction.js';
-import { cli, makeStore, store } from '../support/own-store.js';
+import { cli, makeStore, store } from '../support/own.js';
 
 makeStore();
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 /** @engine postgres */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { cli, makeStore, store } from '../support/own-store.js';
+import { cli, makeStore, store } from '../support/own.js';
 import { read } from '../support/published.js';
 import { ServiceProcess } from '../support/service-process.js';
 

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { linkSync, readdirSync, symlinkSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { cli, makeStore, sqlite as store } from '../support/own-store.js';
+import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 makeStore();

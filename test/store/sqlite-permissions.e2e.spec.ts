@@ -5,7 +5,7 @@ import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { runCli, untilEnd } from '../support/cli.js';
-import { cli, makeStore, sqlite as store } from '../support/own-store.js';
+import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 makeStore();

@@ -2,7 +2,7 @@
 import { copyFileSync, statSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { makeStore, sqlite as store } from '../support/own-store.js';
+import { makeStore, sqlite as store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 /** Bytes of a page in the log: its frame's header and itself (sqlite.org/fileformat2.html#walformat). */

@@ -2,7 +2,7 @@
 import { copyFileSync, cpSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { cli, makeStore, sqlite as store } from '../support/own-store.js';
+import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { GroupCommit } from '../../src/plants/group-commit.js';
-import { makeStore, sqlite as store } from '../support/own-store.js';
+import { makeStore, sqlite as store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { MIGRATIONS } from '../../src/database/schema.js';
 import { ENGINE } from '../support/engine.js';
-import { cli, makeStore, sqlite, store } from '../support/own-store.js';
+import { cli, makeStore, sqlite, store } from '../support/own.js';
 import { read } from '../support/published.js';
 import { ServiceProcess } from '../support/service-process.js';
 
