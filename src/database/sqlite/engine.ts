@@ -154,7 +154,9 @@ export const sqlite: Engine = {
     if (result?.busy === 0) writeIds(file, [id]);
   },
 
-  begin: (runner) => runner.query('BEGIN'),
+  // What is filled is locked before it is found to be empty.
+  begin: (runner, _timeoutMs, access) =>
+    runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN'),
 
   async check({ manager }) {
     type Row = { integrity_check: string };

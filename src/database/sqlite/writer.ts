@@ -95,6 +95,8 @@ export class SqliteWriter extends Writer {
   /** Other connections write too, such as that of TypeORM's repositories. Commits report a failure. */
   private async lookAtLog(): Promise<void> {
     const [log] = await this.store.query<LogSize[]>(READ_LOG_SIZE).catch(() => []);
+    // The reader may have ended.
+    this.leftPages = 0;
     if (log) this.limitLog(log);
   }
 
