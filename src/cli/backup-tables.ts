@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { getSystem } from '../database/engine.js';
 import type { Table } from '../database/tables.js';
 import type { Transaction } from '../database/transaction.js';
 
@@ -8,7 +9,7 @@ async function insertRows(
   { name, columns, key, isNumbered }: Table,
   rows: string,
 ): Promise<void> {
-  const isSqlite = target.store.writer.system === 'sqlite';
+  const isSqlite = getSystem(target.store.manager) === 'sqlite';
   const names = columns.map((column) => `"${column.name}"`).join();
   const values = columns.map(({ type }, i) => `CAST(value->>${i} AS ${type})`).join();
   const from = isSqlite ? 'jsonb_each(?)' : 'jsonb_array_elements($1::jsonb)';
@@ -41,7 +42,7 @@ export async function digestTables(store: Transaction, target?: Transaction): Pr
   if (unknown.length > 0) {
     const what = `no entity of this version describes ${unknown.join(', ')}`;
     // On PostgreSQL they may be another program's.
-    if (store.store.writer.system === 'sqlite')
+    if (getSystem(store.store.manager) === 'sqlite')
       throw new Error(`the store has other tables, which no backup would have: ${what}`);
     process.stderr.write(`warning: left out: ${what}\n`);
   }

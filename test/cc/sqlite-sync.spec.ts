@@ -9,6 +9,7 @@ import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
 import { COMMIT_A_PAGE } from '../../src/database/sqlite/writer.js';
 import { runCli } from '../support/cli.js';
 import { makeStore, sqlite as store } from '../support/own.js';
+import { ServiceWithGardens } from '../support/second-resource.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 /** The exit code of an I/O error (sysexits.h). */
@@ -21,9 +22,9 @@ const syncOf = (file: File) => ({ operation: 'sync', file, error: 'EIO', lasting
 makeStore();
 
 /** Starts the service on a disk that can fail. */
-async function start(env: Record<string, string> = {}) {
+async function start(under: readonly string[] = []) {
   const disk = new FaultyDisk(store.folder, store.path);
-  const service = await ServiceProcess.start({ store, env: { ...disk.env, ...env } });
+  const service = await ServiceProcess.start({ store, env: disk.env, under });
   return { disk, service };
 }
 
@@ -55,6 +56,32 @@ describe('a failed sync ends the process without closing the store, and the next
     expect(await isStored(next, OAK)).toBe(true);
     await next.kill();
     expect(await store.plant(1n)).toMatchObject(OAK);
+  });
+
+  it("of a repository's write: exit 74, and no 200", async () => {
+    const built = new ServiceWithGardens();
+    const { disk, service } = await start(built.under);
+    const write = async (id: number): Promise<number | undefined> => {
+      const url = `http://127.0.0.1:${service.port}/gardens`;
+      const headers = {
+        authorization: `Bearer ${service.token}`,
+        'content-type': 'application/json',
+      };
+      const body = `{"id":${id},"name":"g","isOpen":true}`;
+      const sent = fetch(url, { method: 'POST', headers, body });
+      return sent.then(({ status }) => status).catch(() => undefined);
+    };
+    expect(await write(1)).toBe(200);
+    disk.arm(syncOf('log'));
+    const statuses = await Promise.all([2, 3, 4].map(write));
+    expect(statuses).not.toContain(200);
+    expect(await service.exited).toEqual({ code: EX_IOERR, signal: null });
+    expect(service.output).toContain('the sync of a commit failed (SQLITE_IOERR_FSYNC): ');
+    const next = await ServiceProcess.start({ store, token: service.token, under: built.under });
+    const rows = await store.rows<{ id: bigint }>('SELECT id FROM gardens ORDER BY id');
+    expect(rows[0]).toEqual({ id: 1n });
+    await next.kill();
+    built.remove();
   });
 
   it('of the database file at a checkpoint: exit 74, and the log stays', async () => {
