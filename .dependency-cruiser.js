@@ -10,6 +10,7 @@ const ROOMS = [
   'telemetry',
   'management',
   'cli',
+  'lifecycle',
 ];
 
 /** @type {import('dependency-cruiser').IConfiguration} */

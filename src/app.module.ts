@@ -20,10 +20,10 @@ import { serveDocument } from './openapi/docs-page.js';
 import { buildDocument } from './openapi/document.js';
 import { GroupCommit } from './plants/group-commit.js';
 import { PlantsModule } from './plants/plants.module.js';
-import { Shutdown } from './shutdown.js';
+import { Shutdown } from './lifecycle/shutdown.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
-import { announceCertificate } from './tls.js';
+import { announceCertificate } from './lifecycle/tls.js';
 
 /** Gives every module the {@link Config}. It is global, so that Nest shuts it down last. */
 @Module({})

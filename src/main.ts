@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import type { Server } from 'node:https';
 import { createServer } from 'node:net';
 import { Logger, type INestApplication } from '@nestjs/common';
-import { announce, notifySystemd, print } from './announce.js';
+import { announce, notifySystemd, print } from './lifecycle/announce.js';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
 import { describeError, toExitCode, toOperatorMessage } from './errors/operator-message.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
-import { endStartOnSignals } from './shutdown.js';
+import { endStartOnSignals } from './lifecycle/shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
-import { reloadKeyPairOnHangup } from './tls.js';
+import { reloadKeyPairOnHangup } from './lifecycle/tls.js';
 
 const { config, problems, warnings } = inspectConfig();
 
@@ -37,7 +37,7 @@ async function bootstrap(): Promise<void> {
   await explainPort(tryToListen());
   const app = await createApp(config, logger);
   server.resolve(app.getHttpServer() as Server);
-  management?.get(ServiceState).watch(app);
+  management?.get(ServiceState).attach(app);
   await explainPort(app.listen(config.port, config.host));
   stopOnSignals(app);
   notifySystemd();
@@ -45,7 +45,7 @@ async function bootstrap(): Promise<void> {
   await announce(app, config).catch(() => undefined);
 }
 
-/** Listens for a moment where the service will: a start that cannot is to leave the store as it is. */
+/** If the port is taken, fails before the store is created or migrated. */
 async function tryToListen(): Promise<void> {
   await using server = createServer((socket) => socket.destroy());
   server.listen({ port: config.port, host: config.host });

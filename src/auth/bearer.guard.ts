@@ -1,8 +1,7 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
-import { ERRORS, ApiException } from '../errors/error-codes.js';
-import { InvalidTokenException } from './principal.js';
+import { ERRORS, ApiException, InvalidTokenException } from '../errors/error-codes.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +\S/i;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { getSystem } from '../database/engine.js';
 import type { Table } from '../database/tables.js';
-import type { Transaction } from '../database/transaction.js';
+import type { StoreSession } from '../database/store-session.js';
 
 /** Inserts rows, a JSON array of arrays, with their keys; PostgreSQL numbers the next row after them, as SQLite does. */
 async function insertRows(
-  target: Transaction,
+  target: StoreSession,
   { name, columns, key, isNumbered }: Table,
   rows: string,
 ): Promise<void> {
@@ -37,7 +37,7 @@ export type Digests = Readonly<Record<string, Digest>>;
  * Reads all of a store, and copies it to a target if there is one. Returns digests of what was read: of lines with a JSON
  * array of strings each, the same on every engine. @throws Error if the store has a table that it would leave out
  */
-export async function digestTables(store: Transaction, target?: Transaction): Promise<Digests> {
+export async function digestTables(store: StoreSession, target?: StoreSession): Promise<Digests> {
   const unknown = await store.listUnknownTables();
   if (unknown.length > 0) {
     const what = `no entity of this version describes ${unknown.join(', ')}`;

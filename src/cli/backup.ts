@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { COMMAND, Config } from '../config/config.js';
 import { migrateStore, openStore } from '../database/store.js';
 import { SchemaError, type SchemaErrorKind } from '../database/store-errors.js';
-import { Transaction } from '../database/transaction.js';
+import { StoreSession } from '../database/store-session.js';
 import { describeError, describeReason } from '../errors/operator-message.js';
 import { digestTables, formatDigests, type Digests } from './backup-tables.js';
 import { makeFile } from './new-file.js';
@@ -22,9 +22,9 @@ export async function makeBackup(config: Config, file: string): Promise<Digests>
 
 /** Closes the source at its end: until then the log of SQLite grows, and PostgreSQL keeps dead rows. */
 async function copyStore(config: Config, backup: Config): Promise<void> {
-  await using source = await Transaction.open(config);
+  await using source = await StoreSession.open(config);
   await migrateStore(backup);
-  await using target = await Transaction.open(backup, 'fill');
+  await using target = await StoreSession.open(backup, 'fill');
   const digests = formatDigests(await digestTables(source, target));
   await target.query('CREATE TABLE digests (name text, digest text)');
   for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
@@ -51,7 +51,7 @@ export async function verifyBackup(file: string): Promise<Digests> {
 export async function restoreBackup(config: Config, file: string): Promise<Digests> {
   await using backup = await openBackup(file);
   const digests = await checkDigests(backup, file);
-  await using target = await Transaction.open(config, 'fill');
+  await using target = await StoreSession.open(config, 'fill');
   for (const { name } of target.tables) {
     const found = await target.query(`SELECT 1 FROM "${name}" LIMIT 1`);
     if (found.length > 0)
@@ -76,9 +76,9 @@ const ADVICE: Readonly<Record<SchemaErrorKind, string>> = {
   newer: '',
 };
 
-async function openBackup(file: string): Promise<Transaction> {
+async function openBackup(file: string): Promise<StoreSession> {
   try {
-    return await Transaction.open(configureFile(file), 'read', true);
+    return await StoreSession.open(configureFile(file), 'read', true);
   } catch (cause) {
     const reason = (cause as Error).cause;
     const advice = reason instanceof SchemaError ? ADVICE[reason.kind] : '';
@@ -88,7 +88,7 @@ async function openBackup(file: string): Promise<Transaction> {
 }
 
 /** @throws Error if the backup is damaged, or has no digests: it is a store, or a backup of version 1.0.0 */
-async function checkDigests(backup: Transaction, file: string): Promise<Digests> {
+async function checkDigests(backup: StoreSession, file: string): Promise<Digests> {
   const found = await backup.query("SELECT 1 FROM sqlite_master WHERE name = 'digests'");
   if (found.length === 0) {
     const command = `DATABASE_URL=sqlite:${file} ${COMMAND} backup NEW`;

@@ -6,10 +6,10 @@ import { Option, type Command } from 'commander';
 import { COMMAND, formatUrl, type Config } from '../config/config.js';
 import { readConfig, readSecret } from '../config/environment.js';
 import { baseUrl } from '../config/parsers.js';
-import { escapeControls, naming } from '../errors/operator-message.js';
+import { escapeControls, withFileName } from '../errors/operator-message.js';
 import { toArgument } from './arguments.js';
 import { resolveOutput } from './output-path.js';
-import type { ImportOptions, PlantsImport, Refused } from './plant-importer.js';
+import type { ImportOptions, PlantImporter, Refused } from './plant-importer.js';
 import { onEndingSignal, printResult, showProgress } from './terminal.js';
 
 interface Options {
@@ -84,12 +84,12 @@ async function runImport(
   // A file that cannot be opened is reported alone.
   const source = openSource(file);
   process.stderr.write(`service: ${options.url.href}\n`);
-  const { PlantsImport } = await import('./plant-importer.js');
+  const { PlantImporter } = await import('./plant-importer.js');
   const { rejects } = options;
   const onRefused = rejects === undefined ? printRefused : openRejects(rejects);
   // On a terminal the progress says it.
   let isToldOfRetries = process.stderr.isTTY;
-  const plants = new PlantsImport(options, onRefused, (reason) => {
+  const plants = new PlantImporter(options, onRefused, (reason) => {
     if (!isToldOfRetries) process.stderr.write(`retrying ${reason}\n`);
     isToldOfRetries = true;
   });
@@ -121,15 +121,15 @@ function printRefused({ line, error, message }: Refused): void {
 }
 
 function openRejects(file: string): typeof printRefused {
-  const fd = naming(file, () => {
+  const fd = withFileName(file, () => {
     resolveOutput(file);
     return openSync(file, 'w');
   });
   // Synchronous: the file is whole even if the process ends now.
-  return (refused) => naming(file, () => writeFileSync(fd, `${JSON.stringify(refused)}\n`));
+  return (refused) => withFileName(file, () => writeFileSync(fd, `${JSON.stringify(refused)}\n`));
 }
 
-function printReport(command: Command, plants: PlantsImport, complete: boolean): Promise<void> {
+function printReport(command: Command, plants: PlantImporter, complete: boolean): Promise<void> {
   const { counts, ignored } = plants;
   const lines = [`sent ${counts.sent}, stored ${counts.stored}, refused ${counts.refused}`];
   const fields = Array.from(ignored, ([name, count]) => `${escapeControls(name)} (${count})`);

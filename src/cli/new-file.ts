@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { findSqliteFile } from '../config/database-url.js';
 import { findLog, STORE_SUFFIXES } from '../database/sqlite/files.js';
-import { describeError, naming, OutputError } from '../errors/operator-message.js';
+import { describeError, OutputError, withFileName } from '../errors/operator-message.js';
 import { resolveOutput } from './output-path.js';
 import { onEndingSignal } from './terminal.js';
 
@@ -27,7 +27,7 @@ export async function makeFile<Result>(
     folder.remove();
     process.kill(process.pid, signal);
   });
-  using folder = naming(file, () => mkdtempDisposableSync(`${path}.partial-`));
+  using folder = withFileName(file, () => mkdtempDisposableSync(`${path}.partial-`));
   const unfinished = join(folder.path, `${basename(path)}.partial`);
   try {
     const result = await write(unfinished);
@@ -51,7 +51,7 @@ async function sync(path: string): Promise<void> {
 
 /** The path to replace: for a link, the file that it leads to. */
 function findPlace(file: string, { databaseUrl }: Config): string {
-  const path = naming(file, () => {
+  const path = withFileName(file, () => {
     const target = resolveOutput(file);
     return join(realpathSync(dirname(target)), basename(target));
   });

@@ -5,14 +5,14 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { end, listen } from '../../test/support/local-server.js';
 import { describeError } from '../errors/operator-message.js';
-import { PlantsImport, type Refused } from './plant-importer.js';
+import { PlantImporter, type Refused } from './plant-importer.js';
 
 type Listener = (plant: string, response: ServerResponse, request: IncomingMessage) => void;
 
 /** A stand-in for the service, and the latest import into it. */
 let server: Server;
 let port: number;
-let run: PlantsImport;
+let run: PlantImporter;
 let retries: string[];
 let listener: Listener;
 beforeEach(async () => {
@@ -38,7 +38,7 @@ async function importing(
   retries = [];
   const onRetry = (reason: string) => retries.push(reason);
   const onRefused = (plant: Refused) => refused.push(plant);
-  run = new PlantsImport({ url, token: 't' }, onRefused, onRetry, { ...LIMITS, ...limits });
+  run = new PlantImporter({ url, token: 't' }, onRefused, onRetry, { ...LIMITS, ...limits });
   const failure = await run.run(source);
   if (failure) throw failure;
   return refused;

@@ -45,7 +45,7 @@ const FIELDS: readonly string[] = ['id', ...CONTENT];
 const FINAL_ERROR =
   /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
 
-export class PlantsImport {
+export class PlantImporter {
   /** Ends reading and retries; requests in flight have some seconds to get their responses. */
   readonly stopping = new AbortController();
   /** Plants so far, and the last of the leading lines that all have a response. */
@@ -84,7 +84,7 @@ export class PlantsImport {
     try {
       for await (const [line, text] of readLines(source)) {
         if (signal.aborted) break;
-        last = this.import(line, text, last);
+        last = this.importLine(line, text, last);
         lines.push(last);
         if (lines.length === MAX_IN_FLIGHT) await lines.shift();
       }
@@ -100,7 +100,7 @@ export class PlantsImport {
   }
 
   /** Sends a plant, and counts it once the lines before it are counted. */
-  private async import(line: number, text: Buffer, previous: Promise<void>): Promise<void> {
+  private async importLine(line: number, text: Buffer, previous: Promise<void>): Promise<void> {
     const plant = text.toString();
     const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
     const message = `the service would ignore ${ignored.join(', ')}`;

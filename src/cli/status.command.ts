@@ -16,7 +16,7 @@ interface Readiness {
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
-    .description('tell whether the store and the service are all right; exit with 1 if not')
+    .description('tell whether the store and the service are healthy; exit with 1 if not')
     .action(async () => {
       const config = readConfig();
       const { node } = process.versions;
@@ -40,8 +40,8 @@ export function addStatusCommand(program: Command): void {
 async function inspectStore(config: Config) {
   const name = describeDatabase(config.databaseUrl);
   try {
-    const { Transaction } = await import('../database/transaction.js');
-    await using store = await Transaction.open(config);
+    const { StoreSession } = await import('../database/store-session.js');
+    await using store = await StoreSession.open(config);
     const [row] = await store.query<{ plants: unknown; tokens: unknown }>(`
       SELECT (SELECT COUNT(*) FROM plants) AS plants, COUNT(*) AS tokens
       FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})`);

@@ -51,9 +51,9 @@ async function migrate(_options: unknown, command: Command): Promise<void> {
 }
 
 async function check(_options: unknown, command: Command): Promise<void> {
-  const { Transaction } = await import('../database/transaction.js');
+  const { StoreSession } = await import('../database/store-session.js');
   const { digestTables } = await import('./backup-tables.js');
-  await using store = await Transaction.open(readJobConfig());
+  await using store = await StoreSession.open(readJobConfig());
   await store.check();
   const digests = await digestTables(store);
   const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
@@ -61,12 +61,12 @@ async function check(_options: unknown, command: Command): Promise<void> {
 }
 
 async function exportPlants(file = '-', _options: unknown, command: Command): Promise<void> {
-  const { Transaction } = await import('../database/transaction.js');
+  const { StoreSession } = await import('../database/store-session.js');
   const { COLUMNS } = await import('../plants/plant.entity.js');
   const { countLines } = await import('./backup-tables.js');
   const { makeFile } = await import('./new-file.js');
   const config = readJobConfig();
-  await using store = await Transaction.open(config);
+  await using store = await StoreSession.open(config);
   const columns = COLUMNS.filter(({ isAudit }) => !isAudit);
   const table = { name: 'plants', key: { name: 'id', type: 'bigint' } } as const;
   const rows = store.readLines({ table, columns, form: 'object' });

@@ -47,7 +47,7 @@ export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Dispos
   };
 }
 
-/** Says on a terminal how far the work is, in a line on stderr every few seconds, until disposed. */
+/** Prints progress to stderr every 5 s if that is a terminal. */
 export function showProgress(describe: () => string): Disposable {
   const print = () => process.stderr.write(`${describe()}\n`);
   const timer = process.stderr.isTTY ? setInterval(print, PROGRESS_INTERVAL_MS).unref() : undefined;

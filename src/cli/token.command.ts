@@ -19,7 +19,7 @@ interface Options {
 }
 
 /** Loads TypeORM, which takes longer than all the rest. */
-const load = () => import('./tokens.js');
+const load = () => import('./token-actions.js');
 
 export function addTokenCommands(program: Command): void {
   const token = program

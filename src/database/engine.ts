@@ -49,13 +49,13 @@ export interface Engine {
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
   /** Begins a snapshot, or a transaction to fill. @throws Error if it would not see every acknowledged plant in time */
-  begin(runner: QueryRunner, timeoutMs: number, access: Access): Promise<unknown>;
+  beginSnapshot(runner: QueryRunner, timeoutMs: number, access: Access): Promise<unknown>;
   /** Makes all others that write wait for the end of a transaction to fill, unless {@link lock} does. @throws Error if one writes now */
   lockTables?(runner: QueryRunner, tables: readonly Table[]): Promise<void>;
   /** Checks the files, but no rows. @throws DamageError */
-  check?(runner: QueryRunner): Promise<void>;
+  checkFiles?(runner: QueryRunner): Promise<void>;
   /** Lines may span chunks, and may not be UTF-8. */
-  read(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
+  readLines(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
 export function getSystem({ dataSource }: EntityManager): DatabaseSystem {
@@ -70,7 +70,7 @@ export abstract class Writer {
   /** SQL, always true, by which a statement's commit is durable; '' if each is. */
   readonly commitLevel: string = '';
   /** SQL of the last column of each statement that writes plants; '' if commits need no check. */
-  abstract readonly commitColumn: string;
+  abstract readonly durabilityColumn: string;
 
   /**
    * Runs a statement as a transaction of its own. Resolves once it is durable to its rows, on SQLite if it returns none to

@@ -3,7 +3,7 @@ import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { makeStore, store as temporary } from '../../test/support/own.js';
 import { readConfig } from '../config/environment.js';
 import type { Config } from '../config/config.js';
-import { Transaction } from './transaction.js';
+import { StoreSession } from './store-session.js';
 import { loadEngine, migrateStore, openStore, Store } from './store.js';
 import { MIGRATIONS } from './schema.js';
 import { listTables, loadEntities } from './tables.js';
@@ -101,7 +101,7 @@ describe('a further migration', () => {
   it('that this version does not know is of a newer one', async () => {
     await migrateStore(config);
     MIGRATIONS.pop();
-    await expect(Transaction.open(config)).rejects.toThrow(
+    await expect(StoreSession.open(config)).rejects.toThrow(
       'its schema is of a newer version: use that version of plant-store',
     );
     // Services of both versions may run during an upgrade.

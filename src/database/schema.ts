@@ -6,21 +6,23 @@ import { SchemaError, type SchemaErrorKind } from './store-errors.js';
 
 export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795600000000];
 
-export const LIST = 'plant_store_migrations';
+export const MIGRATIONS_TABLE = 'plant_store_migrations';
 
 /** Tables without an entity: no backup needs them, but its own, with its digests. `migrations` is the list of 1.0.0 and 2.0.0. */
-export const OWN_TABLES: readonly string[] = [LIST, 'migrations', 'backups', 'digests'];
+export const OWN_TABLES: readonly string[] = [MIGRATIONS_TABLE, 'migrations', 'backups', 'digests'];
 
-/** Whether this is a store of 1.0.0 or 2.0.0, whose list other programs may share. Both have run the first migration. */
-function isOld(columns: readonly string[]): boolean {
+/** 1.0.0 and 2.0.0 used TypeORM's default table `migrations`, which other programs may use too. */
+function isBeforeOwnMigrationsTable(columns: readonly string[]): boolean {
   const own = ['migrations.name', 'plants.created_by', 'tokens.hash', 'tokens.last_used_at'];
-  return !columns.includes(`${LIST}.name`) && own.every((column) => columns.includes(column));
+  return (
+    !columns.includes(`${MIGRATIONS_TABLE}.name`) && own.every((column) => columns.includes(column))
+  );
 }
 
 /** The SQL of the names of the migrations that were run. */
-export function selectRan(columns: readonly string[]): string {
-  if (columns.includes(`${LIST}.name`)) return `SELECT name FROM ${LIST}`;
-  return `SELECT '${CreatePlantsAndTokens1700000000000.name}' AS name WHERE ${isOld(columns)}`;
+export function appliedMigrationsSql(columns: readonly string[]): string {
+  if (columns.includes(`${MIGRATIONS_TABLE}.name`)) return `SELECT name FROM ${MIGRATIONS_TABLE}`;
+  return `SELECT '${CreatePlantsAndTokens1700000000000.name}' AS name WHERE ${isBeforeOwnMigrationsTable(columns)}`;
 }
 
 /** Decides what a database is, for every command: a store of this version, or what else. */
@@ -30,13 +32,15 @@ export function judgeSchema(
 ): 'same' | SchemaErrorKind {
   const known = MIGRATIONS.filter(({ name }) => ran.includes(name));
   if (known.length === 0)
-    return columns.every((column) => column.startsWith(`${LIST}.`)) ? 'empty' : 'foreign';
+    return columns.every((column) => column.startsWith(`${MIGRATIONS_TABLE}.`))
+      ? 'empty'
+      : 'foreign';
   if (known.length < MIGRATIONS.length) return 'older';
   return known.length === ran.length ? 'same' : 'newer';
 }
 
 /** Migrates a store, or demands that it is up to date. The caller rolls back by closing. @returns what was run */
-export async function bringUpToDate(
+export async function migrateOrAssert(
   store: DataSource,
   engine: Engine,
   migrates: boolean,
@@ -51,12 +55,12 @@ export async function bringUpToDate(
   // DataSource.runMigrations() would take a session of its own, outside of the transaction that holds the lock.
   const executor = new MigrationExecutor(store, runner);
   executor.transaction = 'none';
-  if (isOld(await listNames(runner, engine.listColumns))) {
+  if (isBeforeOwnMigrationsTable(await listNames(runner, engine.listColumns))) {
     // Makes the new list. The old one stays, for a way back.
     await executor.showMigrations();
     const { name } = CreatePlantsAndTokens1700000000000;
     await runner.query(
-      `INSERT INTO ${LIST} (timestamp, name) VALUES (${name.slice(-13)}, '${name}')`,
+      `INSERT INTO ${MIGRATIONS_TABLE} (timestamp, name) VALUES (${name.slice(-13)}, '${name}')`,
     );
   }
   const ran = await executor.executePendingMigrations();
@@ -72,7 +76,7 @@ export async function assertMigrated(
   needed?: readonly string[],
 ): Promise<void> {
   const columns = await listNames(runner, listColumns);
-  const state = judgeSchema(columns, await listNames(runner, selectRan(columns)));
+  const state = judgeSchema(columns, await listNames(runner, appliedMigrationsSql(columns)));
   if (state === 'older' && needed?.every((column) => columns.includes(column))) return;
   if (state !== 'same' && !allowed.includes(state)) throw new SchemaError(state);
 }

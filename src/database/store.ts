@@ -8,7 +8,7 @@ import {
 import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { makesStore, type Access, type Engine, type Writer } from './engine.js';
-import { bringUpToDate, LIST, MIGRATIONS } from './schema.js';
+import { migrateOrAssert, MIGRATIONS_TABLE, MIGRATIONS } from './schema.js';
 import type { OwnTransactions } from './sqlite/own-transactions.js';
 import { StoreUnusableError } from './store-errors.js';
 
@@ -49,7 +49,7 @@ export class Store extends DataSource {
       ...engine.connect(config, access),
       entities,
       migrations: MIGRATIONS,
-      migrationsTableName: LIST,
+      migrationsTableName: MIGRATIONS_TABLE,
       synchronize: false,
     });
     this.logger = new FailureLogger((error) => {
@@ -88,8 +88,8 @@ export function openStore(
   entities?: Entities,
   access: Access = 'create',
 ): Promise<Store> {
-  return open(config, access, entities, async (store) => {
-    await bringUpToDate(store, store.engine, config.migrate && makesStore(access));
+  return withStore(config, access, entities, async (store) => {
+    await migrateOrAssert(store, store.engine, config.migrate && makesStore(access));
     if (access === 'serve') await store.engine.recover?.(store);
     return store;
   });
@@ -97,15 +97,15 @@ export function openStore(
 
 /** Returns the names of the migrations that were run. @throws StoreUnusableError */
 export function migrateStore(config: Config): Promise<string[]> {
-  return open(config, 'create', [], async (store) => {
-    const ran = await bringUpToDate(store, store.engine, true);
+  return withStore(config, 'create', [], async (store) => {
+    const ran = await migrateOrAssert(store, store.engine, true);
     await store.destroy();
     return ran;
   });
 }
 
 /** Opens a store and works with it; closes it if that fails. @throws StoreUnusableError */
-export async function open<Result>(
+export async function withStore<Result>(
   config: Config,
   access: Access,
   entities: Entities,

@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import type { Logger } from '@nestjs/common';
 import { describeError } from './operator-message.js';
 
@@ -32,11 +31,4 @@ export class AvailabilityLog {
     this.unavailableSince = undefined;
     this.loggedAt = -Infinity;
   }
-}
-
-/** Logs connections that cannot be accepted, because of EMFILE for example, instead of ending the process. */
-export function logAcceptErrors(server: Server, logger: Logger): void {
-  const log = new AvailabilityLog(logger, 'a file descriptor for a connection');
-  // The caller handles the error of a server that does not listen yet.
-  server.on('error', (error) => server.listening && log.markUnavailable(error));
 }

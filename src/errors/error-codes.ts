@@ -96,3 +96,12 @@ export class StoreUnavailableException extends ApiException {
     super(ERRORS.STORE_UNAVAILABLE, undefined, options);
   }
 }
+
+/** A token is invalid or expired. The reason is in the request's line of the log, not in the response. */
+export class InvalidTokenException extends ApiException {
+  /** @param principal that of the token, if known */
+  constructor(reason: string, principal?: { readonly id: string; readonly name: string }) {
+    const details = { tokenId: principal?.id, tokenName: principal?.name, reason };
+    super(ERRORS.INVALID_TOKEN, undefined, { details });
+  }
+}

@@ -43,7 +43,7 @@ export function describeReason(error: unknown): string {
 export class OutputError extends Error {}
 
 /** Writes to a file, or makes it. @throws OutputError that names it: Node names another path, or none */
-export function naming<Result>(file: string, work: () => Result): Result {
+export function withFileName<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (cause) {

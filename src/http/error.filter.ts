@@ -23,7 +23,7 @@ import { describeOperation } from './request-context.js';
 import { Routes } from './routes.js';
 import { refusals } from './turns.js';
 
-/** Maps an exception to what the client may see: Nest's of 5xx show their status alone, those of others nothing. */
+/** Maps an exception to what the client may see: HttpExceptions from 500 show the status only; any other error nothing. */
 function toApiException(error: unknown): ApiException {
   if (error instanceof ApiException) return error;
   if (!(error instanceof HttpException)) return new ApiException(ERRORS.INTERNAL);
@@ -69,7 +69,7 @@ export class ErrorFilter extends BaseExceptionFilter {
       this.logOnce(request, response, error);
     if (!response.headersSent) {
       response.context?.fail(exception);
-      // At once: nothing is processed behind a response that ends its connection.
+      // Set now, before the turn: `connection: close` stops the next pipelined request.
       response.set(exception.kind.headers);
       const send = () => sendError(response, exception);
       refusals.take(request).then(send).catch(http.getNext<NextFunction>());

@@ -2,6 +2,7 @@ import http, {
   IncomingMessage,
   ServerResponse,
   type RequestListener,
+  type Server,
   type ServerOptions,
 } from 'node:http';
 import https from 'node:https';
@@ -10,7 +11,7 @@ import { Logger, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Config } from '../config/config.js';
-import { logAcceptErrors } from '../errors/availability-log.js';
+import { AvailabilityLog } from '../errors/availability-log.js';
 import { MAX_FIELDS } from './client-errors.js';
 import { writeBigInt } from './int64.js';
 
@@ -94,4 +95,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
     logAcceptErrors(server, new Logger('Http'));
     this.httpServer = server;
   }
+}
+
+/** Logs connections that cannot be accepted, because of EMFILE for example, instead of ending the process. */
+function logAcceptErrors(server: Server, logger: Logger): void {
+  const log = new AvailabilityLog(logger, 'a file descriptor for a connection');
+  // The caller handles the error of a server that does not listen yet.
+  server.on('error', (error) => server.listening && log.markUnavailable(error));
 }

@@ -26,15 +26,15 @@ export class RequestContext {
   details: LogMembers | undefined = undefined;
   private isOver = false;
 
-  /** @param ofConnection the requests of its connection, oldest first: until it has a response and is complete */
+  /** @param inProgress requests of this connection still in progress, oldest first; removed when answered and read */
   constructor(
     readonly request: Request,
     readonly response: Response,
-    private readonly ofConnection: RequestContext[],
+    private readonly inProgress: RequestContext[],
   ) {
     this.requestId = chooseRequestId(request.headers['x-request-id']);
     this.remoteAddress = request.socket.remoteAddress;
-    ofConnection.push(this);
+    inProgress.push(this);
     response.context = this;
     response.on('close', endRequest);
   }
@@ -57,7 +57,7 @@ export class RequestContext {
   }
 
   private remove(): void {
-    this.ofConnection.splice(this.ofConnection.indexOf(this), 1);
+    this.inProgress.splice(this.inProgress.indexOf(this), 1);
   }
 
   /** The status of the response; undefined if the connection was gone before there was one. */

@@ -18,7 +18,7 @@ export class ServiceState {
   constructor(private readonly config: Config) {}
 
   /** To be called once the application of the service is created. */
-  watch(app: INestApplicationContext): void {
+  attach(app: INestApplicationContext): void {
     this.app = app;
   }
 

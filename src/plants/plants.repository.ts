@@ -29,7 +29,7 @@ interface Statements {
   readonly compare: string;
 }
 
-type CommitSql = Pick<Writer, 'commitLevel' | 'commitColumn'>;
+type CommitSql = Pick<Writer, 'commitLevel' | 'durabilityColumn'>;
 
 export const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Statements>> = {
   sqlite: () => ({
@@ -43,13 +43,13 @@ export const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Sta
   // Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
   // A comparison writes to the log, so that its commit waits for the standby: a row that has not reached it must not pass
   // for stored.
-  postgresql: ({ commitLevel, commitColumn }) => ({
+  postgresql: ({ commitLevel, durabilityColumn }) => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values}
       FROM jsonb_array_elements($1::jsonb), (SELECT ${commitLevel}) AS coordinator ORDER BY id
-      ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${commitColumn}`,
+      ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${durabilityColumn}`,
     compare: `
-      SELECT ${isSame} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${commitColumn}
+      SELECT ${isSame} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${durabilityColumn}
       FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sent (value, key) JOIN plants ON ${hasSameId}
       ORDER BY sent.key`,
   }),

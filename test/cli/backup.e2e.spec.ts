@@ -15,7 +15,7 @@ import {
   source,
   target,
 } from './backups.js';
-import { Transaction } from '../../src/database/transaction.js';
+import { StoreSession } from '../../src/database/store-session.js';
 import { spawnCli } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -142,8 +142,8 @@ describe('backup and restore', () => {
 
 it('backup reports a file that did not keep what it was given, and leaves nothing', async () => {
   put(source, PLANTS);
-  const commit = jest.spyOn(Transaction.prototype, 'commit');
-  commit.mockImplementationOnce(async function (this: Transaction) {
+  const commit = jest.spyOn(StoreSession.prototype, 'commit');
+  commit.mockImplementationOnce(async function (this: StoreSession) {
     await this.query("UPDATE plants SET tag = 'other' WHERE name = 'highest'");
     await this.query('COMMIT');
   });

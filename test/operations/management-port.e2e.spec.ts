@@ -27,7 +27,7 @@ let monitor: Monitor;
 beforeAll(async () => {
   service = await Service.start();
   management = await openManagement();
-  management.state.watch(service.app);
+  management.state.attach(service.app);
   ({ monitor } = management);
 });
 afterAll(() => management.app.close());
@@ -67,7 +67,7 @@ it('a check that throws is 500, and the next request gets its response', async (
   @Module({})
   class WithoutPlants {}
   const other = await openManagement();
-  other.state.watch(await NestFactory.createApplicationContext(WithoutPlants, { logger: false }));
+  other.state.attach(await NestFactory.createApplicationContext(WithoutPlants, { logger: false }));
   expect(await other.monitor.send('GET', '/readyz')).toMatchObject({
     status: 500,
     text: '{"statusCode":500,"message":"Internal server error"}',

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, it, jest } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/store.js';
-import { Transaction } from '../../src/database/transaction.js';
+import { StoreSession } from '../../src/database/store-session.js';
 import { cli, makeStore, store } from '../support/own.js';
 
 makeStore();
@@ -40,7 +40,7 @@ it('an export waits for transactions prepared before it, not for later ones', as
 });
 
 it('transactions that stay prepared make an export fail', async () => {
-  const failed = expect(Transaction.open(readConfig({ DATABASE_URL: store.url }))).rejects.toThrow(
+  const failed = expect(StoreSession.open(readConfig({ DATABASE_URL: store.url }))).rejects.toThrow(
     'Citus has not finished its prepared transactions (1), which may hold acknowledged plants',
   );
   await awaitLook();
@@ -69,7 +69,7 @@ it('a snapshot lifts the time-outs of its transaction alone: a pooler may lend t
         EXECUTE format('ALTER DATABASE %I SET %I = ''1h''', current_database(), setting);
       END LOOP;
     END $$`);
-  await using snapshot = await Transaction.open(readConfig({ DATABASE_URL: store.url }));
+  await using snapshot = await StoreSession.open(readConfig({ DATABASE_URL: store.url }));
   const read = async () => {
     const sql = "SELECT setting FROM pg_settings WHERE name ~ '^(statement|transaction)_timeout$'";
     return new Set((await snapshot.query<{ setting: string }>(sql)).map(({ setting }) => setting));

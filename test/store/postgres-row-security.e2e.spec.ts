@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
-import { Transaction } from '../../src/database/transaction.js';
+import { StoreSession } from '../../src/database/store-session.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
 import { runQuietly } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
@@ -137,7 +137,7 @@ it('a snapshot, over a pooler, fails where rows would be hidden since it was ope
   const pooler = await startPooler();
   const { port } = pooler.address() as AddressInfo;
   const url = urlOf('plants_backup').replace(String(server.port), String(port));
-  const snapshot = await Transaction.open(readConfig({ DATABASE_URL: url }));
+  const snapshot = await StoreSession.open(readConfig({ DATABASE_URL: url }));
   await hide('plants');
   const key = { name: 'id', type: 'bigint' } as const;
   const table = { name: 'plants', key };

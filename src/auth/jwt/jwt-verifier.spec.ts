@@ -5,8 +5,7 @@ import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { IdentityProvider, SigningKey } from '../../../test/support/identity-provider.js';
 import { readConfig } from '../../config/environment.js';
-import { ApiException } from '../../errors/error-codes.js';
-import { InvalidTokenException } from '../principal.js';
+import { ApiException, InvalidTokenException } from '../../errors/error-codes.js';
 import { MAX_WAITING } from '../wait-limit.js';
 import { JwtVerifier, MAX_VERIFYING } from './jwt-verifier.js';
 

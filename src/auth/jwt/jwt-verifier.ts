@@ -3,8 +3,8 @@ import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/comm
 import * as jose from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
-import { ERRORS, ApiException } from '../../errors/error-codes.js';
-import { InvalidTokenException, type Principal } from '../principal.js';
+import { ERRORS, ApiException, InvalidTokenException } from '../../errors/error-codes.js';
+import type { Principal } from '../principal.js';
 import { hashToken } from '../tokens/token.entity.js';
 import { WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
@@ -61,7 +61,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     try {
       const header = jose.decodeProtectedHeader(token) as jose.JWSHeaderParameters;
       // Not within the verification, which any number of requests may share. Another algorithm is refused there.
-      if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.learn(header);
+      if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.ensureKey(header);
       const options = { forceRefresh: true, context: token };
       return (await this.cache.forceFetch(hash, options)).principal;
     } catch (error) {
@@ -74,7 +74,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     return new LRUCache<string, AccessToken, string>({
       max: MAX_CACHED_JWTS,
       fetchMethod: (_hash, _known, { context: token }) =>
-        this.verifications.wait(() => verifyAccessToken(token, this.keys.find, this.config)),
+        this.verifications.wait(() => verifyAccessToken(token, this.keys.getKey, this.config)),
       ignoreFetchAbort: true,
     });
   }

@@ -48,8 +48,8 @@ function start(times: Partial<typeof NEVER> = {}): ProviderKeys {
 async function find(kid: string): Promise<string> {
   const header = { alg: 'ES256', kid };
   try {
-    await keys?.learn(header);
-    await keys?.find(header, { payload: '', signature: '' });
+    await keys?.ensureKey(header);
+    await keys?.getKey(header, { payload: '', signature: '' });
     return kid;
   } catch (error) {
     if (error instanceof ApiException) return error.message;

@@ -44,8 +44,8 @@ export class ProviderKeys {
     clearInterval(this.timer);
   }
 
-  /** Has the key of a token known. @throws JWKSNoMatchingKey; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
-  async learn(header: jose.JWSHeaderParameters): Promise<void> {
+  /** Makes sure that the key a token names is loaded. @throws JWKSNoMatchingKey; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
+  async ensureKey(header: jose.JWSHeaderParameters): Promise<void> {
     if (await this.has(header)) return;
     if (performance.now() - this.reloadedAt >= this.times.cooldown) this.reload();
     await this.limit.wait(async () => this.reloading);
@@ -54,7 +54,7 @@ export class ProviderKeys {
   }
 
   /** The key of a token; of several that fit, the one that has signed it. @throws jose's errors */
-  readonly find: jose.JWTVerifyGetKey = async (header, token) => {
+  readonly getKey: jose.JWTVerifyGetKey = async (header, token) => {
     try {
       return await this.keys(header, token);
     } catch (error) {

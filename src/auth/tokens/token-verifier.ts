@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache';
 import { In, Repository } from 'typeorm';
 import { StoreHealth } from '../../database/health.js';
 import { TOO_LONG } from '../../database/store-errors.js';
-import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { InvalidTokenException, type Principal } from '../principal.js';
+import { StoreUnavailableException, InvalidTokenException } from '../../errors/error-codes.js';
+import type { Principal } from '../principal.js';
 import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
 import { hashToken, hasSecretForm, isActive, Token } from './token.entity.js';
@@ -31,9 +31,9 @@ export class TokenVerifier {
     // A lookup takes a place too: those of forged tokens must not push out known ones.
     max: MAX_CACHED_TOKENS + MAX_WAITING,
     fetchMethod: (hash) => this.find(hash),
-    // A known token stays distinct from forged ones.
+    // Keep the old value if the refresh fails: it marks the token as known.
     noDeleteOnFetchRejection: true,
-    // A lookup goes on if its place is taken.
+    // Evicting the entry must not cancel a lookup that requests wait for.
     ignoreFetchAbort: true,
   });
   /** Of the next query. */

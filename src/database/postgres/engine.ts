@@ -73,7 +73,7 @@ export const postgres: Engine = {
     if (typeof row?.reason === 'string') throw new Error(row.reason);
   },
 
-  async begin(runner, timeoutMs, access) {
+  async beginSnapshot(runner, timeoutMs, access) {
     await awaitPrepared(runner, timeoutMs);
     await runner.query(begin(access));
   },
@@ -89,7 +89,7 @@ export const postgres: Engine = {
   },
 
   // The format escapes nothing: JSON has no control characters. If it is left early, the driver destroys the connection.
-  async *read(runner, { table, columns, form }) {
+  async *readLines(runner, { table, columns, form }) {
     const line =
       form === 'array'
         ? `array_to_json(ARRAY[${columns.map(toText).join()}])`

@@ -15,7 +15,7 @@ import { explain, findHazard } from './safety.js';
 /** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
 const MAX_SESSIONS = 10;
 /** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
-const MAX_HANGING_TIMEOUTS = 10;
+const MAX_HANG_IN_TIMEOUTS = 10;
 
 /**
  * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once, and the session hangs
@@ -68,20 +68,20 @@ class Session {
   }
 
   readonly release = (error?: unknown): void => {
-    if (!this.isHanging) this.giveBack(this.hasFailed || this.isBusy || Boolean(error));
+    if (!this.isHanging) this.returnToPoolOnce(this.hasFailed || this.isBusy || Boolean(error));
   };
 
   /** Closes the session, and breaks its connection if a statement is in flight. */
   close(): void {
     this.pool.hanging.delete(this);
-    this.giveBack(true);
+    this.returnToPoolOnce(true);
   }
 
-  /** The pool lends the session to the next one at once, who is given the function again. */
-  private giveBack(isToEnd: boolean): void {
+  /** Clears it first: releasing may lend this session again synchronously. */
+  private returnToPoolOnce(destroy: boolean): void {
     const { returnToPool } = this;
     this.returnToPool = undefined;
-    returnToPool?.(isToEnd);
+    returnToPool?.(destroy);
   }
 
   private findFailure(error: Error | null, result: QueryResult): Error | undefined {
@@ -140,7 +140,7 @@ export class CheckedPool {
 
   /** Closes sessions that hang for long: the server commits in another one. */
   recordCommit(): void {
-    const longest = MAX_HANGING_TIMEOUTS * (this.timeoutMs ?? Infinity);
+    const longest = MAX_HANG_IN_TIMEOUTS * (this.timeoutMs ?? Infinity);
     for (const [session, since] of this.hanging)
       if (performance.now() - since > longest) session.close();
   }

@@ -2,7 +2,7 @@
 import type { DatabaseError, QueryResult } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { makesStore, type Access } from '../engine.js';
-import { LIST } from '../schema.js';
+import { MIGRATIONS_TABLE } from '../schema.js';
 
 /** The last column of statements that write plants: a reason, or NULL. On Citus each row may come from another server. */
 const HAZARD = 'hazard';
@@ -93,7 +93,7 @@ const SEEN: readonly Hazard[] = [
       current_user, ${get('search_path')})`,
   ],
   ...VISIBLE,
-  ...['backups', LIST].map(requireVisible),
+  ...['backups', MIGRATIONS_TABLE].map(requireVisible),
 ];
 
 const SCHEMA_OF_PLANTS = `(SELECT relnamespace::regnamespace FROM pg_class WHERE oid = to_regclass('plants'))`;

@@ -8,7 +8,7 @@ export class PostgresWriter extends Writer {
   /** See docs/performance.md: the slower a commit, the more plants share it. */
   readonly concurrency = 4;
   override readonly commitLevel = SET_LEVEL;
-  readonly commitColumn = COMMIT_COLUMN;
+  readonly durabilityColumn = COMMIT_COLUMN;
 
   constructor(private readonly manager: EntityManager) {
     super();

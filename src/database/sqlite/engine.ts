@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
 import { makesStore, readCode, type Access, type Engine } from '../engine.js';
 import type { Column, ColumnType } from '../column-types.js';
-import { judgeSchema, selectRan } from '../schema.js';
+import { judgeSchema, appliedMigrationsSql } from '../schema.js';
 import { DamageError, SchemaError } from '../store-errors.js';
 import {
   assertWritable,
@@ -155,10 +155,10 @@ export const sqlite: Engine = {
   },
 
   // What is filled is locked before it is found to be empty.
-  begin: (runner, _timeoutMs, access) =>
+  beginSnapshot: (runner, _timeoutMs, access) =>
     runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN'),
 
-  async check({ manager }) {
+  async checkFiles({ manager }) {
     type Row = { integrity_check: string };
     const [row] = await manager.query<Row[]>('PRAGMA integrity_check(1)');
     const found = row?.integrity_check.replace('*** in database main ***\n', '') ?? '';
@@ -171,7 +171,7 @@ export const sqlite: Engine = {
   },
 
   /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
-  async *read({ manager }, { table, columns, form }) {
+  async *readLines({ manager }, { table, columns, form }) {
     const line =
       form === 'array'
         ? `json_array(${columns.map(({ name }) => `CAST("${name}" AS text)`).join()})`
@@ -226,7 +226,7 @@ function assertOurs(file: string, access: Access, timeout: number): void {
   try {
     const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
     const columns = list(LIST_COLUMNS);
-    if (judgeSchema(columns, list(selectRan(columns))) !== 'foreign') return;
+    if (judgeSchema(columns, list(appliedMigrationsSql(columns))) !== 'foreign') return;
     if (!makesStore(access)) throw new SchemaError('foreign');
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
   } finally {

@@ -50,7 +50,7 @@ export function findFile({ databaseUrl }: Config, makes = false): string {
   // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
   if (!statSync(path, { throwIfNoEntry: false })) {
     if (!makes) throw new SchemaError('foreign', `there is no file ${path}`);
-    // Not recursive: below /proc that never ends.
+    // Not recursive: mkdir -p under /proc loops forever.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
     assertWritable(dirname(path));
     writeFileSync(path, '', { flag: 'a' });

@@ -35,7 +35,7 @@ export class SqliteWriter extends Writer {
   readonly system = 'sqlite';
   /** A second group would only wait for the first one's lock. */
   readonly concurrency = 1;
-  readonly commitColumn = '';
+  readonly durabilityColumn = '';
   private readonly logger = new Logger('Store');
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   private readonly committer: SqliteThread;

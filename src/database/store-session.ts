@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { LinesQuery } from './engine.js';
-import { open, type Store } from './store.js';
+import { withStore, type Store } from './store.js';
 import { assertMigrated, OWN_TABLES } from './schema.js';
 import { DamageError } from './store-errors.js';
 import { listTables, loadEntities, type Table } from './tables.js';
@@ -11,8 +11,8 @@ import { listTables, loadEntities, type Table } from './tables.js';
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
 const CHUNK_LENGTH = 2 ** 18;
 
-/** Sees one moment of a store. What it writes is gone if it is closed without a commit. */
-export class Transaction {
+/** A snapshot of the store; uncommitted writes are rolled back on dispose. */
+export class StoreSession {
   private constructor(
     readonly store: Store,
     /** Those that the entities of all modules describe. */
@@ -25,17 +25,17 @@ export class Transaction {
     config: Config,
     access: 'read' | 'fill' = 'read',
     takesOlder = false,
-  ): Promise<Transaction> {
-    return open(config, access, await loadEntities(), async (store) => {
+  ): Promise<StoreSession> {
+    return withStore(config, access, await loadEntities(), async (store) => {
       const tables = listTables(store);
       const columns = tables.flatMap((table) =>
         table.columns.map(({ name }) => `${table.name}.${name}`),
       );
       const runner = store.createQueryRunner();
-      await store.engine.begin(runner, config.databaseTimeout, access);
+      await store.engine.beginSnapshot(runner, config.databaseTimeout, access);
       await assertMigrated(runner, store.engine, [], takesOlder ? columns : undefined);
       if (access === 'fill') await store.engine.lockTables?.(runner, tables);
-      return new Transaction(store, tables, runner);
+      return new StoreSession(store, tables, runner);
     });
   }
 
@@ -52,7 +52,7 @@ export class Transaction {
   async *readLines(query: LinesQuery): AsyncGenerator<Buffer> {
     let chunks: Buffer[] = [];
     let length = 0;
-    for await (const chunk of this.store.engine.read(this.runner, query)) {
+    for await (const chunk of this.store.engine.readLines(this.runner, query)) {
       chunks.push(chunk);
       length += chunk.length;
       if (length < CHUNK_LENGTH || !chunk.includes('\n')) continue;
@@ -68,7 +68,7 @@ export class Transaction {
   }
 
   async check(): Promise<void> {
-    await this.store.engine.check?.(this.runner);
+    await this.store.engine.checkFiles?.(this.runner);
   }
 
   query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]> {

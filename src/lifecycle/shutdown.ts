@@ -5,9 +5,9 @@ import {
   type INestApplication,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Config } from './config/config.js';
-import { Writer } from './database/engine.js';
-import { Drain } from './http/drain.js';
+import { Config } from '../config/config.js';
+import { Writer } from '../database/engine.js';
+import { Drain } from '../http/drain.js';
 
 const logger = new Logger('Shutdown');
 

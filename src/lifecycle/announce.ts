@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { isActive, listExpiring, type Token } from './auth/tokens/token.entity.js';
-import { TokensService } from './auth/tokens/tokens.service.js';
-import { COMMAND, type Config } from './config/config.js';
+import { isActive, listExpiring, type Token } from '../auth/tokens/token.entity.js';
+import { TokensService } from '../auth/tokens/tokens.service.js';
+import { COMMAND, type Config } from '../config/config.js';
 
 /** Prints a line for the operator: to the log in production, else to stdout as it is. */
 export function print(line: string, { production }: Config): void {

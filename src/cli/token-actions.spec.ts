@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
 import type { Token } from '../auth/tokens/token.entity.js';
-import { describeExpiry, formatTokens } from './tokens.js';
+import { describeExpiry, formatTokens } from './token-actions.js';
 
 const NEVER = { expiresAt: null, revokedAt: null, lastUsedAt: null };
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
