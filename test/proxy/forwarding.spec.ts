@@ -16,6 +16,23 @@ async function logged(text: string | RegExp): Promise<void> {
   while (!has()) await once(service.stdout, 'data');
 }
 
+it('pages are compressed for browsers, and can be revalidated; plants are not', async () => {
+  const get = (path: string) =>
+    fetch(`http://127.0.0.1:${nginx.port}${path}`, { headers: { 'accept-encoding': 'gzip' } });
+  for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
+    const { headers } = await get(path);
+    expect(headers.get('content-encoding')).toBe('gzip');
+    expect(headers.get('vary')).toMatch(/accept-encoding/i);
+  }
+  const css = { method: 'GET', path: '/docs/swagger-ui.css' };
+  const { etag = '' } = (await client.send({ ...css, headers: {} })).headers;
+  expect((await client.send({ ...css, headers: { 'if-none-match': etag } })).status).toBe(304);
+  const headers = { ...client.headers, 'accept-encoding': 'gzip' };
+  expect((await client.send({ headers, body: PLANT })).headers).not.toHaveProperty(
+    'content-encoding',
+  );
+});
+
 describe('TLS', () => {
   it('every response has HSTS, also those of nginx itself; none has it without TLS', async () => {
     using secure = new Client(nginx.tlsPort, service.token, 1, true);
