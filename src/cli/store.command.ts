@@ -68,7 +68,8 @@ async function exportPlants(file = '-', _options: unknown, command: Command): Pr
   const config = readJobConfig();
   await using store = await StoreSession.open(config);
   const columns = COLUMNS.filter(({ isAudit }) => !isAudit);
-  const table = { name: 'plants', key: { name: 'id', type: 'bigint' } } as const;
+  const key = { name: 'id', type: 'bigint' } as const;
+  const table = { name: 'plants', key };
   const rows = store.readLines({ table, columns, form: 'object' });
   const plants = { count: 0 };
   const lines = countLines(rows, plants);

@@ -37,6 +37,8 @@ export interface Engine {
   readonly beginMigration: string;
   /** SQL of the columns of all tables, such as `plants.id`. */
   readonly listColumns: string;
+  /** SQL of the names of all tables. */
+  readonly listTables: string;
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
@@ -49,7 +51,12 @@ export interface Engine {
   /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
   recover?(store: DataSource): Promise<void>;
   /** Begins a snapshot, or a transaction to fill. @throws Error if it would not see every acknowledged plant in time */
-  beginSnapshot(runner: QueryRunner, timeoutMs: number, access: Access): Promise<unknown>;
+  beginSnapshot(
+    runner: QueryRunner,
+    timeoutMs: number,
+    access: Access,
+    tables: readonly Table[],
+  ): Promise<unknown>;
   /** Makes all others that write wait for the end of a transaction to fill, unless {@link lock} does. @throws Error if one writes now */
   lockTables?(runner: QueryRunner, tables: readonly Table[]): Promise<void>;
   /** Checks the files, but no rows. @throws DamageError */

@@ -32,8 +32,8 @@ export class StoreSession {
         table.columns.map(({ name }) => `${table.name}.${name}`),
       );
       const runner = store.createQueryRunner();
-      await store.engine.beginSnapshot(runner, config.databaseTimeout, access);
       await assertMigrated(runner, store.engine, [], takesOlder ? columns : undefined);
+      await store.engine.beginSnapshot(runner, config.databaseTimeout, access, tables);
       if (access === 'fill') await store.engine.lockTables?.(runner, tables);
       return new StoreSession(store, tables, runner);
     });
@@ -41,8 +41,8 @@ export class StoreSession {
 
   /** Lists tables of the database that no entity describes: a backup lacks them. */
   async listUnknownTables(): Promise<readonly string[]> {
-    const rows = await this.query<{ name: string }>(this.store.engine.listColumns);
-    const names = new Set(rows.map(({ name }) => name.slice(0, name.indexOf('.'))));
+    const rows = await this.query<{ name: string }>(this.store.engine.listTables);
+    const names = new Set(rows.map(({ name }) => name));
     for (const name of [...OWN_TABLES, ...this.tables.map((table) => table.name)])
       names.delete(name);
     return [...names];

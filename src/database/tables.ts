@@ -43,17 +43,19 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
 
 /** Lists the tables of a store, each behind those that its foreign keys refer to. @throws Error naming one that no backup can carry */
 export function listTables({ entityMetadatas, driver }: DataSource): readonly Table[] {
-  const listed = new Set<EntityMetadata>();
+  const seen = new Set<EntityMetadata>();
+  const listed: EntityMetadata[] = [];
   const list = (metadata: EntityMetadata): void => {
-    if (listed.has(metadata)) return;
-    const references = metadata.foreignKeys.map((key) => key.referencedEntityMetadata);
-    for (const other of references) if (other !== metadata) list(other);
-    listed.add(metadata);
+    if (seen.has(metadata)) return;
+    seen.add(metadata);
+    for (const { referencedEntityMetadata } of metadata.foreignKeys) list(referencedEntityMetadata);
+    listed.push(metadata);
   };
-  const tables = entityMetadatas.filter(({ tableType }) => tableType !== 'view');
+  // A view has no rows of its own, and the child of an entity has its parent's table.
+  const tables = entityMetadatas.filter(({ tableType }) => !/view|child/.test(tableType));
   for (const metadata of tables.sort((a, b) => (a.tableName < b.tableName ? -1 : 1)))
     list(metadata);
-  return Array.from(listed, (metadata) => toTable(metadata, driver));
+  return listed.map((metadata) => toTable(metadata, driver));
 }
 
 function toTable(

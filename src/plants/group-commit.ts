@@ -31,6 +31,8 @@ interface QueuedPlant {
   /** Characters of its content. */
   readonly length: number;
   readonly stored: PromiseWithResolvers<void>;
+  /** Whether its request waits no longer. */
+  isOver: boolean;
 }
 
 /** Plants that arrive during a commit share the next one, and one wait for stable storage (docs/performance.md). */
@@ -68,13 +70,15 @@ export class GroupCommit implements OnApplicationShutdown {
   async commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
     const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.length ?? 0), 0);
-    const queued: QueuedPlant = { plant, length, stored: Promise.withResolvers() };
+    const stored: QueuedPlant['stored'] = Promise.withResolvers();
+    const queued: QueuedPlant = { plant, length, stored, isOver: false };
     this.queue.push(queued);
     if (this.queue.length === MAX_QUEUED) this.batchWindow?.resolve();
     if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     try {
       await this.health.awaitInTime(queued.stored.promise);
     } catch (error) {
+      queued.isOver = true;
       // A plant that still waits is not stored; one whose group is being committed may be all the same.
       const at = this.queue.indexOf(queued);
       if (at >= 0) this.queue.splice(at, 1);
@@ -127,6 +131,7 @@ export class GroupCommit implements OnApplicationShutdown {
 
   /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
   private async commitGroup(group: QueuedPlant[]): Promise<void> {
+    if (group.length === 0) return;
     const plants = group.map(({ plant }) => plant);
     const insert = () => this.plants.insertOrCompare(plants);
     try {
@@ -143,8 +148,8 @@ export class GroupCommit implements OnApplicationShutdown {
         return;
       }
       const half = Math.ceil(group.length / 2);
-      await this.commitGroup(group.slice(0, half));
-      await this.commitGroup(group.slice(half));
+      for (const part of [group.slice(0, half), group.slice(half)])
+        await this.commitGroup(part.filter(({ isOver }) => !isOver));
     }
   }
 }

@@ -91,7 +91,7 @@ describe('a start', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'error: DATABASE_URL: the store cannot be opened: its table is unlogged, so that a crash would empty it: ' +
+        'error: DATABASE_URL: the store cannot be opened: its table plants is unlogged, so that a crash would empty it: ' +
         'run `ALTER TABLE plants SET LOGGED`\n',
     });
   });
@@ -145,7 +145,7 @@ describe('a server that is weakened while the service runs', () => {
     for (const plant of [known, { id: next++, name: 'oak' }])
       expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
     await notReady(
-      'its table is unlogged, so that a crash would empty it: run `ALTER TABLE plants SET LOGGED`',
+      'its table plants is unlogged, so that a crash would empty it: run `ALTER TABLE plants SET LOGGED`',
     );
     await operator.query('ALTER TABLE plants SET LOGGED');
     await ready();

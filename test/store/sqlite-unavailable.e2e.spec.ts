@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, cpSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -113,14 +113,15 @@ describe('while the service runs', () => {
   });
 
   /** Checks that neither a new plant nor a repeat gets 200, that the service is not ready, and that the log names the file. */
-  async function expectAway(file: string): Promise<void> {
+  async function expectAway(file: string, why?: string): Promise<void> {
     for (const id of [1n, 2n])
       expect(await service.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
     const advice =
       file === store.path
         ? `to keep what is there now, stop the service, and remove ${file}-wal and ${file}-shm`
         : 'restart the service';
-    const reason = `${file} was removed or replaced while the service runs: put it back, or ${advice}`;
+    const moved = `${file} was removed or replaced while the service runs: put it back, or ${advice}`;
+    const reason = why ?? moved;
     const { details } = await service.monitor.until(503, 'store');
     expect(details.store?.message).toContain(reason);
     expect(service.output).toContain(`the store is unavailable: ${reason}`);
@@ -140,7 +141,11 @@ describe('while the service runs', () => {
     renameSync(folder, `${folder}.elsewhere`);
     // A link to itself, as root may enter every folder.
     symlinkSync(folder, folder);
-    await expectAway(store.path);
+    // Nothing was replaced: to remove the log would lose plants.
+    await expectAway(
+      store.path,
+      `ELOOP: too many symbolic links encountered, stat '${store.path}': let the service's user reach it again`,
+    );
     rmSync(folder);
     renameSync(`${folder}.elsewhere`, folder);
     await service.monitor.until(200);
@@ -151,6 +156,27 @@ describe('while the service runs', () => {
     copyFileSync(store.path, `${store.path}.backup`);
     renameSync(`${store.path}.backup`, store.path);
     await expectAway(store.path);
+  });
+
+  it('a link in its path leads elsewhere: 503 with 5001, not ready', async () => {
+    const folder = dirname(store.path);
+    const link = `${folder}-link`;
+    symlinkSync(folder, link);
+    await service.kill();
+    const linked = Object.create(store, {
+      url: { value: `sqlite:${link}/store.sqlite` },
+    }) as typeof store;
+    const { token } = service;
+    service = await ServiceProcess.start({ store: linked, token, env: { MANAGEMENT_PORT: '0' } });
+    expect((await service.client().create(OAK)).status).toBe(200);
+    cpSync(folder, `${folder}-other`, { recursive: true });
+    rmSync(link);
+    symlinkSync(`${folder}-other`, link);
+    expect(await service.client().create({ ...OAK, id: 2n })).toMatchObject(UNAVAILABLE);
+    await service.monitor.until(503, 'store');
+    rmSync(link);
+    symlinkSync(folder, link);
+    await service.monitor.until(200);
   });
 
   it.each([

@@ -18,13 +18,17 @@ const PREPARED = `
     WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
 const PREPARED_POLL_MS = 200;
 
-/** Servers older than 17 have no `transaction_timeout`. What is filled sees what was committed before it was locked. */
-const begin = (access: Access) => `
+/**
+ * A snapshot is taken once no table is being rewritten: in an earlier one such a table is empty. Servers older than 17 have no
+ * `transaction_timeout`. What is filled sees what was committed before it was locked.
+ */
+const begin = (access: Access, tables: readonly Table[]) => `
   BEGIN ISOLATION LEVEL ${access === 'fill' ? 'READ COMMITTED' : 'REPEATABLE READ'};
-  SELECT ${SET_LEVEL};
   SET LOCAL row_security = off;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
+  LOCK TABLE ${tables.map(({ name }) => `"${name}"`).join()} IN ACCESS SHARE MODE;
+  SELECT ${SET_LEVEL};
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
 
 /** Others may read, or wait. A VACUUM that the server has begun by itself gives way after `deadlock_timeout`, a second. */
@@ -46,6 +50,12 @@ export const postgres: Engine = {
     SELECT relname || '.' || attname AS name FROM pg_attribute
     JOIN pg_class ON pg_class.oid = attrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v') AND attnum > 0 AND NOT attisdropped`,
+
+  // Without those of extensions, and parts of others.
+  listTables: `
+    SELECT relname AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')`,
 
   connect(config, access) {
     const timeoutMs = config.statementTimeoutMs;
@@ -73,9 +83,9 @@ export const postgres: Engine = {
     if (typeof row?.reason === 'string') throw new Error(row.reason);
   },
 
-  async beginSnapshot(runner, timeoutMs, access) {
+  async beginSnapshot(runner, timeoutMs, access, tables) {
     await awaitPrepared(runner, timeoutMs);
-    await runner.query(begin(access));
+    await runner.query(begin(access, tables));
   },
 
   async lockTables(runner, tables) {

@@ -53,17 +53,30 @@ const requireVisible = (table: string): Hazard => {
   ];
 };
 
-/** What lookups of a service that runs rely on. */
-const VISIBLE = ['plants', 'tokens'].map(requireVisible);
+/**
+ * What lookups of a service that runs rely on. In another isolation all but one of the plants that share an id would fail, and
+ * a statement that waited while a table was rewritten would find it empty.
+ */
+const VISIBLE: readonly Hazard[] = [
+  ...['plants', 'tokens'].map(requireVisible),
+  requireSetting(
+    'default_transaction_isolation',
+    "LIKE 'read%'",
+    'so that requests would fail: set it to read committed',
+  ),
+];
+
+/** A crash empties such a table. */
+const requireLogged = (table: string): Hazard => [
+  `(SELECT relpersistence FROM pg_class WHERE oid = to_regclass('${table}')) = 'u'`,
+  `'its table ${table} is unlogged, so that a crash would empty it: run \`ALTER TABLE ${table} SET LOGGED\`'`,
+];
 
 /** What each commit relies on, and so the probe. */
 const DURABLE: readonly Hazard[] = [
   requireOn('fsync'),
   requireOn('full_page_writes'),
-  [
-    `(SELECT relpersistence FROM pg_class WHERE oid = to_regclass('plants')) = 'u'`,
-    `'its table is unlogged, so that a crash would empty it: run \`ALTER TABLE plants SET LOGGED\`'`,
-  ],
+  requireLogged('plants'),
   ...VISIBLE,
 ];
 
@@ -72,12 +85,7 @@ const SETTINGS: readonly Hazard[] = [
   requireSetting('synchronous_commit', "IN ('on', 'remote_apply')", `${LOSS} on or remote_apply`),
   // It hides the warning that a commit did not wait for the standby.
   requireSetting('client_min_messages', "<> 'error'", `${LOSS} warning`),
-  // All but one of the plants that share an id would fail.
-  requireSetting(
-    'default_transaction_isolation',
-    "LIKE 'read%'",
-    'so that requests would fail: set it to read committed',
-  ),
+  requireLogged('tokens'),
   [
     `${get('server_encoding')} <> 'UTF8'`,
     `'its encoding is ' || ${get('server_encoding')} || ', not UTF8: ' ||
@@ -92,8 +100,7 @@ const SEEN: readonly Hazard[] = [
     `format('the role %1$I may use no schema of its search_path, %2$s: run \`GRANT USAGE ON SCHEMA public TO %1$I\`',
       current_user, ${get('search_path')})`,
   ],
-  ...VISIBLE,
-  ...['backups', MIGRATIONS_TABLE].map(requireVisible),
+  ...['plants', 'tokens', 'backups', MIGRATIONS_TABLE].map(requireVisible),
 ];
 
 const SCHEMA_OF_PLANTS = `(SELECT relnamespace::regnamespace FROM pg_class WHERE oid = to_regclass('plants'))`;
@@ -142,7 +149,7 @@ export function explain(error: DatabaseError, role = 'ROLE'): Error {
   const advice =
     error.routine === 'check_enable_rls'
       ? adviseOnHidden(role)
-      : error.code === '0A000' && 'drop the rule that psql lists by `\\d plants`';
+      : error.routine === 'RewriteQuery' && 'drop the rule that psql lists by `\\d plants`';
   if (!advice) return error;
   return new StoreUnavailableException(`${error.message}: ${advice}`, { cause: error });
 }

@@ -10,6 +10,7 @@ import { DamageError, SchemaError } from '../store-errors.js';
 import {
   assertWritable,
   findFile,
+  getPath,
   findSecondName,
   identifyCompanions,
   identifyFile,
@@ -100,6 +101,7 @@ const IS_SOUND: Readonly<Record<ColumnType, (column: string) => string>> = {
 export const sqlite: Engine = {
   beginMigration: 'BEGIN IMMEDIATE',
   listColumns: LIST_COLUMNS,
+  listTables: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'`,
 
   // Checks the file before it is opened: the pragmas would change another program's.
   connect(config, access) {
@@ -114,6 +116,7 @@ export const sqlite: Engine = {
       adoptFile(file);
       assertOurs(file, access, timeout);
     }
+    const extra: Extra = { opened: identifyFile(file) };
     return {
       type: 'better-sqlite3',
       driver: ExactDatabase,
@@ -121,8 +124,9 @@ export const sqlite: Engine = {
       timeout,
       fileMustExist: true,
       readonly: isReader && hasLog(file),
-      extra: { opened: identifyFile(file) } satisfies Extra,
+      extra,
       prepareDatabase: (database: Database.Database) => {
+        extra.database = database;
         for (const pragma of isReader ? ['query_only = ON'] : PRAGMAS) database.pragma(pragma);
       },
     };
@@ -130,15 +134,20 @@ export const sqlite: Engine = {
 
   openWriter(store, config) {
     const { opened } = store.options.extra as Extra;
+    // A link in DATABASE_URL may lead elsewhere by then.
+    const link = { ...opened, path: getPath(config) };
     return new SqliteWriter(store, {
       file: opened.path,
-      opened: [opened, ...identifyCompanions(opened.path)],
+      opened: [opened, link, ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
       pragmas: [...PRAGMAS, CACHE],
     });
   },
 
-  shareConnection: (store, config) => new OwnTransactions(store, config.waitTimeoutMs),
+  shareConnection(store, config) {
+    const isInTransaction = () => (store.options.extra as Extra).database?.inTransaction ?? false;
+    return new OwnTransactions(store, isInTransaction, config.waitTimeoutMs);
+  },
 
   lock: (store) => lockFile(getFile(store)),
 
@@ -155,8 +164,11 @@ export const sqlite: Engine = {
   },
 
   // What is filled is locked before it is found to be empty.
-  beginSnapshot: (runner, _timeoutMs, access) =>
-    runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN'),
+  async beginSnapshot(runner, _timeoutMs, access) {
+    await runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+    // A row may refer to a later one of its table.
+    await runner.query('PRAGMA defer_foreign_keys = ON');
+  },
 
   async checkFiles({ manager }) {
     type Row = { integrity_check: string };
@@ -182,9 +194,9 @@ export const sqlite: Engine = {
       .join(' AND ');
     const id = `"${table.key.name}"`;
     const sql = `
-      SELECT CAST(group_concat(${line} || char(10), '' ORDER BY ${id}) FILTER (WHERE sound) AS BLOB) AS lines,
-        MAX(${id}) AS last, MIN(quote(${id})) FILTER (WHERE NOT sound) AS unsound
-      FROM (SELECT *, ${sound} AS sound FROM "${table.name}" WHERE ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS})`;
+      SELECT CAST(group_concat(${line} || char(10), '' ORDER BY ${id}) FILTER (WHERE "row is sound") AS BLOB) AS lines,
+        MAX(${id}) AS last, MIN(quote(${id})) FILTER (WHERE NOT "row is sound") AS unsound
+      FROM (SELECT *, ${sound} AS "row is sound" FROM "${table.name}" WHERE ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS})`;
     for (let previous: bigint | number | string = -Infinity; ;) {
       const [page]: Page[] = await manager.query<Page[]>(sql, [previous]);
       if (typeof page?.unsound === 'string') {
@@ -207,6 +219,8 @@ function toMember({ name, type }: Column): string {
 /** What the options of a store have of ours: the file before SQLite opened it. */
 interface Extra {
   readonly opened: OpenedFile;
+  /** The connection. */
+  database?: Database.Database;
 }
 
 /** Found once: a link may lead elsewhere by now. */

@@ -44,9 +44,14 @@ export function identifyCompanions(file: string): OpenedFile[] {
   return [...paths, ...(existsSync(lock) ? [lock] : [])].map(identifyFile);
 }
 
+/** The path as it is configured. */
+export function getPath({ databaseUrl }: Config): string {
+  return resolve(findSqliteFile(databaseUrl) ?? '');
+}
+
 /** The real path: two names of one file make one lock. @param makes whether to make a missing file @throws SchemaError */
-export function findFile({ databaseUrl }: Config, makes = false): string {
-  const path = resolve(findSqliteFile(databaseUrl) ?? '');
+export function findFile(config: Config, makes = false): string {
+  const path = getPath(config);
   // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
   if (!statSync(path, { throwIfNoEntry: false })) {
     if (!makes) throw new SchemaError('foreign', `there is no file ${path}`);

@@ -6,6 +6,7 @@ import {
   openSync,
   readFileSync,
   readSync,
+  renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,7 +19,9 @@ const VERSION_OFFSET = 18;
 
 /** Keeps the ids that the file may have. If they are lost, any is allowed. */
 export function writeIds(file: string, ids: readonly number[]): void {
-  writeFileSync(file + IDS_SUFFIX, ids.join(' '), { flush: true });
+  const unfinished = `${file}${IDS_SUFFIX}.partial`;
+  writeFileSync(unfinished, ids.join(' '), { flush: true });
+  renameSync(unfinished, file + IDS_SUFFIX);
 }
 
 /** Empty if none are kept: of a store that no service has run on. */

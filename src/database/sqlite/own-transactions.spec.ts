@@ -51,11 +51,35 @@ it.each<[string, (hash: string) => Promise<unknown>]>([
 
 it('a transaction that waits for another runner fails, and the connection is free again', async () => {
   const waiting = store.transaction(() => tokens.insert(make('a')));
-  await expect(waiting).rejects.toThrow("within one, use its manager's repositories");
+  const reason = expect.stringContaining("within one, use its manager's repositories");
+  await expect(waiting).rejects.toMatchObject({ reason });
   const runner = store.createQueryRunner();
   await runner.startTransaction();
   await runner.manager.insert(Token, make('forgotten'));
   await runner.release();
   await tokens.insert(make('b'));
   expect(await stored()).toEqual(['b']);
+});
+
+it('a full disk fails one transaction, and none after it', async () => {
+  const [{ page_count: pages } = { page_count: 0 }] =
+    await store.query<{ page_count: number }[]>('PRAGMA page_count');
+  await store.query(`PRAGMA max_page_count = ${pages + 2}`);
+  const full = (hash: string) => tokens.save({ ...make(hash), name: 'x'.repeat(100_000) });
+  const outcomes = await Promise.allSettled([full('a'), tokens.save(make('b')), full('c')]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
+  expect(outcomes[0]).toMatchObject({ reason: { driverError: { code: 'SQLITE_FULL' } } });
+  await tokens.save(make('d'));
+  expect(await stored()).toEqual(['b', 'd']);
+});
+
+it('runs two statements of one runner at once, and none once it is released', async () => {
+  const runner = store.createQueryRunner();
+  const both = await Promise.all([
+    runner.query('SELECT 1 AS one'),
+    runner.query('SELECT 2 AS two'),
+  ]);
+  expect(both).toEqual([[{ one: 1 }], [{ two: 2 }]]);
+  await runner.release();
+  await expect(runner.query('SELECT 1')).rejects.toThrow('released');
 });

@@ -1,7 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm';
+import { StoreUnavailableException } from '../../errors/error-codes.js';
 
-/** With what a query runner of TypeORM keeps of its transaction, which its interface lacks. */
-type Runner = QueryRunner & { transactionDepth: number };
+const IDLE = { isTransactionActive: false, transactionDepth: 0 };
 
 /**
  * Gives each operation of TypeORM a transaction of its own. TypeORM has one query runner for all of SQLite: a save() would
@@ -10,61 +10,70 @@ type Runner = QueryRunner & { transactionDepth: number };
 export class OwnTransactions {
   /** Settled once the connection is free again. */
   private last: Promise<unknown> = Promise.resolve();
+  private held: Promise<unknown> | undefined;
 
+  /** @param isInTransaction whether the connection is in one */
   constructor(
     private readonly store: DataSource,
+    private readonly isInTransaction: () => boolean,
     private readonly timeoutMs: number,
   ) {}
 
   /** Lets no operation begin until then. */
   hold(until: Promise<unknown>): void {
-    this.last = until;
+    this.held = until;
   }
 
   /** @param shared the runner of all */
   createRunner(shared: QueryRunner): QueryRunner {
-    const runner = Object.create(shared) as Runner;
-    let endTurn: (() => void) | undefined;
+    const runner = Object.create(shared) as QueryRunner;
+    let turn: Disposable | undefined;
+    const endTurn = () => {
+      turn?.[Symbol.dispose]();
+      turn = undefined;
+    };
     const inTurn = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-      endTurn ??= await this.takeTurn();
+      turn ??= await this.takeTurn();
       try {
         return await work();
       } finally {
-        if (!runner.isTransactionActive) {
-          endTurn();
-          endTurn = undefined;
-        }
+        if (!runner.isTransactionActive) endTurn();
       }
     };
-    Object.assign(runner, {
-      isTransactionActive: false,
-      transactionDepth: 0,
+    Object.assign(runner, IDLE, {
       query: (...args: Parameters<QueryRunner['query']>) =>
         inTurn(() => shared.query.call(runner, ...args)),
       startTransaction: (...args: Parameters<QueryRunner['startTransaction']>) =>
         inTurn(() => shared.startTransaction.call(runner, ...args)),
       commitTransaction: () => inTurn(() => shared.commitTransaction.call(runner)),
-      rollbackTransaction: () => inTurn(() => shared.rollbackTransaction.call(runner)),
-      // One that was forgotten would keep the connection.
+      rollbackTransaction: () =>
+        inTurn(async () => {
+          // SQLite may have rolled back by itself, as on a full disk.
+          if (this.isInTransaction()) await shared.rollbackTransaction.call(runner);
+          else Object.assign(runner, IDLE);
+        }),
       release: async () => {
+        // One that was forgotten would keep the connection.
         if (runner.isTransactionActive) await runner.rollbackTransaction();
+        Object.assign(runner, { isReleased: true });
       },
     });
     return Object.assign(runner, { manager: this.store.createEntityManager(runner) });
   }
 
-  /** Resolves to what ends the turn. @throws Error if another one does not end, as of a transaction that waits for this one */
-  private async takeTurn(): Promise<() => void> {
+  /** @throws StoreUnavailableException if another one does not end, as of a transaction that waits for this one */
+  private async takeTurn(): Promise<Disposable> {
     const { last } = this;
     const turn: PromiseWithResolvers<void> = Promise.withResolvers();
     const over = turn.promise.catch(() => undefined);
     this.last = last.then(() => over);
-    const late = new Error(
+    const late = new StoreUnavailableException(
       "a transaction takes too long: within one, use its manager's repositories",
     );
     const timer = setTimeout(turn.reject, this.timeoutMs, late);
     await Promise.race([last, turn.promise]);
     clearTimeout(timer);
-    return turn.resolve;
+    await this.held;
+    return { [Symbol.dispose]: turn.resolve };
   }
 }

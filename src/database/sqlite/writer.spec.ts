@@ -105,13 +105,22 @@ describe('SqliteWriter', () => {
     const exit = jest.spyOn(store.writer, 'abortAndExit').mockResolvedValue();
     await insert('1');
     const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+    const [begun, blocked] = [Promise.withResolvers(), Promise.withResolvers()];
+    const busy = store.transaction(() => {
+      begun.resolve(undefined);
+      return blocked.promise;
+    });
+    await begun.promise;
+    const queued = plants.insert({ id: '3', name: 'oak' }).then(() => true);
     store.logger.logQueryError(failure, 'COMMIT');
     expect(exit).toHaveBeenCalledWith(74);
+    blocked.resolve(undefined);
+    await busy;
     const acknowledged = insert('2').then(() => true);
     const found = store.query('SELECT 1').then(() => true);
     while ((await file.count()) < 2) await sleep(5);
     // By then the thread has responded.
-    expect(await Promise.race([acknowledged, found, sleep(200, false)])).toBe(false);
+    expect(await Promise.race([acknowledged, found, queued, sleep(200, false)])).toBe(false);
     await store.writer.abort();
     // The old one never closes.
     store = await openStore(readConfig({ DATABASE_URL: file.url }), [Plant]);
@@ -152,7 +161,7 @@ describe('SqliteWriter', () => {
     await other.remove();
   });
 
-  it('writes to the file that the store is in, wherever a link leads by then', async () => {
+  it('writes neither to the file that the store is in, nor where a link leads by then', async () => {
     const link = `${file.folder}/link.sqlite`;
     symlinkSync(file.path, link);
     await using linked = await openStore(readConfig({ DATABASE_URL: `sqlite:${link}` }), [Plant]);
@@ -160,8 +169,13 @@ describe('SqliteWriter', () => {
     unlinkSync(link);
     symlinkSync(other.path, link);
     plants = new PlantsRepository(linked, linked.writer);
+    await expect(insert('1')).rejects.toMatchObject({
+      driverError: { reason: expect.stringMatching(/ was removed or replaced /) },
+    });
+    for (const each of [file, other]) expect(await each.count()).toBe(0);
+    unlinkSync(link);
+    symlinkSync(file.path, link);
     expect(await insert('1')).toBe(1);
-    expect(await file.count()).toBe(1);
     await other.remove();
   });
 

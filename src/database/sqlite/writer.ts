@@ -45,6 +45,7 @@ export class SqliteWriter extends Writer {
   private checkpoint: Promise<void> | undefined;
   private readonly timer = setInterval(() => void this.lookAtLog(), LOOK_INTERVAL_MS).unref();
   private warnAtPages = WARN_FROM_PAGES;
+  private isClosed = false;
   /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
   private ending: Promise<never> | undefined;
 
@@ -85,6 +86,7 @@ export class SqliteWriter extends Writer {
 
   override async close(): Promise<void> {
     clearInterval(this.timer);
+    this.isClosed = true;
     await this.checkpoint;
     await this.checkpointer.close();
     await this.committer.close();
@@ -95,9 +97,10 @@ export class SqliteWriter extends Writer {
   /** Other connections write too, such as that of TypeORM's repositories. Commits report a failure. */
   private async lookAtLog(): Promise<void> {
     const [log] = await this.store.query<LogSize[]>(READ_LOG_SIZE).catch(() => []);
+    if (!log || this.isClosed) return;
     // The reader may have ended.
     this.leftPages = 0;
-    if (log) this.limitLog(log);
+    this.limitLog(log);
   }
 
   private limitLog({ log, checkpointed }: LogSize): void {

@@ -72,11 +72,13 @@ function assertOpened(): void {
   throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
 }
 
+/** @throws Error if it cannot be told, such as of a folder that can no longer be entered */
 function isInPlace({ path, dev, ino }: OpenedFile): boolean {
   try {
-    const found = statSync(path, { bigint: true });
-    return found.ino === ino && found.dev === dev;
-  } catch {
-    return false;
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found?.ino === ino && found.dev === dev;
+  } catch (cause) {
+    const message = `${(cause as Error).message}: let the service's user reach it again`;
+    throw Object.assign(new Error(message, { cause }), { code: 'SQLITE_CANTOPEN' });
   }
 }
