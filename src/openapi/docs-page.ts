@@ -35,6 +35,7 @@ const STYLE = `
   }
   @media (max-width: 640px) {
     .swagger-ui .wrapper { padding: 0 8px; }
+    .swagger-ui .schemes { overflow-x: hidden; }
     .swagger-ui :is(.opblock-description-wrapper, .responses-inner, .opblock-section .opblock-body) { padding: 8px; }
     .swagger-ui .responses-table thead { display: none; }
     .swagger-ui .responses-table :is(tbody, tr, td) { display: block; width: auto; }
