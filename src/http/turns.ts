@@ -5,7 +5,7 @@ import type { Request } from 'express';
  * A queue for turns of the event loop. Node accepts one connection a turn: work that clients can cause at will takes turns,
  * so that new clients are not kept waiting.
  */
-export class Turns {
+class Turns {
   private last: Promise<unknown> = Promise.resolve();
 
   /** Resolves after turns that no other request of this queue has, or its client's end. */

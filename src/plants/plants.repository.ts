@@ -31,7 +31,7 @@ interface Statements {
 
 type CommitSql = Pick<Writer, 'commitLevel' | 'durabilityColumn'>;
 
-export const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Statements>> = {
+const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Statements>> = {
   sqlite: () => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true

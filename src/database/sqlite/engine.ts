@@ -167,7 +167,7 @@ export const sqlite: Engine = {
   async beginSnapshot(runner, _timeoutMs, access) {
     await runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN');
     // A row may refer to a later one of its table.
-    await runner.query('PRAGMA defer_foreign_keys = ON');
+    if (access === 'fill') await runner.query('PRAGMA defer_foreign_keys = ON');
   },
 
   async checkFiles({ manager }) {
