@@ -5,6 +5,7 @@ import { LessThan, type Repository } from 'typeorm';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
 import { service, startService } from '../support/own.js';
+import { blockOf } from '../support/published.js';
 
 startService();
 
@@ -50,4 +51,16 @@ describe.each(Object.entries(REPOSITORIES))('%s', (_name, repository) => {
     expect(ids.at(0)).toBe(-(2n ** 63n));
     expect(await plants().countBy({ id: LessThan('0') })).toBe(ids.length);
   });
+});
+
+it('takes plants that docs/operating.md has corrected or removed for what they are', async () => {
+  const { client, store } = service;
+  for (const id of [3n, 4n]) await client.create({ id, name: 'Alder' });
+  const [, sql = ''] =
+    /"(.*)"/.exec(blockOf('docs/operating.md', 'Correct or remove a plant')) ?? [];
+  await store.execute(sql);
+  const status = async (id: bigint, name: string) => (await client.create({ id, name })).status;
+  expect(await status(3n, 'Alder')).toBe(400);
+  expect(await status(3n, 'Black alder')).toBe(200);
+  expect(await status(4n, 'Oak')).toBe(200);
 });

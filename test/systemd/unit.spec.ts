@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { blockOf } from '../support/published.js';
 
 /** The unit on a real systemd. It needs Linux, systemd and root. */
 
@@ -90,4 +91,28 @@ it('mails root that a backup has failed', async () => {
   expect(output).toMatch(/^backup: 1$/m);
   expect(output).toMatch(/^Subject: plant-store-backup.service failed on /m);
   expect(output).toContain('code=exited');
+});
+
+it('restores a damaged store by the lines of docs/operating.md', async () => {
+  const { output } = await onMachine(
+    {},
+    `create() {
+      curl -s -o ${folder}/response -w '%{http_code}\\n' -d "{\\"id\\": $1, \\"name\\": \\"alder\\"}" \\
+        -H "Authorization: Bearer $token" -H 'Content-Type: application/json' \\
+        $(grep -o 'http://127[.0-9:]*' ${folder}/log | tail -n 1)/plants
+    }
+    systemctl start plant-store; token=$(plant-store token create nursery 2>/dev/null)
+    create 1; install -d -o plant-store /var/lib/plant-store-backups
+    plant-store backup /var/lib/plant-store-backups/plants-1.sqlite >/dev/null 2>&1
+    create 2; systemctl kill -s KILL plant-store
+    printf damage | dd of=/var/lib/plant-store/data/plant-store.sqlite bs=4096 seek=1 conv=notrunc 2>/dev/null
+    ${blockOf('docs/operating.md', 'Restore', 'sh', 'mktemp')}
+    create 3; plant-store export 2>/dev/null; cd /var/lib/plant-store/replaced-*; ls
+    plant-store backup /var/lib/plant-store/next.sqlite 2>/dev/null`,
+  );
+  expect(output).toContain(
+    'no damage found\n200\n{"id":1,"name":"alder"}\n{"id":3,"name":"alder"}\n',
+  );
+  expect(output).toContain('plant-store.sqlite-wal\n');
+  expect(output).toMatch(/^plants: 2, sha256/m);
 });
