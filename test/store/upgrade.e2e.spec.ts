@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { MIGRATIONS } from '../../src/database/schema.js';
 import { ENGINE } from '../support/engine.js';
@@ -9,7 +9,7 @@ import { ServiceProcess } from '../support/service-process.js';
 
 makeStore();
 
-/** What each version itself has made: three plants, a token, and a revoked one. Both made the same schema. */
+/** What each version itself has made: three plants, a token, and a revoked one. 1.0.0 and 2.0.0 made the same schema. */
 const STORES = 'test/support/stores';
 const PLANTS =
   '{"id":-9223372036854775808,"name":""}\n' +
@@ -19,7 +19,8 @@ const SAGUARO = { id: 9007199254740993n, name: '🌵 "Saguaro"', tag: '' };
 
 async function openStoreOf(version: string): Promise<void> {
   if (ENGINE === 'postgres') {
-    await store.execute(read(`${STORES}/schema.sql`) + read(`${STORES}/${version}.sql`));
+    const schema = version === '3.0.0' ? '' : read(`${STORES}/schema.sql`);
+    await store.execute(schema + read(`${STORES}/${version}.sql`));
     return;
   }
   mkdirSync(dirname(sqlite.path));
@@ -34,30 +35,43 @@ const readTokens = (version: string) => {
   return { active, revoked };
 };
 
-it.each(['1.0.0', '2.0.0'])('a start upgrades a store of %s: all stays', async (version) => {
-  await openStoreOf(version);
-  const { active, revoked } = readTokens(version);
-  const older = 'its schema is of an older version: run `bin/plant-store migrate`';
-  expect((await cli('export')).stderr).toContain(older);
-  const service = await ServiceProcess.start({ store, token: active });
-  const client = service.client();
-  expect((await client.create(SAGUARO)).status).toBe(200);
-  expect(await client.create({ ...SAGUARO, tag: 'x' })).toMatchObject({ body: { error: 1004 } });
-  const headers = { ...client.headers, authorization: `Bearer ${revoked}` };
-  expect((await client.post('{"id":4,"name":"oak"}', headers)).status).toBe(401);
-  await service.kill();
-  expect(await cli('export')).toEqual({ code: 0, stdout: PLANTS, stderr: '' });
-  expect((await cli('check')).code).toBe(0);
-  expect((await cli('backup copy.sqlite')).stdout).toContain('plants: 3, sha256');
-  // For a way back.
-  expect(await store.rows('SELECT name FROM migrations')).not.toEqual([]);
-  const list = 'SELECT name FROM plant_store_migrations ORDER BY id';
-  const names = (await store.rows(list)).map((row) => (row as { name: string }).name);
-  expect(names).toEqual(MIGRATIONS.map(({ name }) => name));
-  // Of released versions: a store that has them would be migrated again under other names.
-  expect(names.slice(0, 2)).toEqual([
-    'CreatePlantsAndTokens1700000000000',
-    'CreateBackups1795600000000',
-  ]);
-  expect((await cli('migrate')).stdout).toBe('up to date\n');
+it.each(['1.0.0', '2.0.0', '3.0.0'])(
+  'a start upgrades a store of %s: all stays',
+  async (version) => {
+    await openStoreOf(version);
+    const { active, revoked } = readTokens(version);
+    const isOlder = version !== '3.0.0';
+    const older = 'its schema is of an older version: run `bin/plant-store migrate`';
+    if (isOlder) expect((await cli('export')).stderr).toContain(older);
+    else expect((await cli('export')).stdout).toBe(PLANTS);
+    const service = await ServiceProcess.start({ store, token: active });
+    const client = service.client();
+    expect((await client.create(SAGUARO)).status).toBe(200);
+    expect(await client.create({ ...SAGUARO, tag: 'x' })).toMatchObject({ body: { error: 1004 } });
+    const headers = { ...client.headers, authorization: `Bearer ${revoked}` };
+    expect((await client.post('{"id":4,"name":"oak"}', headers)).status).toBe(401);
+    await service.kill();
+    expect(await cli('export')).toEqual({ code: 0, stdout: PLANTS, stderr: '' });
+    expect((await cli('check')).code).toBe(0);
+    expect((await cli('backup copy.sqlite')).stdout).toContain('plants: 3, sha256');
+    // For a way back.
+    if (isOlder) expect(await store.rows('SELECT name FROM migrations')).not.toEqual([]);
+    const list = 'SELECT name FROM plant_store_migrations ORDER BY id';
+    const names = (await store.rows(list)).map((row) => (row as { name: string }).name);
+    expect(names).toEqual(MIGRATIONS.map(({ name }) => name));
+    // Of released versions: a store that has them would be migrated again under other names.
+    expect(names.slice(0, 2)).toEqual([
+      'CreatePlantsAndTokens1700000000000',
+      'CreateBackups1795600000000',
+    ]);
+    expect((await cli('migrate')).stdout).toBe('up to date\n');
+  },
+);
+
+it('restores a backup that 3.0.0 has made', async () => {
+  const file = resolve(STORES, '3.0.0-backup.sqlite');
+  await cli('migrate');
+  expect((await cli(`backup --verify ${file}`)).code).toBe(0);
+  expect((await cli(`restore ${file}`)).code).toBe(0);
+  expect((await cli('export')).stdout).toBe(PLANTS);
 });
