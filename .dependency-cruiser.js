@@ -40,7 +40,7 @@ export default {
     {
       name: 'telemetry-only-looks-on',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(telemetry/|[^/]+$)' },
+      from: { path: '^src/', pathNot: '^src/((telemetry|management)/|[^/]+$)' },
       to: { path: '^src/telemetry/' },
     },
     {

@@ -9,10 +9,11 @@ import { StoreHealth } from '../database/health.js';
 import { describeError } from '../errors/operator-message.js';
 import { Drain } from '../http/drain.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
+import type { GaugeSource } from '../telemetry/metrics.js';
 
 /** What health and metrics ask the service, also before its application exists. */
 @Injectable()
-export class ServiceState {
+export class ServiceState implements GaugeSource {
   private app: INestApplicationContext | undefined;
 
   constructor(private readonly config: Config) {}
