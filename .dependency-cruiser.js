@@ -7,10 +7,10 @@ const ROOMS = [
   'auth',
   'plants',
   'openapi',
+  'lifecycle',
   'telemetry',
   'management',
   'cli',
-  'lifecycle',
 ];
 
 /** @type {import('dependency-cruiser').IConfiguration} */

@@ -7,7 +7,6 @@ import {
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Config } from './config/config.js';
-import { readKeyPair } from './config/key-pair.js';
 import { DatabaseModule } from './database/database.module.js';
 import { respondToClientErrors } from './http/client-errors.js';
 import { Connections } from './http/connections.js';
@@ -16,14 +15,15 @@ import { ErrorFilter } from './http/error.filter.js';
 import { addMiddleware } from './http/middleware.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { Routes } from './http/routes.js';
+import { readKeyPair } from './lifecycle/key-pair.js';
+import { Shutdown } from './lifecycle/shutdown.js';
+import { announceCertificate } from './lifecycle/tls.js';
 import { serveDocument } from './openapi/docs-page.js';
 import { buildDocument } from './openapi/document.js';
 import { GroupCommit } from './plants/group-commit.js';
 import { PlantsModule } from './plants/plants.module.js';
-import { Shutdown } from './lifecycle/shutdown.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
-import { announceCertificate } from './lifecycle/tls.js';
 
 /** Gives every module the {@link Config}. It is global, so that Nest shuts it down last. */
 @Module({})

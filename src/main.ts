@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import type { Server } from 'node:https';
 import { createServer } from 'node:net';
 import { Logger, type INestApplication } from '@nestjs/common';
-import { announce, notifySystemd, print } from './lifecycle/announce.js';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
 import { describeError, toExitCode, toOperatorMessage } from './errors/operator-message.js';
+import { announce, notifySystemd, print } from './lifecycle/announce.js';
+import { endStartOnSignals } from './lifecycle/shutdown.js';
+import { reloadKeyPairOnHangup } from './lifecycle/tls.js';
 import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
-import { endStartOnSignals } from './lifecycle/shutdown.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
-import { reloadKeyPairOnHangup } from './lifecycle/tls.js';
 
 const { config, problems, warnings } = inspectConfig();
 

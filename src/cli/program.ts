@@ -7,8 +7,8 @@ import {
   inspectConfig,
   loadEnvironment,
 } from '../config/environment.js';
-import { readKeyPair } from '../config/key-pair.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
+import { readKeyPair } from '../lifecycle/key-pair.js';
 import { addImportCommand } from './import.command.js';
 import { addStatusCommand } from './status.command.js';
 import { addStoreCommands } from './store.command.js';

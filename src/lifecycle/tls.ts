@@ -1,8 +1,8 @@
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { certificateUsed, readKeyPair } from '../config/key-pair.js';
 import { toOperatorMessage } from '../errors/operator-message.js';
+import { certificateUsed, readKeyPair } from './key-pair.js';
 
 const logger = new Logger('TLS');
 

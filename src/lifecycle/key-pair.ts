@@ -1,8 +1,8 @@
 import { ok } from 'node:assert';
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
-import type { Config } from './config.js';
-import { ConfigError, readNamedFile } from './environment.js';
+import type { Config } from '../config/config.js';
+import { ConfigError, readNamedFile } from '../config/environment.js';
 
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.certificate');
