@@ -1,5 +1,6 @@
-/** The work of `backup` and `restore`, which store.command.ts runs. */
+/** The work of `backup` and `restore`. */
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import { COMMAND, Config } from '../config/config.js';
 import { migrateStore, openStore } from '../database/store.js';
 import { SchemaError, type SchemaErrorKind } from '../database/store-errors.js';
@@ -7,6 +8,7 @@ import { StoreSession } from '../database/store-session.js';
 import { describeError, describeReason } from '../errors/operator-message.js';
 import { digestTables, formatDigests, type Digests } from './backup-tables.js';
 import { makeFile } from './new-file.js';
+import { printResult } from './terminal.js';
 
 export async function makeBackup(config: Config, file: string): Promise<Digests> {
   const digests = await makeFile(file, config, async (path) => {
@@ -103,6 +105,11 @@ async function checkDigests(backup: StoreSession, file: string): Promise<Digests
   } catch (cause) {
     throw new Error(`${file}: the backup is damaged: ${describeReason(cause)}`, { cause });
   }
+}
+
+export function printDigests(command: Command, digests: Digests, ...verdict: readonly string[]) {
+  const lines = Array.from(formatDigests(digests), ([name, text]) => `${name}: ${text}`);
+  return printResult(command, [...lines, ...verdict].join('\n'), digests);
 }
 
 /** @throws Error naming the first table whose digest is missing or different */

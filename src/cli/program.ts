@@ -9,9 +9,13 @@ import {
 } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import { readKeyPair } from '../lifecycle/key-pair.js';
+import { addBackupCommand } from './backup.command.js';
+import { addCheckCommand } from './check.command.js';
+import { addExportCommand } from './export.command.js';
 import { addImportCommand } from './import.command.js';
+import { addMigrateCommand } from './migrate.command.js';
+import { addRestoreCommand } from './restore.command.js';
 import { addStatusCommand } from './status.command.js';
-import { addStoreCommands } from './store.command.js';
 import { alignColumns, printResult, writeOutput } from './terminal.js';
 import { addTokenCommands } from './token.command.js';
 
@@ -53,6 +57,7 @@ export async function run(args: readonly string[], start: Start): Promise<void> 
   }
 }
 
+// Each command loads its work when it runs: TypeORM takes longer than all the rest.
 function createProgram(start: Start, writeOut: (text: string) => void): Command {
   const program = new Command(COMMAND)
     .description('Commands for the operator of a plant store')
@@ -87,7 +92,11 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
     .action(() => printConfig(program));
   addTokenCommands(program);
   addStatusCommand(program);
-  addStoreCommands(program);
+  addMigrateCommand(program);
+  addCheckCommand(program);
+  addExportCommand(program);
+  addBackupCommand(program);
+  addRestoreCommand(program);
   addImportCommand(program);
   return program;
 }

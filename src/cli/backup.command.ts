@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { COMMAND } from '../config/config.js';
+import { readJobConfig } from './arguments.js';
+
+export function addBackupCommand(program: Command): void {
+  program
+    .command('backup')
+    .description('copy the store, as of one moment, into a file, which is read again and compared')
+    .argument('<file>', 'the file; replaced, unless --verify is given')
+    .option('--verify', 'only check FILE; exit with 1 if it is damaged')
+    .addHelpText(
+      'after',
+      `
+The file is as secret as the store: a SQLite store too, which only its owner can read.
+
+Example:
+  $ ${COMMAND} backup /var/backups/plants-$(date +%F).sqlite`,
+    )
+    .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
+      if (file === '-') command.error('error: a backup is a file, not the standard output');
+      const { makeBackup, printDigests, verifyBackup } = await import('./backup.js');
+      if (verify) await printDigests(program, await verifyBackup(file), 'no damage found');
+      else await printDigests(program, await makeBackup(readJobConfig(), file));
+    });
+}
