@@ -1,5 +1,5 @@
-/** The rooms of src, from the top: each imports only those above it, and itself (docs/architecture.md). */
-const ROOMS = [
+/** The folders of src, from the top: each imports only those above it, and itself (docs/architecture.md). */
+const FOLDERS = [
   'config',
   'errors',
   'database',
@@ -22,20 +22,20 @@ export default {
       from: {},
       to: { circular: true },
     },
-    ...ROOMS.map((room, i) => ({
-      name: `${room}-imports-only-rooms-above`,
+    ...FOLDERS.map((folder, i) => ({
+      name: `${folder}-imports-only-folders-above`,
       severity: 'error',
-      from: { path: `^src/${room}/` },
-      to: { path: '^src/', pathNot: `^src/(${ROOMS.slice(0, i + 1).join('|')})/` },
+      from: { path: `^src/${folder}/` },
+      to: { path: '^src/', pathNot: `^src/(${FOLDERS.slice(0, i + 1).join('|')})/` },
     })),
     ...['from', 'to'].map((end) => ({
-      name: 'every-folder-is-a-room',
+      name: 'every-folder-has-its-layer',
       comment:
-        'A new folder of src has its place in ROOMS, and in the table of docs/architecture.md.',
+        'A new folder of src has its place in FOLDERS, and in the table of docs/architecture.md.',
       severity: 'error',
       from: {},
       to: {},
-      [end]: { path: '^src/[^/]+/', pathNot: `^src/(${ROOMS.join('|')})/` },
+      [end]: { path: '^src/[^/]+/', pathNot: `^src/(${FOLDERS.join('|')})/` },
     })),
     {
       name: 'telemetry-only-looks-on',
