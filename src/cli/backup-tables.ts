@@ -6,7 +6,7 @@ import type { StoreSession } from '../database/store-session.js';
 /** Inserts rows, a JSON array of arrays, with their keys; PostgreSQL numbers the next row after them, as SQLite does. */
 async function insertRows(
   target: StoreSession,
-  { name, columns, key, isNumbered }: Table,
+  { name, columns, key, isGenerated }: Table,
   rows: string,
 ): Promise<void> {
   const isSqlite = getSystem(target.store.manager) === 'sqlite';
@@ -16,7 +16,7 @@ async function insertRows(
   await target.query(`INSERT INTO "${name}" (${names}) SELECT ${values} FROM ${from}`, [rows]);
   const last = `SELECT MAX("${key.name}") FROM "${name}"`;
   const next = `setval(pg_get_serial_sequence('"${name}"', '${key.name}'), (${last}))`;
-  if (isNumbered && !isSqlite) await target.query(`SELECT ${next}`);
+  if (isGenerated && !isSqlite) await target.query(`SELECT ${next}`);
 }
 
 /** Passes chunks of lines on, and counts the lines. */

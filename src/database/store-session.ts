@@ -20,11 +20,11 @@ export class StoreSession {
     private readonly runner: QueryRunner,
   ) {}
 
-  /** Begins one on an existing store. @param takesOlder whether one will do that has all tables @throws StoreUnusableError */
+  /** Begins one on an existing store. @param allowsOlder whether an older one that has every column will do @throws StoreUnusableError */
   static async open(
     config: Config,
     access: 'read' | 'fill' = 'read',
-    takesOlder = false,
+    allowsOlder = false,
   ): Promise<StoreSession> {
     return withStore(config, access, await loadEntities(), async (store) => {
       const tables = listTables(store);
@@ -32,7 +32,7 @@ export class StoreSession {
         table.columns.map(({ name }) => `${table.name}.${name}`),
       );
       const runner = store.createQueryRunner();
-      await assertMigrated(runner, store.engine, [], takesOlder ? columns : undefined);
+      await assertMigrated(runner, store.engine, [], allowsOlder ? columns : undefined);
       await store.engine.beginSnapshot(runner, config.databaseTimeout, access, tables);
       if (access === 'fill') await store.engine.lockTables?.(runner, tables);
       return new StoreSession(store, tables, runner);

@@ -27,8 +27,8 @@ export interface Table {
   readonly columns: readonly Column[];
   /** The column of the primary key. */
   readonly key: Column;
-  /** Whether the database numbers its rows. */
-  readonly isNumbered: boolean;
+  /** Whether the database generates the key. */
+  readonly isGenerated: boolean;
 }
 
 /** By the types of the drivers. */
@@ -77,5 +77,5 @@ function toTable(
     throw new Error(
       `the table ${tableName} needs a primary key of one column: no backup can carry it`,
     );
-  return { name: tableName, columns: known, key, isNumbered: generatedColumns.length > 0 };
+  return { name: tableName, columns: known, key, isGenerated: generatedColumns.length > 0 };
 }

@@ -49,7 +49,7 @@ class ManagementController {
 })
 class ManagementModule {}
 
-/** Creates the application; its {@link ServiceState} is then to watch that of the service. */
+/** Creates the application; its {@link ServiceState} is later attached to the service. */
 export async function createManagement(config: Config): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     { module: ManagementModule, providers: [{ provide: Config, useValue: config }] },
