@@ -1,7 +1,7 @@
 /** @engine sqlite */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -12,11 +12,16 @@ import { Log } from '../support/secrecy.js';
 
 makeStore();
 
-/** Makes a folder whose `npm start` runs the existing build, which other tests use at the same time. */
-function makeProject(): string {
+/** Makes package.json, whose `build` compiles nothing. */
+function makePackage(): void {
   const project = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const scripts = { ...project.scripts, build: 'true' };
   writeFileSync(join(store.folder, 'package.json'), JSON.stringify({ ...project, scripts }));
+}
+
+/** Makes a folder whose `npm start` runs the existing build, which other tests use at the same time. */
+function makeProject(): string {
+  makePackage();
   for (const name of ['bin', 'dist', 'node_modules', 'ormconfig.ts', 'src']) {
     symlinkSync(resolve(name), join(store.folder, name));
   }
@@ -91,4 +96,15 @@ describe('npm start behaves as one process', () => {
     expect(await npm.closed).toEqual([1, null]);
     expect(npm.log.text).toContain('DATABASE_URL: the store cannot be opened');
   });
+});
+
+it('a build removes what it once made of sources that are gone, such as an entity', () => {
+  makePackage();
+  for (const path of ['src/a', 'dist/src/a', 'dist/src/b c', 'dist/test'])
+    mkdirSync(join(store.folder, path), { recursive: true });
+  const files = ['dist/src/a/x.js', 'dist/src/a/x.js.map', 'dist/test/y.js', 'src/a/x.ts'];
+  const stale = ['dist/src/a/z.entity.js', 'dist/src/b c/z.js', 'dist/src/b c/z.js.map'];
+  for (const path of [...files, ...stale]) writeFileSync(join(store.folder, path), '');
+  execFileSync('npm', ['run', 'build'], { cwd: store.folder });
+  expect(globSync('{src,dist}/**/*.*', { cwd: store.folder }).sort()).toEqual(files);
 });
