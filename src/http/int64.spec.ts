@@ -53,8 +53,9 @@ describe('ParseInt64Pipe', () => {
     const optional = new ParseInt64Pipe({ optional: true });
     expect(optional.transform(undefined)).toBeUndefined();
     expect(() => new ParseInt64Pipe().transform(undefined)).toThrow(BadRequestException);
-    for (const value of ['', 'x', '1.5', ['1', '2'], null, `${MAX + 1n}`])
+    for (const value of ['', ' ', 'x', '7.0', '7e2', '1.5', ['1', '2'], null, `${MAX + 1n}`])
       expect(() => optional.transform(value)).toThrow(BadRequestException);
-    expect(optional.transform(`${MIN}`)).toBe(MIN);
+    for (const value of [MIN, -MAX, 7n, MAX]) expect(optional.transform(`${value}`)).toBe(value);
+    expect(optional.transform('-0')).toBe(0n);
   });
 });

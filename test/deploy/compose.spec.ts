@@ -44,14 +44,11 @@ describe('compose.yaml', () => {
     expect(parseDuration(service.stop_grace_period ?? '')).toBeGreaterThan(longestStop(config));
   });
 
-  it('has Prometheus read the management port, and Grafana read Prometheus', () => {
+  it('has Prometheus read the management port, and Grafana the dashboards', () => {
     const parsed = (path: string): unknown => parse(read(`deploy/${path}.yaml`));
     const targets = [{ names: ['plant-store'], port: config.managementPort }];
     expect(parsed('prometheus/prometheus')).toMatchObject({
       scrape_configs: [{ dns_sd_configs: targets }],
-    });
-    expect(parsed('grafana/provisioning/datasources/prometheus')).toMatchObject({
-      datasources: [{ url: 'http://prometheus:9090' }],
     });
     const path = '/etc/grafana/dashboards';
     expect(parsed('grafana/provisioning/dashboards/plant-store')).toMatchObject({

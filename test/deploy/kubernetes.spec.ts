@@ -81,13 +81,6 @@ describe('the service on Kubernetes', () => {
     });
   });
 
-  it('is alive by /livez, and ready by /readyz', () => {
-    const asks = (path: string) => ({ httpGet: { path, port: 'management' } });
-    const alive = asks('/livez');
-    const probes = { startupProbe: alive, livenessProbe: alive, readinessProbe: asks('/readyz') };
-    expect(CONTAINER).toMatchObject(probes);
-  });
-
   it('has enough time to stop', () => {
     const { terminationGracePeriodSeconds: seconds = 30 } = SERVICE.spec;
     expect(seconds * 1_000).toBeGreaterThan(longestStop(CONFIG));

@@ -91,12 +91,6 @@ describe('invalid HTTP: 400, an Error body, and the connection is closed', () =>
     await expect(connection.read()).rejects.toThrow(/^the connection ended after: $/);
   });
 
-  it('a malformed chunk with a valid token: 400', async () => {
-    const connection = (await service.connect()).write(`${chunked()}zz\r\n{}\r\n`);
-    expect(await connection.read()).toMatchObject({ status: 400, body: { error: 3002 } });
-    await connection.closed();
-  });
-
   it.each([
     ['a valid token: 400', chunked, 400, 3002],
     ['no token: 401', () => requestText({ 'transfer-encoding': 'chunked' }), 401, 2000],
