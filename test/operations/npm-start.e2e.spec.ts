@@ -1,8 +1,8 @@
 /** @engine sqlite */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { makeStore, store } from '../support/own.js';
@@ -12,16 +12,11 @@ import { Log } from '../support/secrecy.js';
 
 makeStore();
 
-/** Makes package.json, whose `build` compiles nothing. */
-function makePackage(): void {
+/** Makes a folder whose `npm start` runs the existing build, which other tests use at the same time. */
+function makeProject(): string {
   const project = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const scripts = { ...project.scripts, build: 'true' };
   writeFileSync(join(store.folder, 'package.json'), JSON.stringify({ ...project, scripts }));
-}
-
-/** Makes a folder whose `npm start` runs the existing build, which other tests use at the same time. */
-function makeProject(): string {
-  makePackage();
   for (const name of ['bin', 'dist', 'node_modules', 'ormconfig.ts', 'src']) {
     symlinkSync(resolve(name), join(store.folder, name));
   }
@@ -99,12 +94,40 @@ describe('npm start behaves as one process', () => {
 });
 
 it('a build removes what it once made of sources that are gone, such as an entity', () => {
-  makePackage();
-  for (const path of ['src/a', 'dist/src/a', 'dist/src/b c', 'dist/test'])
-    mkdirSync(join(store.folder, path), { recursive: true });
-  const files = ['dist/src/a/x.js', 'dist/src/a/x.js.map', 'dist/test/y.js', 'src/a/x.ts'];
+  const make = (path: string) => {
+    mkdirSync(dirname(join(store.folder, path)), { recursive: true });
+    writeFileSync(join(store.folder, path), '', { mode: 0o755 });
+  };
+  const kept = ['dist/src/a/x.js', 'dist/src/a/x.js.map', 'dist/test/y.js', 'src/a/x.ts'];
   const stale = ['dist/src/a/z.entity.js', 'dist/src/b c/z.js', 'dist/src/b c/z.js.map'];
-  for (const path of [...files, ...stale]) writeFileSync(join(store.folder, path), '');
-  execFileSync('npm', ['run', 'build'], { cwd: store.folder });
-  expect(globSync('{src,dist}/**/*.*', { cwd: store.folder }).sort()).toEqual(files);
+  // Programs that do nothing.
+  const programs = ['node_modules/.bin/nest', 'node_modules/.bin/node'];
+  for (const path of [...kept, ...stale, ...programs]) make(path);
+  cpSync('bin', join(store.folder, 'bin'), { recursive: true });
+  execFileSync(join(store.folder, 'bin/build'));
+  expect(globSync('{src,dist}/**/*.*', { cwd: store.folder }).sort()).toEqual(kept);
+});
+
+it.each([
+  'npm start --silent',
+  'npm test --silent',
+  'npm run --silent build',
+  'bin/plant-store',
+  'bin/plant-store token list',
+])('%s before `npm ci` says to run that', (command) => {
+  for (const name of ['bin', 'package.json', 'package-lock.json', '.npmrc', 'ormconfig.ts', 'src'])
+    cpSync(name, join(store.folder, name), { recursive: true });
+  const { PATH, HOME } = process.env;
+  const options = {
+    cwd: store.folder,
+    env: { PATH, HOME },
+    encoding: 'utf8',
+    shell: true,
+  } as const;
+  const { status, stdout, stderr } = spawnSync(command, options);
+  expect({ status, stdout, stderr }).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: 'error: the packages are not installed: run `npm ci`\n',
+  });
 });
