@@ -7,6 +7,10 @@ import { ConfigError, readNamedFile } from '../config/environment.js';
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.certificate');
 
+/** Of TLS 1.3, and those of TLS 1.2 in deploy/nginx. */
+const CIPHERS =
+  'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
+
 /** Reads TLS_CERT_FILE and TLS_KEY_FILE; undefined without TLS. @throws ConfigError if the two are no pair */
 export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
@@ -17,7 +21,7 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
     ok(certificate.checkPrivateKey(createPrivateKey(key)));
     // Renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice.
     const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
-    return { cert, key, secureOptions, expiresAt: certificate.validToDate };
+    return { cert, key, ciphers: CIPHERS, secureOptions, expiresAt: certificate.validToDate };
   } catch (cause) {
     const names = `${tlsCertFile} and ${tlsKeyFile}`;
     throw new ConfigError(

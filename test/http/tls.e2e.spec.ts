@@ -5,6 +5,7 @@ import { connect } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
+import { cipherNames, negotiateCiphers } from '../support/ciphers.js';
 import { Client } from '../support/client.js';
 import { makeStore, store } from '../support/own.js';
 import type { Sent } from '../support/received.js';
@@ -70,6 +71,16 @@ describe('TLS', () => {
     while (!service.output.includes('certificate not reloaded')) await sleep(20);
     expect(await certified(service.port)).toBe('second');
     expect((await store.plants()).map(({ id }) => id)).toEqual([1n]);
+  });
+
+  it('has forward secrecy and no CBC, also after a SIGHUP', async () => {
+    await issue('first');
+    service = await ServiceProcess.start({ store, env: env() });
+    expect(await negotiateCiphers(service.port)).toEqual(new Set(cipherNames('ECDSA')));
+    await issueCertificate(store.folder, 'second', { keyType: 'rsa' });
+    service.signal('SIGHUP');
+    while ((await certified(service.port)) !== 'second') await sleep(20);
+    expect(await negotiateCiphers(service.port)).toEqual(new Set(cipherNames('RSA')));
   });
 
   it('a SIGHUP before it listens does not end the start, and reloads the certificate then', async () => {

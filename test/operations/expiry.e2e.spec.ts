@@ -51,7 +51,9 @@ it('the first token without a successor that expires is in the metrics, and the 
 
 it('the certificate in use is in the metrics and in the log, at the start and after a reload', async () => {
   const issue = (days: number) =>
-    issueCertificate(store.folder, 'plants', new Date(Date.now() + days * DAY_MS));
+    issueCertificate(store.folder, 'plants', {
+      notAfterDate: new Date(Date.now() + days * DAY_MS),
+    });
   const logged = () =>
     service.output.match(/"the certificate of TLS_CERT_FILE expires 20[-\d]+T[\d:.]+Z"/g)?.length;
   await start(await issue(10));

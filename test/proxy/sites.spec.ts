@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:tls';
 import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { cipherNames, negotiateCiphers } from '../support/ciphers.js';
 import { Client } from '../support/client.js';
 import { FRAGMENT, Nginx, upstreamLine, type Place } from '../support/nginx.js';
 import { serviceProcess as service, startProcess } from '../support/own.js';
@@ -49,6 +50,15 @@ it('handshakes that would take milliseconds of CPU time are refused', async () =
     await expect(shake(curve)).rejects.toMatchObject({
       code: expect.stringContaining('HANDSHAKE_FAILURE'),
     });
+  await nginx.stop();
+});
+
+it.each([
+  ['ec', 'ECDSA'],
+  ['rsa', 'RSA'],
+] as const)('TLS with a key of type %s has forward secrecy, and no CBC', async (keyType, key) => {
+  const nginx = await Nginx.start({ upstream: upstreamLine(service.port), isTls: true, keyType });
+  expect(await negotiateCiphers(nginx.tlsPort)).toEqual(new Set(cipherNames(key)));
   await nginx.stop();
 });
 

@@ -12,12 +12,16 @@ export function certificateIn(folder: string) {
 /**
  * Writes a certificate for a name, and its key, into a folder. Replaces existing ones. Returns their variables.
  *
- * @param notAfterDate when it expires; in a year if left out
+ * @param options selfsigned's; by default its key is ECDSA's, and it expires in a year
  */
-export async function issueCertificate(folder: string, name: string, notAfterDate?: Date) {
+export async function issueCertificate(
+  folder: string,
+  name: string,
+  options: Parameters<typeof generate>[1] = {},
+) {
   const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
-    ...(notAfterDate && { notAfterDate }),
+    ...options,
   });
   const variables = certificateIn(folder);
   writeFileSync(variables.TLS_CERT_FILE, cert);

@@ -29,6 +29,8 @@ export interface Site {
   readonly upstream: string;
   /** Whether it also listens with TLS. The certificate is in cert.pem and key.pem. */
   readonly isTls?: boolean;
+  /** The kind of its certificate's key; by default ECDSA's. */
+  readonly keyType?: 'ec' | 'rsa';
   /** Files that replace those of tests, by their path. */
   readonly files?: (place: Place) => Readonly<Record<string, string>>;
 }
@@ -106,7 +108,8 @@ function waitForWorkers(child: ChildProcessWithoutNullStreams): Promise<string |
 /** Writes an nginx.conf, and the two files of a site. */
 async function configure(site: Site, place: Place): Promise<void> {
   const { folder, port, tlsPort } = place;
-  const tls = site.isTls ? await issueCertificate(folder, 'localhost') : undefined;
+  const { isTls, keyType = 'ec' } = site;
+  const tls = isTls ? await issueCertificate(folder, 'localhost', { keyType }) : undefined;
   const files = {
     'nginx.conf': `
       ${process.getuid?.() === 0 ? 'user root;' : ''}
