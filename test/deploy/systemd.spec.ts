@@ -29,8 +29,11 @@ it('its drop-in for several processes has the port of the one unit for the first
   expect(read('deploy/nginx/upstream.conf')).toContain(`server 127.0.0.1:${CONFIG.port} `);
 });
 
-it('the unit of backups copies the store of the service, as its user', () => {
-  const backup = settingsOf('deploy/systemd/plant-store-backup.service');
+it('the unit of backups copies the store of the service, as its user, and as confined', () => {
+  const path = 'deploy/systemd/plant-store-backup.service';
+  const backup = settingsOf(path);
+  const confined = /^NoNewPrivileges=(\S+\s)+/m.exec(read(path))?.[0];
+  expect(read('deploy/systemd/plant-store.service')).toContain(`${confined}\n[Install]`);
   for (const name of ['User', 'Group', 'WorkingDirectory', 'UMask'])
     expect([name, backup[name]]).toEqual([name, UNIT[name]]);
   const [, folder] = backup['StateDirectory']?.split(' ') ?? [];

@@ -76,6 +76,30 @@ it('systemctl start fails with a bad configuration, and restarts nothing (exit c
   expect(log).toContain('Invalid configuration: RATE_LIMIT must be ');
 });
 
+it('backs up and verifies a store beside the service, as confined as it is', async () => {
+  const { output } = await onMachine(
+    {},
+    `mkdir /etc/systemd/system/plant-store-backup.service.d
+    printf '[Unit]\\nDefaultDependencies=no\\n' >/etc/systemd/system/plant-store-backup.service.d/test.conf
+    systemctl daemon-reload
+    systemctl start plant-store && systemctl start plant-store-backup; echo "start: $?"
+    systemctl show plant-store-backup -p Result
+    systemctl show plant-store -p SubState
+    find /var/lib/plant-store-backups -name 'plants-*.sqlite' -printf '%m %u\n'
+    for unit in plant-store plant-store-backup; do
+      systemd-analyze security --threshold=15 $unit.service >/dev/null; echo "$unit: $?"
+    done`,
+  );
+  expect(output.trimEnd().split('\n')).toEqual([
+    'start: 0',
+    'Result=success',
+    'SubState=running',
+    '600 plant-store',
+    'plant-store: 0',
+    'plant-store-backup: 0',
+  ]);
+});
+
 it('mails root that a backup has failed', async () => {
   const plain = '[Unit]\\nDefaultDependencies=no\\n';
   const { output } = await onMachine(
