@@ -35,11 +35,13 @@ RUN apt-get update \
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY bin ./bin
+# Messages name these.
+COPY docs ./docs
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist/src ./dist/src
 # SQLite's folder, where DATABASE_URL is left at its default; all else belongs to root, and is readable whatever the
 # umask of the checkout was.
-RUN chmod --recursive go+rX bin package.json LICENSE \
+RUN chmod --recursive go+rX bin docs package.json LICENSE \
   && install --directory --owner=1000 --group=1000 --mode=700 data \
   && install --directory --owner=1000 --group=1000 --mode=700 /backups \
   && ln -s /app/bin/plant-store /usr/local/bin/

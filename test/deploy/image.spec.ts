@@ -18,6 +18,7 @@ import { listen } from '../support/local-server.js';
 import { read } from '../support/published.js';
 
 const MANIFEST = JSON.parse(read('package.json')) as {
+  files: readonly string[];
   optionalDependencies: Record<string, string>;
 };
 
@@ -44,6 +45,11 @@ describe('the image', () => {
     const store = config.databaseUrl.replace('sqlite:.', folder);
     const [, mounted] = /--volume plants:(\S+)/.exec(read('docs/deploying.md')) ?? [];
     expect(mounted).toBe(dirname(store));
+  });
+
+  it('has the documents that messages and alerts name, as every installation has', () => {
+    expect(textsOf(IMAGE, 'COPY')).toContain('docs ./docs');
+    expect(MANIFEST.files).toContain('docs');
   });
 
   it('has the version of the package', () => {

@@ -1,8 +1,14 @@
 /** @engine sqlite */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { parseDuration } from '../../src/config/parsers.js';
 import { deployedConfig, longestStop, variablesOf } from '../support/deployment.js';
+import { makeStore, store } from '../support/own.js';
 import { read } from '../support/published.js';
+
+makeStore();
 
 /** The settings of a unit. The values of a repeated setting are joined by line ends. */
 function settingsOf(path: string): Readonly<Record<string, string | undefined>> {
@@ -39,4 +45,19 @@ it('the unit of backups copies the store of the service, as its user, and as con
   const [, folder] = backup['StateDirectory']?.split(' ') ?? [];
   expect(backup['ExecStart']).toContain(`${ENV_FILE} backup "%S/${folder}/plants-`);
   expect(backup['ExecStartPost']).toContain(`find %S/${folder} -name 'plants-*'`);
+});
+
+it('the installation has the program and the documents that its messages name', () => {
+  const checkout = join(store.folder, 'plant-store-test');
+  for (const path of ['bin', 'deploy', 'docs', 'package.json'])
+    cpSync(path, join(checkout, path), { recursive: true });
+  for (const path of ['dist/src', 'node_modules'])
+    mkdirSync(join(checkout, path), { recursive: true });
+  const root = join(store.folder, 'root');
+  execFileSync(join(checkout, 'deploy/systemd/install'), {
+    env: { ...process.env, DESTDIR: root },
+  });
+  const installed = join(root, 'opt/plant-store-test');
+  expect(readdirSync(installed)).toEqual(['bin', 'dist', 'docs', 'node_modules', 'package.json']);
+  expect(readdirSync(join(installed, 'docs'))).toEqual(readdirSync('docs'));
 });

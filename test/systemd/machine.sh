@@ -24,7 +24,7 @@ mount --bind "$folder" "$root$folder"
 
 # A checkout without node_modules, which are mounted: copies of them would fill the memory.
 mkdir -p "$folder/plant-store-test/node_modules"
-cp -r bin deploy dist package.json "$folder/plant-store-test/"
+cp -r bin deploy dist docs package.json "$folder/plant-store-test/"
 DESTDIR=$root "$folder/plant-store-test/deploy/systemd/install"
 mount --bind node_modules "$root/opt/plant-store-test/node_modules"
 mkdir "$units/plant-store.service.d"
