@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js';
 import { describeProcess, readConfig } from '../config/environment.js';
 import type { EnvParser } from '../config/parsers.js';
 import { Logger } from '../database/engine.js';
+import { printOnTerminal } from './terminal.js';
 
 /** Longer than the service's timeout, as no request waits for it. */
 const JOB_TIMEOUT_MS = 60_000;
@@ -23,10 +24,10 @@ export const toTokenName = toArgument({
   parse: (text) => (/^[A-Za-z][\w.@-]{0,63}$/.test(text) ? text : undefined),
 });
 
-/** Reads the configuration, and says on stderr which store it names. @throws ConfigError */
+/** Reads the configuration, and says on a terminal which store it names. @throws ConfigError */
 export function readStoreConfig(): Config {
   const config = readConfig();
-  process.stderr.write(`${describeProcess(config)}\n`);
+  printOnTerminal(describeProcess(config));
   return config;
 }
 

@@ -10,7 +10,7 @@ import { escapeControls, withFileName } from '../errors/operator-message.js';
 import { toArgument } from './arguments.js';
 import { resolveOutput } from './output-path.js';
 import type { ImportOptions, PlantImporter, Refused } from './plant-importer.js';
-import { onEndingSignal, printResult, showProgress } from './terminal.js';
+import { onEndingSignal, printOnTerminal, printResult, showProgress } from './terminal.js';
 
 interface Options {
   readonly url?: string;
@@ -83,7 +83,7 @@ async function runImport(
 ): Promise<void> {
   // A file that cannot be opened is reported alone.
   const source = openSource(file);
-  process.stderr.write(`service: ${options.url.href}\n`);
+  printOnTerminal(`service: ${options.url.href}`);
   const { PlantImporter } = await import('./plant-importer.js');
   const { rejects } = options;
   const onRefused = rejects === undefined ? printRefused : openRejects(rejects);

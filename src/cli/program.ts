@@ -1,12 +1,7 @@
 // The commands of the operator, and the exit codes that they have in common.
 import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
-import {
-  ConfigError,
-  describeProcess,
-  inspectConfig,
-  loadEnvironment,
-} from '../config/environment.js';
+import { ConfigError, inspectConfig, loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import { readKeyPair } from '../lifecycle/key-pair.js';
 import { addBackupCommand } from './backup.command.js';
@@ -30,9 +25,9 @@ Exit codes:
   74  output that could not be written, or a failed sync
   78  invalid configuration: nothing was done
 
-Commands work on the store that DATABASE_URL names, and say on stderr which that
-is; import is a client of a running service. Only migrate and the service create
-a store. Results go to stdout, errors to stderr in one line.
+Commands work on the store that DATABASE_URL names, and say on a terminal which
+that is; import is a client of a running service. Only migrate and the service
+create a store. Results go to stdout, errors to stderr in one line.
 
 Example:
   $ ${COMMAND} token create nursery --expires 90d`;
@@ -108,7 +103,6 @@ async function printConfig(command: Command): Promise<void> {
   await printResult(command, text, { variables, problems, warnings });
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   readKeyPair(config);
-  process.stderr.write(`${describeProcess(config)}\n`);
 }
 
 function fail(error: unknown): void {

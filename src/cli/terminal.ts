@@ -47,6 +47,11 @@ export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Dispos
   };
 }
 
+/** Tells a person what a command works on. Others that read stderr, such as cron, get failures only. */
+export function printOnTerminal(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
+}
+
 /** Prints progress to stderr every 5 s if that is a terminal. */
 export function showProgress(describe: () => string): Disposable {
   const print = () => process.stderr.write(`${describe()}\n`);

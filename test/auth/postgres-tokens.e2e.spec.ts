@@ -6,7 +6,7 @@ import { MAX_WAITING } from '../../src/auth/wait-limit.js';
 import type { ErrorDto } from '../../src/errors/error.dto.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
-import { runQuietly } from '../support/cli.js';
+import { runHere } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
 import { service, startService } from '../support/own.js';
 import { requestText } from '../support/raw-connection.js';
@@ -38,7 +38,7 @@ it('a printed token whose commit fails may not be valid, and a warning says so',
     CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tokens DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION fail()`);
   const options = { cwd: store.folder, env: { DATABASE_URL: store.url } };
-  const ran = await runQuietly(['token', 'create', 'late'], options);
+  const ran = await runHere(['token', 'create', 'late'], options);
   await store.execute('DROP FUNCTION fail CASCADE');
   const warning =
     'warning: the printed token may not be valid: check it with bin/plant-store token verify\n';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import { runCli, runHere, runQuietly, type Ran } from '../support/cli.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { Client } from '../support/client.js';
 import { serviceProcess as service, startProcess } from '../support/own.js';
 
@@ -8,7 +8,7 @@ startProcess();
 
 function cli(line: string, runner = runHere): Promise<Ran> {
   const { folder, url } = service.store;
-  return runQuietly(line.split(' '), { cwd: folder, env: { DATABASE_URL: url } }, runner);
+  return runner(line.split(' '), { cwd: folder, env: { DATABASE_URL: url } });
 }
 
 /** The status of a request with a token. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/store.js';
-import { runQuietly, type Ran } from '../support/cli.js';
+import { runHere, type Ran } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 import type { StoredPlant, TemporaryStore } from '../support/temporary-store.js';
@@ -37,7 +37,7 @@ export const createTarget = async () => migrated(await createStore());
 
 /** Runs a command quietly on a store, in the store's folder. */
 export function cli(store: TemporaryStore, line: string): Promise<Ran> {
-  return runQuietly(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
+  return runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: store.url } });
 }
 
 /** Inserts plants into a store past the service. */

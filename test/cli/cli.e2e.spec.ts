@@ -1,11 +1,13 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
-import { runCli, runHere, spawnCli, type Ran } from '../support/cli.js';
+import { runCli, runHere, spawnCli, untilEnd, type Ran } from '../support/cli.js';
 import { cli, makeStore, store } from '../support/own.js';
 
 makeStore();
@@ -17,9 +19,22 @@ const surroundings = (input = '') => ({
 });
 const run = (line: string, input = ''): Promise<Ran> =>
   runHere(line.split(' '), surroundings(input));
-/** The line on stderr that names the store, without a password. */
-const says = (): unknown =>
-  `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${describeDatabase(store.url)}\n`;
+
+it('names the store on a terminal only, so that cron mails failures only', async () => {
+  expect(await run('migrate')).toMatchObject({ code: 0, stderr: '' });
+  const command = `${process.execPath} ${resolve('dist/src/cli.js')} token list >/dev/null`;
+  // Of util-linux: runs the command on a new terminal.
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    cwd: store.folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: store.url },
+  });
+  const named = describeDatabase(store.url);
+  expect(await untilEnd(child)).toEqual({
+    code: 0,
+    stdout: `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${named}\r\n`,
+    stderr: '',
+  });
+});
 
 it('concurrent commands take turns to create the store and to write to it', async () => {
   const runAll = (...lines: string[]) =>
@@ -28,9 +43,9 @@ it('concurrent commands take turns to create the store and to write to it', asyn
   const ran = expect.stringMatching(/^(ran \w+\d{13}\n)+$/);
   // Each migration is run once.
   expect(migrated.toSorted((a, b) => (a.stdout < b.stdout ? -1 : 1))).toEqual([
-    { code: 0, stdout: ran, stderr: says() },
-    { code: 0, stdout: 'up to date\n', stderr: says() },
-    { code: 0, stdout: 'up to date\n', stderr: says() },
+    { code: 0, stdout: ran, stderr: '' },
+    { code: 0, stdout: 'up to date\n', stderr: '' },
+    { code: 0, stdout: 'up to date\n', stderr: '' },
   ]);
   const created = await runAll(...['a', 'b', 'e', 'e'].map((name) => `token create ${name}`));
   const codes = created.map(({ code }) => code);
@@ -46,7 +61,7 @@ describe('token', () => {
     const created = await run('token create nursery --expires 90d');
     const secret = created.stdout.slice(0, -1);
     expect(hasSecretForm(secret)).toBe(true);
-    const expiry = /^plant-store .*\nnursery \(1\) expires 20[-\d]+ [:\d]+ UTC\n$/;
+    const expiry = /^nursery \(1\) expires 20[-\d]+ [:\d]+ UTC\n$/;
     const stdout = `${secret}\n`;
     expect(created).toEqual({ code: 0, stdout, stderr: expect.stringMatching(expiry) });
 
@@ -62,7 +77,7 @@ describe('token', () => {
     expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(90 * 86_400_000);
 
     const revoked = await run('token revoke 1');
-    expect(revoked).toEqual({ code: 0, stdout: 'revoked 1: nursery (1)\n', stderr: says() });
+    expect(revoked).toEqual({ code: 0, stdout: 'revoked 1: nursery (1)\n', stderr: '' });
     for (const which of ['1', 'nursery']) {
       const stderr = `error: no active token with the name or id ${which}\n`;
       expect(await cli(`token revoke ${which}`)).toEqual({ ...failure, stderr });
@@ -73,7 +88,7 @@ describe('token', () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();
     const stdout = expect.stringMatching(/^ID .*\n1 +nursery +active .*\n$/);
-    const verified = { code: 0, stdout, stderr: says() };
+    const verified = { code: 0, stdout, stderr: '' };
     for (const text of [secret, `bearer ${secret}`, `Authorization: Bearer ${secret} `])
       expect(await run('token verify', `${text}\n`)).toEqual(verified);
     await run('token revoke nursery');

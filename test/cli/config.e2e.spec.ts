@@ -22,9 +22,8 @@ describe('config', () => {
     const url = 'postgres://u:hunter22@db.example:5432/plants?sslmode=require';
     writeFileSync(join(cwd, 'url'), `${url}\n`);
     const ran = await run('config', { HOST: '0.0.0.0', DATABASE_URL_FILE: 'url' });
-    const source = expect.stringMatching(/store: PostgreSQL db\.example:5432, database plants\n$/);
-    expect(ran).toMatchObject({ code: 0, stderr: source });
-    expect(ran.stdout + ran.stderr).not.toContain('hunter22');
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).not.toContain('hunter22');
     const rows = rowsOf(ran);
     expect(Object.keys(rows)).toEqual(Object.values(VARIABLES).map(({ name }) => name));
     expect(rows).toMatchObject({
@@ -93,7 +92,6 @@ describe('config', () => {
       'warning: .env:1: ignored, as it has no NAME=value',
       'warning: .env:3: SECRET is unknown, or works only in the environment',
       'warning: .env:4: NODE_OPTIONS is unknown, or works only in the environment',
-      expect.stringMatching(/^plant-store /),
     ]);
   });
 

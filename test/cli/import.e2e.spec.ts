@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { importing, NOTHING, plants, service, startServices } from './imports.js';
-import { runQuietly } from '../support/cli.js';
+import { runHere } from '../support/cli.js';
 
 startServices();
 
@@ -49,13 +49,13 @@ describe('import', () => {
   });
 
   it('fails on a folder', async () => {
-    const ran = await runQuietly(['import', '.', '--token', 'x'], { cwd: service.store.folder });
+    const ran = await runHere(['import', '.', '--token', 'x'], { cwd: service.store.folder });
     expect(ran).toEqual({ code: 1, stdout: '', stderr: 'error: . is a folder\n' });
   });
 
   it('fails on a standard input without plants', async () => {
     const { folder: cwd } = service.store;
-    expect(await runQuietly(['import', '-', '--token', 'x'], { cwd, input: '\n' })).toEqual({
+    expect(await runHere(['import', '-', '--token', 'x'], { cwd, input: '\n' })).toEqual({
       code: 1,
       stdout: 'sent 0, stored 0, refused 0\n',
       stderr: 'error: the standard input has no plants\n',

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
-import { runQuietly, type Ran } from '../support/cli.js';
+import { runHere, type Ran } from '../support/cli.js';
 import { Service } from '../support/service.js';
 
 /** The report of an import that stopped at its first line. */
@@ -35,5 +35,5 @@ export const variables = (port = service.port) => ({
 export function importing(input: string, args: string[] = [], port = service.port): Promise<Ran> {
   const cwd = service.store.folder;
   writeFileSync(join(cwd, 'input.ndjson'), input);
-  return runQuietly(['import', 'input.ndjson', ...args], { cwd, env: variables(port) });
+  return runHere(['import', 'input.ndjson', ...args], { cwd, env: variables(port) });
 }

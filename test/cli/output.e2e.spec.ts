@@ -3,7 +3,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { cli, fillWith, makeStores, source, target } from './backups.js';
-import { untilEnd, withoutSource } from '../support/cli.js';
+import { untilEnd } from '../support/cli.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 makeStores();
@@ -20,7 +20,7 @@ async function redirect(store: TemporaryStore, line: string, to = '>>out') {
     env: { PATH: process.env.PATH, DATABASE_URL: store.url },
   });
   const { code, stderr } = await untilEnd(child);
-  return { code, stderr: withoutSource(stderr) };
+  return { code, stderr };
 }
 
 /** Tells of each token whether it never expires. */

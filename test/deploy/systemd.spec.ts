@@ -61,3 +61,11 @@ it('the installation has the program and the documents that its messages name', 
   expect(readdirSync(installed)).toEqual(['bin', 'dist', 'docs', 'node_modules', 'package.json']);
   expect(readdirSync(join(installed, 'docs'))).toEqual(readdirSync('docs'));
 });
+
+it('cron mails what the commands print to stderr, as it is', () => {
+  const commands = read('deploy/systemd/plant-store.cron').matchAll(/^\d.* root (.*)$/gm);
+  expect([...commands].map(([, command]) => command)).toEqual([
+    'plant-store token list >/dev/null',
+    'plant-store check >/dev/null',
+  ]);
+});

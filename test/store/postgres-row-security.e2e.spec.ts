@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { StoreSession } from '../../src/database/store-session.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
-import { runQuietly } from '../support/cli.js';
+import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -44,7 +44,7 @@ const urlOf = (role: string) => store.url.replace('postgres@', `${role}@`);
 
 function run(role: string, line: string) {
   const env = { DATABASE_URL: urlOf(role), MANAGEMENT_PORT: 'off' };
-  return runQuietly(line.split(' '), { cwd: store.folder, env });
+  return runHere(line.split(' '), { cwd: store.folder, env });
 }
 
 /** Has row-level security hide all rows of a table, from its owner too. */

@@ -68,20 +68,6 @@ export async function untilEnd(child: ChildProcessWithoutNullStreams): Promise<R
   return { code, stdout, stderr };
 }
 
-/** Leaves out the line that says which store or service a command uses. */
-export const withoutSource = (stderr: string): string =>
-  stderr.replace(/^(plant-store \d|service: ).*\n/m, '');
-
-/** Runs a command, and leaves out the line that says which store or service it uses. */
-export async function runQuietly(
-  args: readonly string[],
-  surroundings: Surroundings,
-  runner = runHere,
-): Promise<Ran> {
-  const ran = await runner(args, surroundings);
-  return { ...ran, stderr: withoutSource(ran.stderr) };
-}
-
 /** Checks that a command printed no secret on stderr. */
 function keepSecrets(ran: Ran, args: readonly string[], env: Surroundings['env'] = {}): Ran {
   recordSecrets([...args, ...Object.values(env)].join('\n'));

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import { runQuietly, type Ran } from './cli.js';
+import { runHere, type Ran } from './cli.js';
 import { createStore } from './engine.js';
 import { ServiceProcess, type Start } from './service-process.js';
 import type { Service } from './service.js';
@@ -31,9 +31,9 @@ export function makeStore(end: () => unknown = () => undefined): void {
   });
 }
 
-/** Runs a command quietly on the store, or on another. */
+/** Runs a command on the store, or on another. */
 export const cli = (line: string, url = store.url): Promise<Ran> =>
-  runQuietly(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url } });
+  runHere(line.split(' '), { cwd: store.folder, env: { DATABASE_URL: url } });
 
 /** Starts `service` before all tests, and stops it after them. */
 export function startService(env?: Readonly<Record<string, string>>): void {
