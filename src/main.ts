@@ -31,7 +31,8 @@ async function bootstrap(): Promise<void> {
     management = await createManagement(config);
     const { managementPort, managementHost } = config;
     await explainPort(management.listen(managementPort, managementHost), 'MANAGEMENT_');
-    print(`Management: ${await management.getUrl()}`, config);
+    const url = await management.getUrl();
+    print(`Management: ${url}/readyz, ${url}/metrics`, config);
   }
 
   await explainPort(tryToListen());

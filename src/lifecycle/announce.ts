@@ -16,7 +16,7 @@ export function print(line: string, { production }: Config): void {
 export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
   const url = await app.getUrl();
   if (config.docs) print(`Documentation: ${url}/docs`, config);
-  print(`Plant store: ${url}`, config);
+  print(`Plant store: ${url}/plants (POST)`, config);
   const tokens = app.get(TokensService);
   // If the store takes no token, a warning says that there is none.
   const secret = config.production ? undefined : await tokens.createFirst().catch(() => undefined);

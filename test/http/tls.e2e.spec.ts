@@ -52,7 +52,7 @@ describe('TLS', () => {
   it('serves HTTPS only; SIGHUP reloads the certificate', async () => {
     await issue('first');
     service = await ServiceProcess.start({ store, env: env() });
-    expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}\n`);
+    expect(service.printed).toContain(`Plant store: https://127.0.0.1:${service.port}/plants`);
     const plant = { body: '{"id":1,"name":"n"}' };
     expect(await send(service, plant)).toMatchObject({ status: 200, text: '{"name":"n"}' });
     await expect(service.client().create({ id: 2n, name: 'n' })).rejects.toThrow();

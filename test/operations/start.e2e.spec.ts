@@ -27,7 +27,9 @@ describe('the first start', () => {
     const [first = ''] = service.printed.split('\n');
     expect(first.endsWith(basename(store.url.replace(/\?.*/, '')))).toBe(true);
     const base = `http://127.0.0.1:${service.port}`;
-    expect(service.printed).toContain(`Documentation: ${base}/docs\nPlant store: ${base}\n`);
+    expect(service.printed).toContain(
+      `Documentation: ${base}/docs\nPlant store: ${base}/plants (POST)\n`,
+    );
     expect(service.token).toMatch(new RegExp(`^${TOKEN.source}$`));
     const docs = await service.client().send({ method: 'GET', path: '/docs', headers: {} });
     expect(docs.status).toBe(200);
@@ -63,6 +65,22 @@ describe('the first start', () => {
     expect(service.printed).not.toContain('/docs');
     expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
   });
+});
+
+it('a start prints URLs that respond', async () => {
+  const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
+  const urls = service.printed.match(/http:[^\s,]+/g) ?? [];
+  const statuses = urls.map(async (url) => [
+    new URL(url).pathname,
+    (await fetch(url, { method: url.endsWith('/plants') ? 'POST' : 'GET' })).status,
+  ]);
+  expect(Object.fromEntries(await Promise.all(statuses))).toEqual({
+    '/readyz': 200,
+    '/metrics': 200,
+    '/docs': 200,
+    '/plants': 401,
+  });
+  await service.kill();
 });
 
 it('a start warns while every token is revoked or expired', async () => {
