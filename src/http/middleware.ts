@@ -18,7 +18,8 @@ const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
 /** What pages of CORS_ORIGINS may send and read; `maxAge` in seconds. */
 const CORS = {
   methods: 'POST',
-  allowedHeaders: 'Authorization,Content-Type,X-Request-Id',
+  // The last three are of W3C's Trace Context and Baggage.
+  allowedHeaders: 'Authorization,Content-Type,X-Request-Id,traceparent,tracestate,baggage',
   exposedHeaders: 'WWW-Authenticate,Retry-After,X-Request-Id,RateLimit,RateLimit-Policy',
   maxAge: 600,
 };

@@ -72,7 +72,8 @@ describe('with CORS_ORIGINS', () => {
     expect(Object.fromEntries(preflight.headers)).toMatchObject({
       'access-control-allow-origin': ORIGIN,
       'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': 'Authorization,Content-Type,X-Request-Id',
+      'access-control-allow-headers':
+        'Authorization,Content-Type,X-Request-Id,traceparent,tracestate,baggage',
       'access-control-max-age': '600',
       vary: expect.stringContaining('Origin'),
       'x-request-id': expect.any(String),
