@@ -97,8 +97,7 @@ export class ErrorFilter extends BaseExceptionFilter {
     if (!route) return new ApiException(ERRORS.NO_SUCH_PATH);
     const allow = route.methods.join(', ');
     const kind = { ...ERRORS.NO_SUCH_METHOD, headers: { allow } };
-    const message = `${kind.message}: only ${allow} ${route.path}`;
-    return new ApiException(kind, message, { details: { path: route.path } });
+    return new ApiException(kind, `${kind.message}: only ${allow} ${route.path}`);
   }
 
   /** Logs an error once, even if many requests share it, such as those that wait for one token lookup. */

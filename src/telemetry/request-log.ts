@@ -4,6 +4,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
 import { findRoute, requestEnd, type RequestContext } from '../http/request-context.js';
+import { Routes } from '../http/routes.js';
 
 /** Logs requests that have ended (docs/logging.md). Nobody injects it: it subscribes to what `http` publishes. */
 @Injectable()
@@ -13,6 +14,7 @@ export class RequestLog implements OnApplicationShutdown {
   constructor(
     private readonly config: Config,
     private readonly adapterHost: HttpAdapterHost,
+    private readonly routes: Routes,
   ) {
     if (config.logRequests !== 'none') requestEnd.subscribe(this.onEnd);
   }
@@ -28,7 +30,9 @@ export class RequestLog implements OnApplicationShutdown {
     if (request.app !== this.adapterHost.httpAdapter.getInstance()) return;
     const isSuccess = status !== undefined && status < 400;
     if (isSuccess && this.config.logRequests !== 'all') return;
-    const members = describeRequest(context);
+    // A 405, or a refusal before routing, such as a 503, has no route yet.
+    const path = findRoute(request) ?? this.routes.find(request.path)?.path;
+    const members = describeRequest(context, path);
     const operation = [members.method, members.path].filter(Boolean).join(' ');
     // Not by the status: a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'log';
@@ -41,19 +45,18 @@ function isOurFault(error = 0, status = 0): boolean {
 }
 
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
-function describeRequest(context: RequestContext) {
+function describeRequest(context: RequestContext, path: string | undefined) {
   const { request, requestId, status, error, details, startedAt, remoteAddress } = context;
   const { ip = '' } = request;
   return {
     requestId,
     method: request.method,
-    path: findRoute(request),
+    path,
     status,
     error,
     durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
     tokenId: request.user?.id,
     tokenName: request.user?.name,
-    // Also the path of a 405, which has no route.
     ...details,
     // Behind trusted proxies, the address that they name: a client may have written it.
     client: simplifyAddress(isIP(ip) ? ip : remoteAddress),

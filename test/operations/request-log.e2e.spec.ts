@@ -53,6 +53,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
     ['no JSON', { body: '{' }, { status: 400, error: 1000, tokenName: 'test' }],
     ['no such path', { path: '/x/y' }, { status: 404, error: 3000, msg: 'POST 404' }],
     ['no such method', { method: 'PUT' }, { status: 405, error: 3001, msg: 'PUT /plants 405' }],
+    ['the page for browsers', { method: 'GET', path: '/' }, { status: 404, path: '/' }],
     ['a bad path', { path: '/%zz?x' }, { status: 400, error: 3002, msg: 'POST 400' }],
     ['the document', { method: 'GET', path: '/docs' }, { status: 200, path: '/docs' }],
     ['a part of it', { method: 'GET', path: '/docs/swagger-ui.css' }, { msg: 'GET 200' }],
@@ -67,6 +68,17 @@ describe('LOG_REQUESTS=all: a line for', () => {
     const [line] = await lines(1);
     expect(line).toMatchObject(expected);
     expect(line?.requestId).toBe(headers['x-request-id']);
+  });
+
+  it('a request that is refused before routing, with its path', async () => {
+    await start();
+    const text = requestText({ 'transfer-encoding': 'gzip' });
+    for (const path of ['/plants?x', '/plants/x'])
+      await service.sendBytes(text.replace('/plants', path));
+    const [own, other] = await lines(2);
+    expect(own).toMatchObject({ status: 501, path: '/plants', msg: 'POST /plants 501' });
+    expect(other).toMatchObject({ status: 501, msg: 'POST 501' });
+    expect(other).not.toHaveProperty('path');
   });
 
   it('each request whose client leaves before its response', async () => {
