@@ -3,7 +3,7 @@ import { formatUrl, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
 import { describeError, escapeControls } from '../errors/operator-message.js';
-import { alignColumns, printResult } from './terminal.js';
+import { alignColumns, formatMinute, printResult } from './terminal.js';
 
 const READY_TIMEOUT_MS = 3_000;
 
@@ -29,6 +29,8 @@ export function addStatusCommand(program: Command): void {
         ['store', isFailed ? `${store.name}; ${store.error}` : store.name],
         ['plants', isFailed ? '-' : String(store.plants)],
         ['tokens', isFailed ? '-' : `${store.activeTokens} active`],
+        ['next expiry (UTC)', isFailed ? '-' : formatMinute(store.nextExpiry)],
+        ['last backup (UTC)', isFailed ? '-' : formatMinute(store.lastBackup)],
         ['service', escapeControls(`${[state, ...reasons].join('; ')}${url ? ` (${url})` : ''}`)],
       ];
       await printResult(program, alignColumns(rows), { version: VERSION, node, store, service });
@@ -41,11 +43,21 @@ async function inspectStore(config: Config) {
   const name = describeDatabase(config.databaseUrl);
   try {
     const { StoreSession } = await import('../database/store-session.js');
+    const { Token } = await import('../auth/tokens/token.entity.js');
+    const { TokensService } = await import('../auth/tokens/tokens.service.js');
     await using store = await StoreSession.open(config);
-    const [row] = await store.query<{ plants: unknown; tokens: unknown }>(`
-      SELECT (SELECT COUNT(*) FROM plants) AS plants, COUNT(*) AS tokens
+    const tokens = new TokensService(store.store.getRepository(Token));
+    const [row] = await store.query<Record<'plants' | 'tokens' | 'backup', unknown>>(`
+      SELECT (SELECT COUNT(*) FROM plants) AS plants, (SELECT finished_at FROM backups) AS backup,
+        COUNT(*) AS tokens
       FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})`);
-    return { name, plants: Number(row?.plants), activeTokens: Number(row?.tokens) };
+    return {
+      name,
+      plants: Number(row?.plants),
+      activeTokens: Number(row?.tokens),
+      nextExpiry: (await tokens.findNextExpiry()) ?? null,
+      lastBackup: row?.backup ? new Date(Number(row.backup)) : null,
+    };
   } catch (error) {
     return { name, error: describeError(error) };
   }

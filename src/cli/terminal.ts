@@ -37,6 +37,11 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
   return lines.map((line) => line.trimEnd()).join('\n');
 }
 
+/** `2026-04-02 03:04`, in UTC, or `-` if there is none. */
+export function formatMinute(time: Date | null): string {
+  return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+}
+
 /** Handles the first of each signal that would end the process, until disposed; leaves the next to Node. */
 export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Disposable {
   for (const signal of ENDING_SIGNALS) process.once(signal, handle);

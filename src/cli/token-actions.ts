@@ -13,7 +13,7 @@ import { TokensService } from '../auth/tokens/tokens.service.js';
 import { COMMAND } from '../config/config.js';
 import { openStore } from '../database/store.js';
 import { readStoreConfig } from './arguments.js';
-import { alignColumns, printResult } from './terminal.js';
+import { alignColumns, formatMinute, printResult } from './terminal.js';
 
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
 
@@ -113,9 +113,4 @@ export function formatTokens(tokens: readonly Token[], now = Date.now()): string
 function describeState(token: Token, now = Date.now()): string {
   if (!isActive(token, now)) return token.revokedAt ? 'revoked' : 'expired';
   return expiresSoon(token, now) ? 'expires soon' : 'active';
-}
-
-/** `2026-04-02 03:04`, or `-` if there is none. */
-function formatMinute(time: Date | null): string {
-  return time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
 }

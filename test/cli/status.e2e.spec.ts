@@ -27,9 +27,19 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   const port = /Management: \S+:(\d+)/.exec(service.printed)?.[1] ?? '';
   await service.client().create({ id: 1n, name: 'oak' });
   await run('token create nursery --expires 90d');
+  // The old one expires tomorrow, but has a successor.
   for (const command of ['create', 'rotate']) await run(`token ${command} orchard`);
+  await run('backup copy.sqlite');
   const { code, stdout, stderr } = await run('status', port);
   const json = JSON.parse((await run('status --json', port)).stdout) as object;
+  const tokens = JSON.parse((await run('token list --json')).stdout) as {
+    name: string;
+    expiresAt: string;
+  }[];
+  const nextExpiry = tokens.find((token) => token.name === 'nursery')?.expiresAt;
+  const [backup] = await store.rows<{ time: bigint }>('SELECT finished_at AS time FROM backups');
+  const lastBackup = new Date(Number(backup?.time)).toISOString();
+  const minutes = (time = '') => time.slice(0, 16).replace('T', ' ');
   const other = await createStore();
   const elsewhere = await run('status', port, other);
   await other.remove();
@@ -42,12 +52,14 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
     store: name,
     plants: '1',
     tokens: '4 active',
+    'next expiry (UTC)': minutes(nextExpiry),
+    'last backup (UTC)': minutes(lastBackup),
     service: `ready (${url})`,
   });
   expect(json).toEqual({
     version: VERSION,
     node: process.versions.node,
-    store: { name, plants: 1, activeTokens: 4 },
+    store: { name, plants: 1, activeTokens: 4, nextExpiry, lastBackup },
     service: { url, state: 'ready', version: VERSION, store: name, reasons: [] },
   });
   expect(elsewhere.code).toBe(1);
@@ -60,7 +72,7 @@ it('status of a store that is there without a service: 1', async () => {
   const reasons = [expect.any(String)];
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
-    store: { plants: 0, activeTokens: 0 },
+    store: { plants: 0, activeTokens: 0, nextExpiry: null, lastBackup: null },
     service: { state: 'no response', url: 'http://127.0.0.1:1/readyz', reasons },
   });
 });
@@ -92,6 +104,7 @@ it('status without a store: 1, and what to do', async () => {
   const { code, stdout } = await run('status', 'off');
   expect(code).toBe(1);
   expect(stdout).toMatch(/^store +\w.*; .* cannot be opened: .*`bin\/plant-store migrate`/m);
-  expect(stdout).toMatch(/^plants +-$/m);
+  for (const row of ['plants', 'last backup (UTC)'])
+    expect(stdout).toMatch(new RegExp(`^${RegExp.escape(row)} +-$`, 'm'));
   expect(stdout).toMatch(/^service +not asked; MANAGEMENT_PORT is off$/m);
 });
