@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { untilEnd } from '../support/cli.js';
 import { listen } from '../support/local-server.js';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
-import { runMain, spawnMain } from '../support/service-process.js';
+import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
 
 makeStore();
 
@@ -43,6 +43,20 @@ it('a signal ends a start that waits for the store, and the log says so', async 
   expect(code).toBe(0);
   expect(stdout).toMatch(/SIGTERM: stopped before the service listened\n$/);
   server.close();
+});
+
+it('the thread that writes does not load what NODE_OPTIONS loads', async () => {
+  const file = join(store.folder, 'instrumentation.mjs');
+  writeFileSync(
+    file,
+    `import { writeSync } from 'node:fs';
+    import { threadId } from 'node:worker_threads';
+    writeSync(2, \`loaded by \${threadId}\n\`);`,
+  );
+  const service = await ServiceProcess.start({ store, env: { NODE_OPTIONS: `--import=${file}` } });
+  expect(await service.client().create({ id: 1n, name: 'oak' })).toMatchObject({ status: 200 });
+  await service.kill();
+  expect(service.output.match(/loaded by \d+/g)).toEqual(['loaded by 0']);
 });
 
 describe('a failed start reports on stderr', () => {

@@ -63,6 +63,8 @@ export class SqliteThread {
     const url = new URL(import.meta.url.replace('writer-thread', 'writer.worker'));
     const worker = new Worker(url, {
       workerData: this.options,
+      // Without NODE_OPTIONS: instrumentation that is loaded here would delay the first commit, for nothing.
+      env: {},
       // It has one task at a time, so few of its objects are young.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
