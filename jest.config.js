@@ -32,7 +32,7 @@ const ON_POSTGRES = {
 };
 
 /** Folders of tests that need what not every machine has, or minutes. */
-const FOLDERS = ['browser', 'cc', 'clients', 'long', 'promtool', 'systemd'];
+const FOLDERS = ['browser', 'cc', 'clients', 'long', 'promtool', 'systemd', 'traces'];
 const EVERYWHERE = ['**/*.spec.ts', `!**/test/{${FOLDERS},proxy}/**`];
 /** Tests that pass through nginx too. */
 const THROUGH_PROXY = [
@@ -51,7 +51,11 @@ const OTHERS = [
     displayName: name,
     testMatch: [`**/test/${name}/*.spec.ts`],
   })),
-  { ...ON_POSTGRES, displayName: 'long-postgres', testMatch: ['**/test/long/*.spec.ts'] },
+  ...['long', 'traces'].map((name) => ({
+    ...ON_POSTGRES,
+    displayName: `${name}-postgres`,
+    testMatch: [`**/test/${name}/*.spec.ts`],
+  })),
   {
     ...ON_SQLITE,
     displayName: 'proxy',
