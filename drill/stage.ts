@@ -1,40 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
-import { ServiceProcess, type Exit } from '../test/support/service-process.js';
+import { ServiceProcess, type Exit, type Start } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { Ledger, type Scenario } from './ledger.js';
 import { CLIENTS, Load, type LoadOptions } from './load.js';
 
 const RECOVERY_MS = 60_000;
 
+/** Of the service only: variables, and a command that starts it. */
+type ServiceOptions = Pick<Start, 'env' | 'under'>;
+
 /** The built service. It keeps its port through restarts. */
 export class Service {
-  private port = 0;
+  /** 0 before the first start. */
+  port = 0;
   private process: ServiceProcess | undefined;
 
   /** @param token an active one of the store */
   constructor(
     readonly store: TemporaryStore,
     readonly token: string,
-    private readonly env: Readonly<Record<string, string>> = {},
+    private readonly options: ServiceOptions = {},
   ) {}
 
-  /** Creates the store and a token. @param env further variables of the service only */
-  static async over(store: TemporaryStore, env: Readonly<Record<string, string>> = {}) {
+  /** Creates the store and a token. */
+  static async over(store: TemporaryStore, options: ServiceOptions = {}) {
     const surroundings = { cwd: store.folder, env: { DATABASE_URL: store.url } };
     await runCli(['migrate'], surroundings);
     const { stdout, stderr } = await runCli(['token', 'create', 'drill'], surroundings);
     if (stdout === '') throw new Error(stderr);
-    return new Service(store, stdout.trim(), env);
+    return new Service(store, stdout.trim(), options);
   }
 
   /** Starts it, again too. Resolves once it listens. */
   async start(): Promise<void> {
     const log = { LOG_LEVEL: 'info', LOG_REQUESTS: 'none' };
-    const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.env };
+    const env = { NODE_ENV: 'production', PORT: String(this.port), ...log, ...this.options.env };
     const { store, token } = this;
-    this.process = await ServiceProcess.start({ store, token, env });
+    this.process = await ServiceProcess.start({ ...this.options, store, token, env });
     this.port = this.process.port;
   }
 
@@ -113,15 +117,16 @@ export class Stage {
   }
 }
 
-/** Strikes a new service on a new store several times. The scenario learns what is wrong. */
+/** Strikes a new service on a new store several times. Returns the scenario, which learns what is wrong. */
 export async function disturb(
   scenario: Scenario,
   times: number,
   store: TemporaryStore,
   strike: (stage: Stage) => Promise<void>,
-  options: LoadOptions = {},
-): Promise<void> {
-  const stage = await Stage.start(await Service.over(store), scenario, options);
+  options: LoadOptions & ServiceOptions = {},
+): Promise<Scenario[]> {
+  const stage = await Stage.start(await Service.over(store, options), scenario, options);
   for (let i = 0; i < times; i++) await stage.round(scenario, strike);
   await stage.finish();
+  return [scenario];
 }

@@ -4,7 +4,7 @@ import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
 import { Scenario } from '../ledger.js';
-import { finish, quick } from '../report.js';
+import { finish, quick, runParts } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
 import { Pair, storeOf } from './pair.js';
 
@@ -17,31 +17,36 @@ const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
 const [kills, freezes, failovers] = quick ? [2, 1, 2] : [20, 4, 6];
 useDisk();
 
-const killed = await strikeServer('`kill -9` of the server', kills, async (server) => {
-  await server.kill();
-  await server.start();
+const scenarios = await runParts({
+  killed: () =>
+    strikeServer('`kill -9` of the server', kills, async (server) => {
+      await server.kill();
+      await server.start();
+    }),
+  stopped: () =>
+    strikeServer('immediate stop of the server', kills, async (server) => {
+      await server.end('SIGQUIT');
+      await server.start();
+    }),
+  frozen: () =>
+    strikeServer('`SIGSTOP` of the server', freezes, async (server) => {
+      server.pause();
+      await sleep(FREEZE_MS);
+      server.resume();
+    }),
+  failover: failOver,
 });
-const stopped = await strikeServer('immediate stop of the server', kills, async (server) => {
-  await server.end('SIGQUIT');
-  await server.start();
-});
-const frozen = await strikeServer('`SIGSTOP` of the server', freezes, async (server) => {
-  server.pause();
-  await sleep(FREEZE_MS);
-  server.resume();
-});
-finish([killed, stopped, frozen, ...(await failOver())]);
+finish(scenarios);
 
 async function strikeServer(
   name: string,
   times: number,
   strike: (server: PostgresServer) => Promise<void>,
-): Promise<Scenario> {
-  const scenario = new Scenario(name);
+): Promise<Scenario[]> {
   const server = await PostgresServer.start();
-  await disturb(scenario, times, storeOf(server), () => strike(server));
+  const scenarios = await disturb(new Scenario(name), times, storeOf(server), () => strike(server));
   await server.remove();
-  return scenario;
+  return scenarios;
 }
 
 /** Failovers from a primary to its synchronous standby. Then the proxy leads to the old primary, still one, for a while. */

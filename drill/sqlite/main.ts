@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { useDisk } from '../../bench/machine.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../ledger.js';
-import { finish, quick } from '../report.js';
+import { finish, quick, runParts } from '../report.js';
 import { disturb, type Stage } from '../stage.js';
 import { failDisk, FAULTS } from './io-errors.js';
 import { cutPower } from './power-cuts.js';
@@ -29,25 +29,30 @@ const faults = FAULTS.filter(
 );
 const [faultPoints, times, kills] = quick ? [2, 1, 4] : [5, 10, 333];
 
-const cuts = await (quick ? cutPower(1, 12_000, 40, 100) : cutPower(3, 17_000, 2_600, 10_000));
-const errors: Scenario[] = [];
-// One by one, as cutting the power keeps this process from its clients.
-for (const fault of faults) errors.push(...(await failDisk(fault, faultPoints)));
-
-const full = new Scenario('the disk is full');
-await fillDisk();
-const frozen = new Scenario('`SIGSTOP` of the service');
-await disturb(frozen, times, new SqliteStore(), async ({ service }) => {
-  service.signal('SIGSTOP');
-  await sleep(FREEZE_MS);
-  service.signal('SIGCONT');
+const reports: string[] = [];
+const wrong: string[] = [];
+const scenarios = await runParts({
+  async 'power-cuts'() {
+    const cuts = await (quick ? cutPower(1, 12_000, 40, 100) : cutPower(3, 17_000, 2_600, 10_000));
+    reports.push(cuts.report);
+    wrong.push(...cuts.wrong);
+    return [];
+  },
+  async 'io-errors'() {
+    const errors: Scenario[] = [];
+    // One by one, as cutting the power keeps this process from its clients.
+    for (const fault of faults) errors.push(...(await failDisk(fault, faultPoints)));
+    return errors;
+  },
+  'full-disk': fillDisk,
+  frozen: () => disturb(new Scenario('`SIGSTOP` of the service'), times, new SqliteStore(), freeze),
+  killed: killServices,
 });
-const killed = new Scenario('`kill -9` of the service');
-await Promise.all(Array.from({ length: LANES }, killServices));
-finish([...errors, full, frozen, killed], [cuts.report], cuts.wrong);
+finish(scenarios, reports, wrong);
 
 /** Fills the disk under load, and frees it again. */
-async function fillDisk(): Promise<void> {
+async function fillDisk(): Promise<Scenario[]> {
+  const full = new Scenario('the disk is full');
   const store = new SqliteStore();
   const { folder } = store;
   const ballast = join(folder, 'ballast');
@@ -70,11 +75,23 @@ async function fillDisk(): Promise<void> {
   await disturb(full, times, store, strike, { pause: 0, repeats: 1 / 8 });
   full.learn(faultIn(store.path));
   execFileSync('umount', [folder]);
+  return [full];
 }
 
-/** Kills a service under load, and restarts it on its files. */
-async function killServices(): Promise<void> {
-  const store = new SqliteStore();
-  await disturb(killed, kills, store, ({ service }) => service.restart(), { clients: CLIENTS });
-  killed.learn(faultIn(store.path));
+async function freeze({ service }: Stage): Promise<void> {
+  service.signal('SIGSTOP');
+  await sleep(FREEZE_MS);
+  service.signal('SIGCONT');
+}
+
+/** Kills services under load, and restarts each on its files. */
+async function killServices(): Promise<Scenario[]> {
+  const killed = new Scenario('`kill -9` of the service');
+  const kill = async (): Promise<void> => {
+    const store = new SqliteStore();
+    await disturb(killed, kills, store, ({ service }) => service.restart(), { clients: CLIENTS });
+    killed.learn(faultIn(store.path));
+  };
+  await Promise.all(Array.from({ length: LANES }, kill));
+  return [killed];
 }

@@ -87,7 +87,7 @@ export class FaultyDisk {
 export async function createRecorded(env: Readonly<Record<string, string>> = {}) {
   const store = new SqliteStore(MEMORY);
   const disk = new FaultyDisk(store.folder, store.path);
-  const service = await Service.over(store, { ...disk.env, ...env });
+  const service = await Service.over(store, { env: { ...disk.env, ...env } });
   // From here on only the service writes to the store.
   copyFileSync(store.path, join(store.folder, BEFORE));
   return { store, disk, service };
