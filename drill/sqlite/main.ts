@@ -7,6 +7,7 @@ import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { disturb, type Stage } from '../stage.js';
+import { setClock } from './clock.js';
 import { failDisk, FAULTS } from './io-errors.js';
 import { cutPower } from './power-cuts.js';
 import { faultIn } from './replay.js';
@@ -47,6 +48,7 @@ const scenarios = await runParts({
   'full-disk': fillDisk,
   frozen: () => disturb(new Scenario('`SIGSTOP` of the service'), times, new SqliteStore(), freeze),
   killed: killServices,
+  clock: () => setClock(times),
 });
 finish(scenarios, reports, wrong);
 
