@@ -6,6 +6,7 @@ import { useDisk } from '../../bench/machine.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
+import { revokeTokens } from '../revocations.js';
 import { disturb, type Stage } from '../stage.js';
 import { setClock } from './clock.js';
 import { failDisk, FAULTS } from './io-errors.js';
@@ -49,6 +50,7 @@ const scenarios = await runParts({
   frozen: () => disturb(new Scenario('`SIGSTOP` of the service'), times, new SqliteStore(), freeze),
   killed: killServices,
   clock: () => setClock(times),
+  revoked: () => revokeTokens(quick ? 1 : 5, new SqliteStore()),
 });
 finish(scenarios, reports, wrong);
 
