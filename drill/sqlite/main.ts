@@ -11,6 +11,7 @@ import { disturb, type Stage } from '../stage.js';
 import { setClock } from './clock.js';
 import { failDisk, FAULTS } from './io-errors.js';
 import { cutPower } from './power-cuts.js';
+import { mountFile, replaceFile } from './replacements.js';
 import { faultIn } from './replay.js';
 
 // `npm run drill:sqlite`: power cuts, I/O errors, a full disk, kills, and a frozen service.
@@ -49,6 +50,8 @@ const scenarios = await runParts({
   'full-disk': fillDisk,
   frozen: () => disturb(new Scenario('`SIGSTOP` of the service'), times, new SqliteStore(), freeze),
   killed: killServices,
+  replaced: () => replaceFile(times),
+  mounted: () => mountFile(times),
   clock: () => setClock(times),
   revoked: () => revokeTokens(quick ? 1 : 5, new SqliteStore()),
 });
