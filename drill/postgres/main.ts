@@ -3,6 +3,7 @@ import { useDisk } from '../../bench/machine.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Proxy } from '../../test/support/proxy.js';
+import { strikeGardens } from '../gardens.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
@@ -35,6 +36,7 @@ const scenarios = await runParts({
       server.resume();
     }),
   failover: failOver,
+  gardens: killBoth,
 });
 finish(scenarios);
 
@@ -45,6 +47,20 @@ async function strikeServer(
 ): Promise<Scenario[]> {
   const server = await PostgresServer.start();
   const scenarios = await disturb(new Scenario(name), times, storeOf(server), () => strike(server));
+  await server.remove();
+  return scenarios;
+}
+
+/** Kills the server and the service in turn. */
+async function killBoth(): Promise<Scenario[]> {
+  const server = await PostgresServer.start();
+  const strike = async ({ service }: Stage): Promise<void> => {
+    await server.kill();
+    await server.start();
+    await service.restart();
+  };
+  const name = '`kill -9` of server and service';
+  const scenarios = await strikeGardens(name, kills, storeOf(server), strike);
   await server.remove();
   return scenarios;
 }

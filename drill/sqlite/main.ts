@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { useDisk } from '../../bench/machine.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
+import { strikeGardens } from '../gardens.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { revokeTokens } from '../revocations.js';
@@ -30,7 +31,7 @@ const faults = FAULTS.filter(
   ({ operation, error, lasting }) =>
     !quick || (operation === 'sync' && error === 'EIO' && !lasting),
 );
-const [faultPoints, times, kills] = quick ? [2, 1, 4] : [5, 10, 333];
+const [faultPoints, times, kills, gardenKills] = quick ? [2, 1, 4, 2] : [5, 10, 333, 10];
 
 const reports: string[] = [];
 const wrong: string[] = [];
@@ -50,6 +51,10 @@ const scenarios = await runParts({
   'full-disk': fillDisk,
   frozen: () => disturb(new Scenario('`SIGSTOP` of the service'), times, new SqliteStore(), freeze),
   killed: killServices,
+  gardens: () =>
+    strikeGardens('`kill -9` of the service', gardenKills, new SqliteStore(), ({ service }) =>
+      service.restart(),
+    ),
   replaced: () => replaceFile(times),
   mounted: () => mountFile(times),
   clock: () => setClock(times),
