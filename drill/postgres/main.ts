@@ -7,6 +7,7 @@ import { strikeGardens } from '../gardens.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
+import { changeTable } from './operators.js';
 import { Pair, storeOf } from './pair.js';
 
 /** Milliseconds of a freeze, longer than any request may wait. */
@@ -15,7 +16,7 @@ const FREEZE_MS = 8_000;
 const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
 
 /** `npm run drill:postgres`: kills and freezes servers under a running service, cuts connections, and fails over. */
-const [kills, freezes, failovers] = quick ? [2, 1, 2] : [20, 4, 6];
+const [kills, freezes, failovers, rounds] = quick ? [2, 1, 2, 1] : [20, 4, 6, 5];
 useDisk();
 
 const scenarios = await runParts({
@@ -37,6 +38,7 @@ const scenarios = await runParts({
     }),
   failover: failOver,
   gardens: killBoth,
+  operators: () => changeTable(rounds),
 });
 finish(scenarios);
 
