@@ -9,6 +9,7 @@ import { finish, quick, runParts } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
 import { changeTable } from './operators.js';
 import { Pair, storeOf } from './pair.js';
+import { restoreBackups } from './restores.js';
 
 /** Milliseconds of a freeze, longer than any request may wait. */
 const FREEZE_MS = 8_000;
@@ -39,6 +40,7 @@ const scenarios = await runParts({
   failover: failOver,
   gardens: killBoth,
   operators: () => changeTable(rounds),
+  restores: () => restoreBackups(rounds),
 });
 finish(scenarios);
 
