@@ -1,6 +1,14 @@
 /** @engine sqlite */
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -51,6 +59,22 @@ describe('files of SQLite are accessible to their user only', () => {
     expect(modeOf(folder)).toBe('755');
     expect(modeOf(store.path)).toBe('600');
   });
+});
+
+it("files that root's commands make beside a store belong to its owner", async () => {
+  for (const line of ['migrate', 'backup backup.sqlite']) expect((await cli(line)).code).toBe(0);
+  const { uid, gid } = userInfo();
+  // Other users have no other owner to give a file to.
+  const owner = uid || 1;
+  chownSync(store.path, owner, gid);
+  expect((await cli('restore backup.sqlite')).code).toBe(0);
+  // As of a file that was replaced.
+  writeFileSync(`${store.path}-id`, '7');
+  expect((await cli('token create nursery')).code).toBe(0);
+  const folder = dirname(store.path);
+  const owners = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).uid]);
+  const files = ['', '-id', '-lock'].map((end) => [`${basename(store.path)}${end}`, owner]);
+  expect(owners.sort()).toEqual(files);
 });
 
 /** Without root's right to ignore permissions. */

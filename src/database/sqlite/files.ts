@@ -1,5 +1,6 @@
 import {
   accessSync,
+  chownSync,
   constants,
   existsSync,
   mkdirSync,
@@ -100,12 +101,20 @@ function escapeOctal(character: string): string {
   return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 }
 
+/** Gives a new file beside a store to the store's owner, as SQLite does with `-wal`: root must not lock a service out. */
+export function giveToOwner(path: string, file: string): void {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = statSync(file);
+  chownSync(path, uid, gid);
+}
+
 /** Locks a store until this process ends, by a file beside it: a lock of its own would shut out commands. @throws Error */
 export function lockFile(file: string): Disposable {
   const path = file + LOCK_SUFFIX;
   // SQLite would open it read-only, and two services could lock it.
   if (existsSync(path)) assertWritable(path);
   const lock = new Database(path, { timeout: 0 });
+  giveToOwner(path, file);
   try {
     lock.exec('BEGIN EXCLUSIVE');
     return { [Symbol.dispose]: () => void lock.close() };

@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { IDS_SUFFIX, lockFile } from './files.js';
+import { giveToOwner, IDS_SUFFIX, lockFile } from './files.js';
 
 /** The place of `application_id` in a file, in bytes (sqlite.org/fileformat2.html#database_header). */
 const ID_OFFSET = 68;
@@ -21,6 +21,7 @@ const VERSION_OFFSET = 18;
 export function writeIds(file: string, ids: readonly number[]): void {
   const unfinished = `${file}${IDS_SUFFIX}.partial`;
   writeFileSync(unfinished, ids.join(' '), { flush: true });
+  giveToOwner(unfinished, file);
   renameSync(unfinished, file + IDS_SUFFIX);
 }
 
