@@ -6,7 +6,7 @@ import { Logger, type INestApplication } from '@nestjs/common';
 import { createApp } from './app.module.js';
 import { ConfigError, describeProcess, inspectConfig } from './config/environment.js';
 import { describeError, toExitCode, toOperatorMessage } from './errors/operator-message.js';
-import { announce, notifySystemd, print } from './lifecycle/announce.js';
+import { announce, notifySystemd, print, warnOfOpenFiles } from './lifecycle/announce.js';
 import { endStartOnSignals } from './lifecycle/shutdown.js';
 import { reloadKeyPairOnHangup } from './lifecycle/tls.js';
 import { createManagement } from './management/management.module.js';
@@ -21,6 +21,7 @@ async function bootstrap(): Promise<void> {
   logCrashes();
   for (const warning of warnings) new Logger('Configuration').warn(warning);
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  warnOfOpenFiles();
   const stopOnSignals = endStartOnSignals(config);
   const server: PromiseWithResolvers<Server> = Promise.withResolvers();
   if (config.scheme === 'https') reloadKeyPairOnHangup(config, server.promise);

@@ -12,6 +12,21 @@ export function print(line: string, { production }: Config): void {
   else process.stdout.write(`${line}\n`);
 }
 
+/** For 256 connections, each with a file of the page; 128 of monitors; the store and Node.js. */
+const MIN_OPEN_FILES = 768;
+
+/** Warns if this process may not open all the files that its connections can need. */
+export function warnOfOpenFiles(): void {
+  const { userLimits } = process.report.getReport() as {
+    readonly userLimits: { readonly open_files: { readonly soft: number | 'unlimited' } };
+  };
+  const { soft } = userLimits.open_files;
+  if (Number(soft) < MIN_OPEN_FILES)
+    new Logger('Limits').warn(
+      `ulimit -n is ${soft}: at most so many files and connections; raise it to ${MIN_OPEN_FILES} (systemd: LimitNOFILE)`,
+    );
+}
+
 /** Prints where the service is, and in development how to send it a first plant; warns of its tokens. */
 export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
   const url = await app.getUrl();

@@ -83,6 +83,17 @@ it('a start prints URLs that respond', async () => {
   await service.kill();
 });
 
+it.each([
+  [767, true],
+  [768, false],
+])('a start with `ulimit -n %i` warns that it is too low: %s', async (limit, isLow) => {
+  const under = ['sh', '-c', `ulimit -n ${limit} && exec "$@"`, 'sh'];
+  const service = await ServiceProcess.start({ store, under });
+  await service.kill();
+  const warning = `ulimit -n is ${limit}: at most so many files and connections; raise it to 768`;
+  expect(service.output.includes(warning)).toBe(isLow);
+});
+
 it('a start warns while every token is revoked or expired', async () => {
   const service = await ServiceProcess.start({ store });
   await service.kill();
