@@ -5,6 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { isActive, listExpiring, type Token } from '../auth/tokens/token.entity.js';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { COMMAND, type Config } from '../config/config.js';
+import { announceClientCertificate } from './tls.js';
 
 /** Prints a line for the operator: to the log in production, else to stdout as it is. */
 export function print(line: string, { production }: Config): void {
@@ -43,6 +44,7 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
         `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
     );
   warnOfTokens(await tokens.list(), config);
+  announceClientCertificate(config);
 }
 
 /** Warns about a store without an active token, unless an identity provider has them, and about tokens that expire soon. */

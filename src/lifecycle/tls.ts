@@ -1,5 +1,8 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
+import { EXPIRES_SOON_MS } from '../auth/tokens/token.entity.js';
 import type { Config } from '../config/config.js';
 import { toOperatorMessage } from '../errors/operator-message.js';
 import { certificateUsed, readKeyPair } from './key-pair.js';
@@ -9,7 +12,21 @@ const logger = new Logger('TLS');
 /** Tells the log and the metrics when the certificate in use expires; an alert asks for its renewal. */
 export function announceCertificate(expiresAt: Date): void {
   certificateUsed.publish(expiresAt);
-  logger.log(`the certificate of TLS_CERT_FILE expires ${expiresAt.toISOString()}`);
+  logExpiry('TLS_CERT_FILE', expiresAt, 'renew it, then `systemctl reload plant-store` (SIGHUP)');
+}
+
+/** Tells the log when the certificate expires that PostgreSQL knows this service by, if DATABASE_URL names one. */
+export function announceClientCertificate({ databaseUrl }: Config): void {
+  const file = new URLSearchParams(databaseUrl.split('?')[1]).get('sslcert');
+  if (file === null) return;
+  const { validToDate } = new X509Certificate(readFileSync(file));
+  logExpiry('DATABASE_URL (sslcert)', validToDate, 'replace the file, which new sessions read');
+}
+
+function logExpiry(name: string, expiresAt: Date, cure: string): void {
+  const text = `the certificate of ${name} expires ${expiresAt.toISOString()}`;
+  if (expiresAt.getTime() < Date.now() + EXPIRES_SOON_MS) logger.warn(`${text}: ${cure}`);
+  else logger.log(text);
 }
 
 /** Reloads the pair on SIGHUP, for later connections; logs an invalid one. A signal before there is a server waits for it. */

@@ -54,16 +54,20 @@ it('the certificate in use is in the metrics and in the log, at the start and af
     issueCertificate(store.folder, 'plants', {
       notAfterDate: new Date(Date.now() + days * DAY_MS),
     });
-  const logged = () =>
-    service.output.match(/"the certificate of TLS_CERT_FILE expires 20[-\d]+T[\d:.]+Z"/g)?.length;
+  const logged = () => {
+    const line =
+      /"level":"(\w+)".*"the certificate of TLS_CERT_FILE expires 20[-\d]+T[\d:.]+Z(.*)"/g;
+    return Array.from(service.output.matchAll(line), ([, level, cure]) => `${level}${cure}`);
+  };
   await start(await issue(10));
   expect(await daysLeft(CERTIFICATE)).toBe(10);
-  expect(logged()).toBe(1);
+  const warning = 'warn: renew it, then `systemctl reload plant-store` (SIGHUP)';
+  expect(logged()).toEqual([warning]);
 
   await issue(40);
   expect(await daysLeft(CERTIFICATE)).toBe(10);
   service.signal('SIGHUP');
   while ((await daysLeft(CERTIFICATE)) !== 40) await sleep(20);
   expect(service.output).toContain('"certificate reloaded"');
-  expect(logged()).toBe(2);
+  expect(logged()).toEqual([warning, 'info']);
 });

@@ -1,5 +1,6 @@
 /** @engine postgres */
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { certificateIn, encryptServer, issueCertificate } from '../support/certificate.js';
 import type { Client } from '../support/client.js';
@@ -19,7 +20,8 @@ beforeAll(async () => {
   server = await PostgresServer.start();
   store = await PostgresStore.create(server.url());
   const sslrootcert = await encryptServer(server, store);
-  await issueCertificate(store.folder, 'client');
+  const notAfterDate = new Date(Date.now() + 13 * 86_400_000);
+  await issueCertificate(store.folder, 'client', { notAfterDate });
   const { TLS_CERT_FILE: sslcert, TLS_KEY_FILE: sslkey } = certificateIn(store.folder);
   files = { sslrootcert, sslcert, sslkey };
   const search = new URLSearchParams({ sslmode: 'verify-full', ...files });
@@ -79,6 +81,11 @@ it.each<[keyof typeof files, string, (file: string) => void, RegExp]>([
   renameSync(`${file}.right`, file);
   await service.monitor.until(200);
   expect((await client.create({ id: next++, name: 'oak' })).status).toBe(200);
+});
+
+it('a start warns that the one of the service expires soon', async () => {
+  const warning = / WARN: .*\(sslcert\) expires 20\S+Z: replace the file, which new sessions read/;
+  while (!warning.test(service.output)) await sleep(20);
 });
 
 it('a start without one is refused', async () => {

@@ -38,7 +38,8 @@ export class Token {
   lastUsedAt!: Date | null;
 }
 
-const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
+/** Operators are warned of what expires within this time; so does deploy/prometheus/alerts.yaml. */
+export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
 /** When a token expires, in milliseconds since 1970; Infinity if never. */
 export function getExpiry({ expiresAt }: Token): number {
