@@ -167,6 +167,8 @@ export class PlantImporter {
     // That of a DOMException is a number.
     const code = String((error as Failure).code);
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+      return `${describeError(error)}; name the host by --url as the certificate does`;
     // A service with TLS closes connections without it.
     const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
     return describeError(error) + (isClosed ? ' (is it https?)' : '');

@@ -7,6 +7,10 @@ const NODE_ADVICE = /(?<=; )if the root CA is installed locally, .*--use-system-
 const TRUST_ADVICE =
   'to trust it, set NODE_EXTRA_CA_CERTS in the environment, or for PostgreSQL sslrootcert, to the file of its authority';
 
+/** PostgreSQL's reason for a session of no user. */
+const NO_USER = /(?<=no PostgreSQL user name specified) in startup packet/;
+const USER_ADVICE = ': set PGUSER, or DATABASE_URL to postgres://USER@HOST/DATABASE';
+
 /**
  * Codes of damage to what is stored: of this service's own checks, of SQLite (sqlite.org/rescode.html), where a disk returns
  * no or too few bytes too, and of PostgreSQL (data_corrupted, index_corrupted, io_error).
@@ -30,7 +34,10 @@ export function describeError(error: unknown): string {
   // fetch() gives its reason as the cause.
   if (error instanceof TypeError && error.cause !== undefined) return describeError(error.cause);
   const message = Error.isError(error) ? error.message : String(error);
-  const line = message.replace(/(?<!\s)\s*\n\s*/g, ' ').replace(NODE_ADVICE, TRUST_ADVICE);
+  const line = message
+    .replace(/(?<!\s)\s*\n\s*/g, ' ')
+    .replace(NODE_ADVICE, TRUST_ADVICE)
+    .replace(NO_USER, USER_ADVICE);
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
   return DAMAGE_CODES.test(code) ? line + DAMAGE_ADVICE : line;
 }

@@ -1,13 +1,13 @@
 /** @engine sqlite */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { importing, NOTHING, plants, service, startServices, variables } from './imports.js';
-import { certificateIn } from '../support/certificate.js';
+import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { runCli, spawnCli } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -126,6 +126,23 @@ describe('import over TLS', () => {
       stdout: 'sent 9, stored 9, refused 0\n',
       stderr: '',
     });
+  });
+
+  it('asks for a name of the certificate, if that does not have the address', async () => {
+    const cwd = join(tls.store.folder, 'other');
+    mkdirSync(cwd);
+    const certificate = await issueCertificate(cwd, 'plants.example');
+    const other = await ServiceProcess.start({ env: certificate });
+    const env = {
+      PORT: String(other.port),
+      ...certificate,
+      NODE_EXTRA_CA_CERTS: certificate.TLS_CERT_FILE,
+      PLANT_STORE_TOKEN: other.token,
+    };
+    const { code, stderr } = await runCli(['import', '-'], { cwd, env, input: plants(9) });
+    await other.remove();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/127\.0\.0\.1 .*; name the host by --url as the certificate does\n$/);
   });
 });
 

@@ -296,5 +296,13 @@ describe('a start', () => {
     expect(stderr).toBe(
       'error: DATABASE_URL: the store cannot be opened: role "nobody" does not exist\n',
     );
+    // The environment has no USER.
+    const none = await runMain(store, { DATABASE_URL: url.replace('plants@', '') });
+    expect(none).toMatchObject({
+      code: 1,
+      stderr:
+        'error: DATABASE_URL: the store cannot be opened: no PostgreSQL user name specified: ' +
+        'set PGUSER, or DATABASE_URL to postgres://USER@HOST/DATABASE\n',
+    });
   });
 });
