@@ -15,6 +15,9 @@ import { openStore } from '../database/store.js';
 import { readStoreConfig } from './arguments.js';
 import { alignColumns, formatMinute, printResult } from './terminal.js';
 
+/** How long `list` shows a token that has ended, without `--all`. */
+const LISTED_MS = 30 * 24 * 60 * 60 * 1_000;
+
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
 
 /** Prints the secret of a new token, and on stderr when it expires. */
@@ -38,13 +41,20 @@ export async function issueToken(command: Command, issue: Work<string>): Promise
   }
 }
 
-export async function listTokens(command: Command): Promise<void> {
-  const all = await withTokens((tokens) => tokens.list(), 'read');
-  await printResult(command, formatTokens(all), all.map(toJsonToken));
-  for (const expiring of listExpiring(all)) {
+export async function listTokens(command: Command, all = false): Promise<void> {
+  const tokens = await withTokens((tokens) => tokens.list(), 'read');
+  const since = all ? 0 : Date.now() - LISTED_MS;
+  const listed = tokens.filter((token) => getEnd(token) > since);
+  await printResult(command, formatTokens(listed), listed.map(toJsonToken));
+  for (const expiring of listExpiring(tokens)) {
     const advice = `run ${COMMAND} token rotate ${expiring.name}`;
     process.stderr.write(`warning: ${describeExpiry(expiring)}: ${advice}\n`);
   }
+}
+
+/** When a token was revoked, or else expires, in milliseconds since 1970; Infinity if never. */
+function getEnd(token: Token): number {
+  return token.revokedAt?.getTime() ?? getExpiry(token);
 }
 
 /** Takes the secret from the standard input, as others can see arguments. */

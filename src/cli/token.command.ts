@@ -38,8 +38,9 @@ export function addTokenCommands(program: Command): void {
 
   token
     .command('list')
-    .description('list all tokens, without secrets, and warn of those that expire within 14 days')
-    .action(async () => (await load()).listTokens(token));
+    .description('list tokens, without secrets, and warn of those that expire within 14 days')
+    .option('--all', 'also those that were revoked or expired more than 30 days ago')
+    .action(async ({ all }: Options) => (await load()).listTokens(token, all));
 
   token
     .command('verify')

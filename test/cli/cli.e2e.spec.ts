@@ -84,6 +84,27 @@ describe('token', () => {
     }
   });
 
+  it('is listed with --all only, if it ended more than 30 days ago', async () => {
+    await run('migrate');
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await run(`token create ${name}`);
+    const before = (days: number) => Date.now() - days * 86_400_000;
+    await store.execute(`
+      UPDATE tokens SET created_at = ${before(90)};
+      UPDATE tokens SET revoked_at = ${before(31)} WHERE name = 'a';
+      UPDATE tokens SET expires_at = ${before(31)} WHERE name = 'b';
+      UPDATE tokens SET revoked_at = ${before(29)}, expires_at = ${before(31)} WHERE name = 'c';
+      UPDATE tokens SET expires_at = ${before(29)} WHERE name = 'd'`);
+    const list = async (line: string) => {
+      const { stdout } = await run(line);
+      const tokens = JSON.parse((await run(`${line} --json`)).stdout) as { name: string }[];
+      const names = tokens.map(({ name }) => name);
+      expect(stdout.match(/(?<=^\d +)\w+/gm)).toEqual(names);
+      return names;
+    };
+    expect(await list('token list')).toEqual(['c', 'd', 'e']);
+    expect(await list('token list --all')).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
   it('is verified by its secret on stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();
