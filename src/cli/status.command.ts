@@ -68,8 +68,13 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
   if (managementPort === 'off') return { state: 'not asked', reasons: ['MANAGEMENT_PORT is off'] };
   const url = `${formatUrl('http', managementHost, managementPort)}/readyz`;
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
-    const { error, details } = (await response.json().catch(() => ({}))) as Readiness;
+    const { Agent, request } = await import('undici');
+    // Not by fetch(), which NODE_USE_ENV_PROXY sends to a proxy. Without pipelining the connection is closed.
+    const { statusCode, body } = await request(url, {
+      dispatcher: new Agent({ pipelining: 0 }),
+      signal: AbortSignal.timeout(READY_TIMEOUT_MS),
+    });
+    const { error, details } = (await body.json().catch(() => ({}))) as Readiness;
     if (!error || !details?.service) throw new Error('another program has this port');
     const { version, store } = details.service;
     const reasons = Object.entries(error).map(
@@ -77,7 +82,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
     );
     if (version !== VERSION) reasons.push(`another version: ${version}`);
     if (store !== ownStore) reasons.push(`another store: ${store}`);
-    return { url, state: response.ok ? 'ready' : 'not ready', version, store, reasons };
+    return { url, state: statusCode === 200 ? 'ready' : 'not ready', version, store, reasons };
   } catch (error) {
     return { url, state: 'no response', reasons: [describeError(error)] };
   }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
-import { runHere } from '../support/cli.js';
+import { runCli, runHere } from '../support/cli.js';
 import { createStore } from '../support/engine.js';
 import { listen } from '../support/local-server.js';
 import { makeStore, store } from '../support/own.js';
@@ -64,6 +64,17 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   });
   expect(elsewhere.code).toBe(1);
   expect(rowsOf(elsewhere.stdout).service).toBe(`ready; another store: ${name} (${url})`);
+});
+
+it('status asks the service past the proxy of the environment', async () => {
+  const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
+  const MANAGEMENT_PORT = /Management: \S+:(\d+)/.exec(service.printed)?.[1] ?? '';
+  const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
+  const env = { DATABASE_URL: store.url, MANAGEMENT_PORT, ...proxy };
+  const { code, stdout } = await runCli(['status'], { cwd: store.folder, env });
+  await service.kill();
+  expect(stdout).toMatch(/^service +ready /m);
+  expect(code).toBe(0);
 });
 
 it('status of a store that is there without a service: 1', async () => {
