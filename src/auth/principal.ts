@@ -1,9 +1,15 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
+import type { Stopwatch } from './stopwatch.js';
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Passport's types are extended like this
   namespace Express {
+    interface Request {
+      /** Since its token was verified. */
+      verified?: Stopwatch;
+    }
+
     interface User {
       /** Stored with each plant that it creates, never reused: `token:3`, or `jwt:alice` for the `sub` alice. */
       readonly id: string;

@@ -23,7 +23,7 @@ export class StoreHealth {
 
   constructor(
     { waitTimeoutMs }: Config,
-    @Inject(Writer) private readonly writer: Pick<Writer, 'probe' | 'assertVisible'>,
+    @Inject(Writer) private readonly writer: Pick<Writer, 'probe'>,
   ) {
     this.timeoutMs = waitTimeoutMs;
   }
@@ -54,11 +54,6 @@ export class StoreHealth {
     if (sinceFailureMs < Math.min(this.timeoutMs, MAX_STEADY_MS)) return;
     this.lastFailure = undefined;
     this.availability.markAvailable();
-  }
-
-  /** @throws StoreUnavailableException if a lookup may not see every row */
-  assertVisible(): Promise<void> {
-    return this.writer.assertVisible();
   }
 
   /** Probes at most once a second. @throws why the store takes no writes */

@@ -6,38 +6,44 @@ import { GroupCommit } from '../../src/plants/group-commit.js';
 import { countInFlight, Service } from '../support/service.js';
 import { INVALID_TOKEN } from './refusals.js';
 
+const realNow = performance.now.bind(performance);
+let passed = 0;
 let provider: IdentityProvider;
 let service: Service;
 const inFlight = countInFlight();
 beforeAll(async () => {
+  jest.spyOn(performance, 'now').mockImplementation(() => realNow() + passed);
   provider = await IdentityProvider.start();
   service = await Service.start({ ...provider.env, DATABASE_TIMEOUT: '60s' });
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
   jest.useRealTimers();
   await service.store.execute('DELETE FROM plants');
 });
 afterAll(async () => {
+  jest.restoreAllMocks();
   await service.stop();
   await provider.stop();
 });
 
 /** Lets this time pass for the service, in milliseconds, by the clock that nobody can set. */
 function pass(ms: number): void {
-  const now = performance.now.bind(performance);
-  jest.spyOn(performance, 'now').mockImplementation(() => now() + ms);
+  passed += ms;
 }
 
-/** Lets it pass by the wall clock too. */
-function passAll(ms: number): void {
-  pass(ms);
+/** Sets the wall clock forward, until the end of the test. */
+function setWallClock(ms: number): void {
   // All of Jest's fake timers but Date.
   const real = [
     ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate'] as const),
     ...(['setInterval', 'setTimeout', 'clearImmediate', 'clearInterval', 'clearTimeout'] as const),
   ];
   jest.useFakeTimers({ now: Date.now() + ms, doNotFake: real });
+}
+
+function passAll(ms: number): void {
+  pass(ms);
+  setWallClock(ms);
 }
 
 const BODY = '{"id":7,"name":"oak"}';
@@ -58,6 +64,13 @@ const ENDS: Readonly<
       pass(5_000);
     },
   },
+  'is revoked while the machine is suspended': {
+    create: () => service.tokens.create(`late-${++made}`),
+    async end() {
+      await service.tokens.revoke(`late-${made}`);
+      setWallClock(5_000);
+    },
+  },
   expires: {
     create: () => service.tokens.create(`late-${++made}`, 60_000),
     end: () => passAll(61_000),
@@ -74,6 +87,13 @@ const ENDS: Readonly<
       // A token with the new key makes the service load the keys.
       const headers = headersOf(await provider.token());
       while ((await service.client.post('{}', headers)).status !== 400) await sleep(50);
+    },
+  },
+  'is a JSON Web Token and loses its key while the process stands still': {
+    create: () => provider.token(),
+    async end() {
+      await provider.use([await SigningKey.create(`key-${++made}`)]);
+      pass(66_000);
     },
   },
 };

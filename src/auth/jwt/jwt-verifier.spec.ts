@@ -2,7 +2,7 @@
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { IdentityProvider, SigningKey } from '../../../test/support/identity-provider.js';
 import { readConfig } from '../../config/environment.js';
 import { ApiException, InvalidTokenException } from '../../errors/error-codes.js';
@@ -31,6 +31,7 @@ beforeEach(async () => {
   );
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   verifier.onApplicationShutdown();
   await server.stop();
 });
@@ -93,6 +94,20 @@ describe('forged tokens beyond the limit', () => {
     expect(new Set(outcomes)).toEqual(new Set([undefined, 'good']));
     expect(server.asked).toHaveLength(1);
   });
+});
+
+it.each([
+  ['stay so if its key does', key, (tokens: readonly string[]) => tokens.map((_, i) => `n${i}`)],
+  ['are refused if its key does not', await SigningKey.create('two'), () => [undefined]],
+])('tokens that are known before the process stood still %s', async (_what, shown, expected) => {
+  await learnKeys();
+  const tokens = await signMany(key, 2 * MAX_VERIFYING);
+  for (const token of tokens) await verify(token);
+  server.responses = { '/jwks': { body: { keys: [shown.publicJwk] } } };
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + 65_000);
+  expect(new Set(await verifyAll(tokens))).toEqual(new Set(expected(tokens)));
+  expect(server.asked).toHaveLength(2);
 });
 
 it('requests beyond the limit are refused while others wait for the provider with the same token', async () => {

@@ -55,18 +55,24 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   /** @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
   async verify(token: string): Promise<Principal> {
     const hash = hashToken(token);
-    const known = this.cache.get(hash);
-    if (known && Date.now() < known.endsAt) return known.principal;
+    const known = this.find(hash);
+    if (known && !this.keys.areStale) return known;
     if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     try {
       const header = jose.decodeProtectedHeader(token) as jose.JWSHeaderParameters;
       // Not within the verification, which any number of requests may share. Another algorithm is refused there.
       if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.ensureKey(header);
       const options = { forceRefresh: true, context: token };
-      return (await this.cache.forceFetch(hash, options)).principal;
+      return this.find(hash) ?? (await this.cache.forceFetch(hash, options)).principal;
     } catch (error) {
       throw error instanceof ApiException ? error : explain(error);
     }
+  }
+
+  /** The principal of a token that was verified with the keys that are known, and has not expired. */
+  private find(hash: string): Principal | undefined {
+    const known = this.cache.get(hash);
+    return known && Date.now() < known.endsAt ? known.principal : undefined;
   }
 
   /** Requests that bring one new token at once share one verification. Only valid tokens are kept. */

@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { Logger } from '@nestjs/common';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { errors } from 'jose';
 import {
   IdentityProvider,
@@ -26,6 +26,7 @@ beforeEach(async () => {
   server = await IdentityProvider.start([]);
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   keys?.stop();
   await server.stop();
 });
@@ -165,6 +166,58 @@ describe('known keys', () => {
     show(two);
     await until(() => changes === 2);
     expect(await find('one')).toBe(UNKNOWN);
+  });
+});
+
+describe('after a time in which the process stood still', () => {
+  /** As in the service: no reload is due by itself in a test. */
+  const TIMES = { refresh: 60_000, cooldown: 5_000, timeout: 2_500 };
+
+  /** Lets this time pass by one of the clocks. */
+  function pass(ms: number, clock: { now: () => number } = performance): void {
+    const now = clock.now.bind(clock);
+    jest.spyOn(clock, 'now').mockImplementation(() => now() + ms);
+  }
+
+  it.each([
+    ['a process that is stopped', performance],
+    ['a machine that is suspended', Date],
+  ])('a key that the provider has removed is not used: %s', async (_what, clock) => {
+    start(TIMES);
+    expect(await find('one')).toBe('one');
+    show(two);
+    expect(await find('one')).toBe('one');
+    pass(65_000, clock);
+    expect(await Promise.all([find('one'), find('one')])).toEqual([UNKNOWN, UNKNOWN]);
+    expect(server.asked).toHaveLength(2);
+  });
+
+  it('keys are used all the same once the provider was found unavailable', async () => {
+    start(TIMES);
+    expect(await find('one')).toBe('one');
+    server.responses = { '/jwks': { status: 500 } };
+    pass(65_000);
+    expect(await Promise.all([find('one'), find('one')])).toEqual(['one', 'one']);
+    expect(await find('one')).toBe('one');
+    expect(server.asked).toHaveLength(2);
+    expect(lines).toEqual([`${unavailable('/jwks')} ${NO_SUCCESS}`]);
+  });
+
+  it('the result of a reload that began before it is not enough', async () => {
+    start({ ...TIMES, cooldown: 0 });
+    expect(await find('one')).toBe('one');
+    let late: Promise<string> | undefined;
+    server.responses = {
+      get '/jwks'() {
+        pass(65_000);
+        late = find('one');
+        show(two);
+        return KEYS;
+      },
+    };
+    expect(await find('x')).toBe(UNKNOWN);
+    expect(await late).toBe(UNKNOWN);
+    expect(server.asked).toHaveLength(3);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.js';
 import { ERRORS, ApiException } from '../../errors/error-codes.js';
 import { AvailabilityLog } from '../../errors/availability-log.js';
 import { describeError } from '../../errors/operator-message.js';
+import { Stopwatch } from '../stopwatch.js';
 import { WaitLimit } from '../wait-limit.js';
 
 const TIMES_MS = {
@@ -21,9 +22,9 @@ const TIMES_MS = {
 export class ProviderKeys {
   private keys: jose.LocalJWKSet | jose.RemoteJWKSet = jose.createLocalJWKSet({ keys: [] });
   private isLoaded = false;
-  /** The reload in progress, which never rejects, and when the latest one began, by performance.now(). */
+  /** The reload in progress, which never rejects, and the time since the start of the latest one that has ended. */
   private reloading: Promise<void> | undefined;
-  private reloadedAt = -Infinity;
+  private reloaded: Stopwatch | undefined;
   private timer: NodeJS.Timeout | undefined;
   private readonly limit = new WaitLimit();
   private readonly log = new AvailabilityLog(new Logger('Tokens'), 'the identity provider');
@@ -46,9 +47,8 @@ export class ProviderKeys {
 
   /** Makes sure that the key a token names is loaded. @throws JWKSNoMatchingKey; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
   async ensureKey(header: jose.JWSHeaderParameters): Promise<void> {
-    if (await this.has(header)) return;
-    if (performance.now() - this.reloadedAt >= this.times.cooldown) this.reload();
-    await this.limit.wait(async () => this.reloading);
+    if (!this.areStale && (await this.has(header))) return;
+    await this.limit.wait(() => this.refresh());
     if (!this.isLoaded) throw new ApiException(ERRORS.IDENTITY_PROVIDER_UNAVAILABLE);
     if (!(await this.has(header))) throw new jose.errors.JWKSNoMatchingKey();
   }
@@ -65,6 +65,24 @@ export class ProviderKeys {
     }
   };
 
+  /** Whether a reload is overdue, as when the process stood still: keys may have been removed since. */
+  get areStale(): boolean {
+    const { refresh, timeout } = this.times;
+    return this.age >= refresh + 2 * timeout;
+  }
+
+  private get age(): number {
+    return this.reloaded?.elapsedMs ?? Infinity;
+  }
+
+  private async refresh(): Promise<void> {
+    do {
+      if (this.age >= this.times.cooldown) this.reload();
+      await this.reloading;
+      // It may have begun before the process stood still.
+    } while (this.areStale);
+  }
+
   private has(header: jose.JWSHeaderParameters): Promise<boolean> {
     return this.keys(header).then(
       () => true,
@@ -73,17 +91,19 @@ export class ProviderKeys {
   }
 
   private reload(): void {
+    const started = new Stopwatch();
     this.reloading ??= this.load()
       .then(
         () => this.log.markAvailable(),
         (error: unknown) => this.log.markUnavailable(error),
       )
-      .finally(() => (this.reloading = undefined));
+      .finally(() => {
+        [this.reloading, this.reloaded] = [undefined, started];
+      });
   }
 
   /** Into a new set, which never expires: the address may have changed, and the old keys stay if this fails. */
   private async load(): Promise<void> {
-    this.reloadedAt = performance.now();
     const { authIssuer = '', authJwksUrl } = this.source;
     const { timeout } = this.times;
     const url = authJwksUrl ?? (await discover(authIssuer, timeout));

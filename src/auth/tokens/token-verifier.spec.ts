@@ -23,7 +23,7 @@ beforeEach(async () => {
   const tokens = store.getRepository(Token);
   const health = new StoreHealth(config, store.writer);
   lastUsed = new LastUsed(store.writer);
-  verifier = new TokenVerifier(tokens, lastUsed, health);
+  verifier = new TokenVerifier(tokens, lastUsed, health, store.writer);
   secret = await new TokensService(tokens).create('test');
 });
 afterEach(async () => {

@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { In, Repository } from 'typeorm';
+import { Writer } from '../../database/engine.js';
 import { StoreHealth } from '../../database/health.js';
 import { TOO_LONG } from '../../database/store-errors.js';
 import { StoreUnavailableException, InvalidTokenException } from '../../errors/error-codes.js';
 import type { Principal } from '../principal.js';
+import { Stopwatch } from '../stopwatch.js';
 import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
 import { hashToken, hasSecretForm, isActive, Token } from './token.entity.js';
@@ -21,8 +23,8 @@ const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right 
 /** A token that the database has. */
 interface KnownToken {
   readonly token: Token;
-  /** When its query was sent, by performance.now(), which a clock that is set does not change. */
-  readonly queriedAt: number;
+  /** Since its query was sent. */
+  readonly queried: Stopwatch;
 }
 
 @Injectable()
@@ -47,6 +49,7 @@ export class TokenVerifier {
     @InjectRepository(Token) private readonly tokens: Repository<Token>,
     private readonly lastUsed: LastUsed,
     private readonly health: StoreHealth,
+    private readonly writer: Writer,
   ) {}
 
   /** @throws InvalidTokenException; ApiException OVERLOADED; the store's error */
@@ -55,7 +58,7 @@ export class TokenVerifier {
     const known = this.cache.get(hash);
     // The database has no token of another form.
     if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
-    const age = known ? performance.now() - known.queriedAt : Infinity;
+    const age = known?.queried.elapsedMs ?? Infinity;
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {
       const limit = this.limits[known ? 'known' : 'unknown'];
@@ -68,11 +71,10 @@ export class TokenVerifier {
 
   private accept(known: KnownToken | undefined): Principal {
     if (!known) throw new InvalidTokenException('unknown: not in the database');
-    const { token, queriedAt } = known;
+    const { token, queried } = known;
     const principal = { id: `token:${token.id}`, name: token.name };
     // The token may have been revoked since a slow query.
-    if (performance.now() - queriedAt >= CACHE_TTL_MS)
-      throw new StoreUnavailableException(TOO_LONG);
+    if (queried.elapsedMs >= CACHE_TTL_MS) throw new StoreUnavailableException(TOO_LONG);
     if (!isActive(token)) throw new InvalidTokenException(describeEnd(token), principal);
     this.lastUsed.record(token.id);
     return principal;
@@ -89,12 +91,12 @@ export class TokenVerifier {
   private async query(): Promise<ReadonlyMap<string, KnownToken>> {
     const { hashes } = this;
     [this.hashes, this.next] = [[], undefined];
-    const queriedAt = performance.now();
+    const queried = new Stopwatch();
     const known = new Map<string, KnownToken>();
     const found = await this.tokens.findBy({ hash: In(hashes) });
     // What is hidden from us is not unknown.
-    if (found.length < hashes.length) await this.health.assertVisible();
-    for (const token of found) known.set(token.hash, { token, queriedAt });
+    if (found.length < hashes.length) await this.writer.assertVisible();
+    for (const token of found) known.set(token.hash, { token, queried });
     return known;
   }
 }
