@@ -8,7 +8,7 @@ import { readConfig, readSecret } from '../config/environment.js';
 import { baseUrl } from '../config/parsers.js';
 import { escapeControls, withFileName } from '../errors/operator-message.js';
 import { toArgument } from './arguments.js';
-import { resolveOutput } from './output-path.js';
+import { openOutput, resolveOutput } from './output-path.js';
 import type { ImportOptions, PlantImporter, Refused } from './plant-importer.js';
 import { onEndingSignal, printOnTerminal, printResult, showProgress } from './terminal.js';
 
@@ -47,7 +47,7 @@ Examples:
       const token = options.token ?? readSecret('PLANT_STORE_TOKEN');
       if (!token) command.error('error: no token: give one by --token or PLANT_STORE_TOKEN');
       const input = file === '-' ? '/dev/stdin' : file;
-      if (options.rejects !== undefined && isSameFile(input, options.rejects))
+      if (options.rejects !== undefined && isOverwritten(input, options.rejects))
         command.error('error: --rejects would overwrite the file to import');
       const url = options.url === undefined ? findService(readConfig()) : new URL(options.url);
       await runImport(command, file, { ...options, url, token });
@@ -55,7 +55,8 @@ Examples:
 }
 
 /** Whether two paths lead to the same existing file. */
-function isSameFile(...paths: [string, string]): boolean {
+function isOverwritten(input: string, output: string): boolean {
+  const paths = [input, withFileName(output, () => resolveOutput(output))];
   const [one, other] = paths.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
@@ -121,10 +122,7 @@ function printRefused({ line, error, message }: Refused): void {
 }
 
 function openRejects(file: string): typeof printRefused {
-  const fd = withFileName(file, () => {
-    resolveOutput(file);
-    return openSync(file, 'w');
-  });
+  const fd = withFileName(file, () => openOutput(file));
   // Synchronous: the file is whole even if the process ends now.
   return (refused) => withFileName(file, () => writeFileSync(fd, `${JSON.stringify(refused)}\n`));
 }

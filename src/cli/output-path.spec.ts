@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { runHere } from '../../test/support/cli.js';
 import { readConfig } from '../config/environment.js';
 import { makeFile } from './new-file.js';
-import { resolveOutput } from './output-path.js';
+import { openOutput, resolveOutput } from './output-path.js';
 
 /** A folder of our own, and a path in one that everyone can write to. */
 let folder: string;
@@ -67,6 +67,27 @@ it.each(WRITERS)("%s: not to, or through, what is another user's in /tmp", async
     rmSync(shared);
   }
   expect(readFileSync(target, 'utf8')).toBe('old');
+});
+
+it.each<[string, () => void]>([
+  ['a link', () => symlinkSync(target, shared)],
+  ['a file', () => writeFileSync(shared, '')],
+])('import --rejects: not to %s that another user makes in /tmp meanwhile', (_what, make) => {
+  const { geteuid } = process;
+  const asks = jest.spyOn(process, 'geteuid').mockImplementationOnce(() => {
+    make();
+    return geteuid?.() ?? 0;
+  });
+  expect(() => openOutput(shared)).toThrow('EEXIST');
+  expect(asks).toHaveBeenCalledTimes(1);
+  expect(readFileSync(target, 'utf8')).toBe('old');
+});
+
+it.each(['/dev/stdout', '/dev/stderr'])('import --rejects: to %s, a pipe', (file) => {
+  const args = `import - --strict --token t --url http://127.0.0.1:1 --rejects ${file}`;
+  const line = `echo '{"id":1,"y":2}' | "$0" dist/src/cli.js ${args} 2>&1 | cat`;
+  const printed = execFileSync('bash', ['-c', line, process.execPath], { encoding: 'utf8' });
+  expect(printed).toContain('{"line":1,"error":null,"message":"the service would ignore y"');
 });
 
 it.each(WRITERS)('%s: through links of our own, also in /tmp', async (_who, write) => {
