@@ -19,10 +19,9 @@ export class Routes {
   /** Finds the path that a request is for, with the methods that it has; undefined if it has none. */
   find(path: string): Pick<Route, 'path' | 'methods'> | undefined {
     this.routes ??= Object.entries(this.buildDocument().paths).map(toRoute);
-    const [first, ...others] = this.routes.filter(({ pattern }) => pattern.test(path));
-    if (!first) return undefined;
-    const methods = [first, ...others].flatMap((route) => route.methods);
-    return { path: first.path, methods: [...new Set(methods)].sort() };
+    const found = this.routes.filter(({ pattern }) => pattern.test(path));
+    const methods = new Set(found.flatMap((route) => route.methods));
+    return found[0] && { path: found[0].path, methods: [...methods].sort() };
   }
 }
 
@@ -30,12 +29,10 @@ function toRoute([template, operations]: [string, object]): Route {
   const methods = Object.keys(operations).map((name) => name.toUpperCase());
   // Express serves HEAD by GET.
   if (methods.includes('GET')) methods.push('HEAD');
-  const parts = template.split(/\{(\w+)\}/);
+  const pattern = RegExp.escape(template).replace(/\\\{\w+\\\}/g, '[^/]+');
   return {
-    path: parts.map((part, i) => (i % 2 === 0 ? part : `:${part}`)).join(''),
-    pattern: new RegExp(
-      `^${parts.map((part, i) => (i % 2 === 0 ? RegExp.escape(part) : '[^/]+')).join('')}$`,
-    ),
+    path: template.replace(/\{(\w+)\}/g, ':$1'),
+    pattern: new RegExp(`^${pattern}$`),
     methods: methods.filter((name) => METHODS.includes(name)),
   };
 }
