@@ -69,7 +69,7 @@ export class GroupCommit implements OnApplicationShutdown {
    */
   async commit(plant: Plant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
-    const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.length ?? 0), 0);
+    const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.toString().length ?? 0), 0);
     const stored: QueuedPlant['stored'] = Promise.withResolvers();
     const queued: QueuedPlant = { plant, length, stored, isOver: false };
     this.queue.push(queued);

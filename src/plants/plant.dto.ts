@@ -42,7 +42,7 @@ export class NewPlantDto extends PlantDto {
 
 /** @param createdBy id of the principal that creates the plant */
 export function toEntity({ id, name, tag }: NewPlantDto, createdBy: string): Plant {
-  return { id: id.toString(), name, tag: tag ?? null, createdBy, createdAt: null };
+  return { id, name, tag: tag ?? null, createdBy, createdAt: null };
 }
 
 export function toPlantDto({ name, tag }: NewPlantDto): PlantDto {

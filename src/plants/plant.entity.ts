@@ -1,15 +1,8 @@
 import { Column, Entity, PrimaryColumn, type ColumnOptions } from 'typeorm';
-import type { ColumnType } from '../database/column-types.js';
+import { INT64, type ColumnType } from '../database/column-types.js';
 
 const TEXT = { type: 'text' } as const;
-/** Its values are text in entities: a double does not represent every int64. */
-const INTEGER = {
-  type: 'bigint',
-  transformer: {
-    to: (text: unknown) => text,
-    from: (value: string | number | bigint | null) => value?.toString() ?? null,
-  },
-} as const;
+const INTEGER = { type: 'bigint', transformer: INT64 } as const;
 
 type PlantColumn = ColumnOptions & { readonly type: ColumnType };
 
@@ -29,7 +22,7 @@ const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies (keyof Pla
 @Entity('plants', { withoutRowid: true })
 export class Plant {
   @PrimaryColumn(OPTIONS.id)
-  id!: string;
+  id!: bigint;
 
   @Column(OPTIONS.name)
   name!: string;
@@ -43,7 +36,7 @@ export class Plant {
 
   /** When its commit began: milliseconds since 1970. */
   @Column(OPTIONS.createdAt)
-  createdAt!: string | null;
+  createdAt!: bigint | null;
 }
 
 /** SQL, export, backup and restore derive from them. */

@@ -60,6 +60,11 @@ const KEPT_OUT =
   'plants were not inserted, and their ids are not found: a trigger, rule or policy of the table plants keeps them out ' +
   '(psql lists those by `\\d plants`, sqlite3 by `.schema plants`), or another server took over that lacks them';
 
+/** Its values as text, in the order of {@link COLUMNS}: JSON has no bigint. */
+function toRow(plant: Plant): (string | null)[] {
+  return COLUMNS.map(({ field }) => plant[field]?.toString() ?? null);
+}
+
 /** The stored plants. TypeORM's own insert would build a statement for each group. */
 @Injectable()
 export class PlantsRepository extends Repository<Plant> {
@@ -78,9 +83,9 @@ export class PlantsRepository extends Repository<Plant> {
    * an id that is taken. @throws the store's error; if it is unavailable, it is unknown what was inserted
    */
   async insertOrCompare(plants: readonly Plant[]) {
-    const createdAt = String(Date.now());
+    const createdAt = BigInt(Date.now());
     for (const plant of plants) plant.createdAt = createdAt;
-    const rows = JSON.stringify(plants.map((plant) => COLUMNS.map(({ field }) => plant[field])));
+    const rows = JSON.stringify(plants.map(toRow));
     const inserted = await this.insertRows(rows);
     if (inserted === plants.length) return { inserted, conflicts: new Set<Plant>() };
     const { compare } = this.statements;

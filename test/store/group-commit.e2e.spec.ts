@@ -75,7 +75,7 @@ it('a commit that succeeds in time does not make the store unavailable later', a
   jest.useFakeTimers({
     doNotFake: ['Date', 'performance', 'hrtime', 'nextTick', 'queueMicrotask', 'setImmediate'],
   });
-  await service.app.get(GroupCommit).commit(Object.assign(new Plant(), { id: '1', name: 'oak' }));
+  await service.app.get(GroupCommit).commit(Object.assign(new Plant(), { id: 1n, name: 'oak' }));
   jest.advanceTimersByTime(3_600_000);
   jest.useRealTimers();
   await new Promise(setImmediate);
@@ -89,7 +89,7 @@ describe('a commit that fails', () => {
     let count = 0;
     const countCommit = () => (count += 1);
     commits.start.subscribe(countCommit);
-    const plants = range(4).map((i) => Object.assign(new Plant(), { id: `${i}`, name: 'oak' }));
+    const plants = range(4).map((i) => Object.assign(new Plant(), { id: BigInt(i), name: 'oak' }));
     // All in one turn, so all in one group.
     const stored = plants.map((plant) => busy.app.get(GroupCommit).commit(plant));
     const unavailable = { reason: expect.any(StoreUnavailableException) };

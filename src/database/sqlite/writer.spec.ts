@@ -24,7 +24,7 @@ import { SqliteThread } from './writer-thread.js';
 
 /** Inserts a plant if its id is free, and returns how many were inserted. */
 function insert(id: string, name = 'oak'): Promise<number> {
-  const plant: Partial<Plant> = { id, name };
+  const plant: Record<string, string> = { id, name };
   return plants.insertRows(JSON.stringify([COLUMNS.map(({ field }) => plant[field] ?? null)]));
 }
 
@@ -111,7 +111,7 @@ describe('SqliteWriter', () => {
       return blocked.promise;
     });
     await begun.promise;
-    const queued = plants.insert({ id: '3', name: 'oak' }).then(() => true);
+    const queued = plants.insert({ id: 3n, name: 'oak' }).then(() => true);
     store.logger.logQueryError(failure, 'COMMIT');
     expect(exit).toHaveBeenCalledWith(74);
     blocked.resolve(undefined);
@@ -129,7 +129,7 @@ describe('SqliteWriter', () => {
   it('copies what repositories have written from the log into the file', async () => {
     const name = 'x'.repeat(2 ** 20);
     expect(store.writer.system).toBe('sqlite');
-    for (let id = 0; id < 40; id++) await plants.insert({ id: String(id), name });
+    for (let id = 0; id < 40; id++) await plants.insert({ id: BigInt(id), name });
     while (statSync(file.path).size < 32 * 2 ** 20) await sleep(20);
     expect(await file.count()).toBe(40);
   });
