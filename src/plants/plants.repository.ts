@@ -60,9 +60,12 @@ const KEPT_OUT =
   'plants were not inserted, and their ids are not found: a trigger, rule or policy of the table plants keeps them out ' +
   '(psql lists those by `\\d plants`, sqlite3 by `.schema plants`), or another server took over that lacks them';
 
-/** Its values as text, in the order of {@link COLUMNS}: JSON has no bigint. */
-function toRow(plant: Plant): (string | null)[] {
-  return COLUMNS.map(({ field }) => plant[field]?.toString() ?? null);
+/** A plant's values in the order of {@link COLUMNS}. JSON has no bigint: the SQL casts its text. */
+function toRow(plant: Plant): unknown[] {
+  return COLUMNS.map(({ field }) => {
+    const value = plant[field];
+    return typeof value === 'bigint' ? value.toString() : value;
+  });
 }
 
 /** The stored plants. TypeORM's own insert would build a statement for each group. */

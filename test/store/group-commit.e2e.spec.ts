@@ -60,6 +60,18 @@ it('requests that have arrived share a commit', async () => {
   for (const connection of connections) connection.close();
 });
 
+it('a commit begins once the sockets were read again, not at the end of that turn', async () => {
+  const order: string[] = [];
+  const note = () => order.push('commit');
+  commits.start.subscribe(note);
+  await new Promise(setImmediate);
+  const turn = new Promise(setImmediate).then(() => order.push('end of the turn'));
+  const plant = Object.assign(new Plant(), { id: 1n, name: 'oak' });
+  await Promise.all([service.app.get(GroupCommit).commit(plant), turn]);
+  commits.start.unsubscribe(note);
+  expect(order).toEqual(['commit', 'end of the turn']);
+});
+
 it('a conflict with a long plant does not bring that into memory', async () => {
   const query = jest.spyOn(service.app.get(Writer), 'query');
   const ids = range(20).map(BigInt);
