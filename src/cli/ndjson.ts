@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** 2 MiB: twice what a service can be configured to take. */
+/** 2 MiB: far more than a service takes. */
 const MAX_LINE_LENGTH = 2 ** 21;
 
 /** Reads the lines that are not blank, numbered from 1. @throws Error if one is too long, or the first is no object */
