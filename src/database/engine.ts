@@ -19,7 +19,7 @@ export function readCode(error: unknown): string {
 export type Access = 'serve' | 'create' | 'fill' | 'write' | 'read';
 
 /** Whether a missing store is made, and an older one may be migrated. */
-export function makesStore(access: Access): boolean {
+export function mayCreate(access: Access): boolean {
   return access === 'serve' || access === 'create';
 }
 

@@ -1,7 +1,7 @@
 // What must hold while plants are written and rows are read, as operators change a server that runs.
 import type { DatabaseError, QueryResult } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { makesStore, type Access } from '../engine.js';
+import { mayCreate, type Access } from '../engine.js';
 import { MIGRATIONS_TABLE } from '../schema.js';
 
 /** The last column of statements that write plants: a reason, or NULL. On Citus each row may come from another server. */
@@ -131,7 +131,7 @@ export const ASSERT_VISIBLE = `SELECT ${choose(VISIBLE)} AS ${HAZARD}`;
 /** Selects why this role cannot work with a store on this server; NULL if it can. */
 export function selectReason(access: Access): string {
   const hazards = access === 'read' ? SEEN : [...SEEN, ...DURABLE, ...SETTINGS];
-  return `SELECT ${choose(makesStore(access) ? hazards : [...hazards, IN_FIRST_SCHEMA])} AS reason`;
+  return `SELECT ${choose(mayCreate(access) ? hazards : [...hazards, IN_FIRST_SCHEMA])} AS reason`;
 }
 
 /** The reason of a statement's last column, null if there is none; undefined for statements without that column. */

@@ -3,15 +3,14 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
-import { makesStore, readCode, type Access, type Engine } from '../engine.js';
-import type { Column, ColumnType } from '../column-types.js';
+import { mayCreate, readCode, type Access, type Engine } from '../engine.js';
 import { judgeSchema, appliedMigrationsSql } from '../schema.js';
 import { DamageError, SchemaError } from '../store-errors.js';
 import {
   assertWritable,
   findFile,
   getPath,
-  findSecondName,
+  findAlias,
   identifyCompanions,
   identifyFile,
   lockFile,
@@ -19,6 +18,7 @@ import {
 } from './files.js';
 import { adoptFile, assertOwnLog, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
+import { readLines } from './read-lines.js';
 import { SqliteWriter } from './writer.js';
 
 /** WAL and FULL: a commit waits for stable storage (sqlite.org/pragma.html); on macOS only with `fullfsync`. */
@@ -78,26 +78,6 @@ function narrowIntegers<Row>(row: Row): Row {
   return row;
 }
 
-const PAGE_ROWS = 32;
-
-interface Page {
-  /** Null if there are no more rows. */
-  readonly lines: Buffer | null;
-  readonly last: bigint | number | string;
-  /** The id, as SQL, of a row that has a value of a wrong type. */
-  readonly unsound: string | null;
-}
-
-const isInteger = (column: string) => `typeof(${column}) = 'integer'`;
-
-/** SQL of whether a value has the type of its column: SQLite stores any type in any column. */
-const IS_SOUND: Readonly<Record<ColumnType, (column: string) => string>> = {
-  text: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
-  bigint: isInteger,
-  integer: isInteger,
-  boolean: (column) => `${column} IN (0, 1)`,
-};
-
 export const sqlite: Engine = {
   beginMigration: 'BEGIN IMMEDIATE',
   listColumns: LIST_COLUMNS,
@@ -105,12 +85,12 @@ export const sqlite: Engine = {
 
   // Checks the file before it is opened: the pragmas would change another program's.
   connect(config, access) {
-    const file = findFile(config, makesStore(access));
+    const file = findFile(config, mayCreate(access));
     const timeout = config.statementTimeoutMs;
     const isReader = access === 'read';
-    const secondName = findSecondName(file);
+    const alias = findAlias(file);
     // A backup has no log: it may be a hard link of another one.
-    if (secondName && !(isReader && !usesLog(file))) throw new Error(secondName);
+    if (alias && !(isReader && !usesLog(file))) throw new Error(alias);
     if (!isReader) {
       for (const path of [dirname(file), file]) assertWritable(path);
       adoptFile(file);
@@ -182,39 +162,8 @@ export const sqlite: Engine = {
     throw new DamageError((tree?.name ?? '') + found);
   },
 
-  /** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
-  async *readLines({ manager }, { table, columns, form }) {
-    const line =
-      form === 'array'
-        ? `json_array(${columns.map(({ name }) => `CAST("${name}" AS text)`).join()})`
-        : // A merge patch drops members that are null (RFC 7396).
-          `json_patch('{}', json_object(${columns.map(toMember).join()}))`;
-    const sound = columns
-      .map(({ name, type }) => `("${name}" IS NULL OR ${IS_SOUND[type](`"${name}"`)})`)
-      .join(' AND ');
-    const id = `"${table.key.name}"`;
-    const sql = `
-      SELECT CAST(group_concat(${line} || char(10), '' ORDER BY ${id}) FILTER (WHERE "row is sound") AS BLOB) AS lines,
-        MAX(${id}) AS last, MIN(quote(${id})) FILTER (WHERE NOT "row is sound") AS unsound
-      FROM (SELECT *, ${sound} AS "row is sound" FROM "${table.name}" WHERE ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS})`;
-    for (let previous: bigint | number | string = -Infinity; ;) {
-      const [page]: Page[] = await manager.query<Page[]>(sql, [previous]);
-      if (typeof page?.unsound === 'string') {
-        const what = 'has a value of a wrong type, or U+0000';
-        throw new DamageError(`${table.name}: the row of id ${page.unsound} ${what}`);
-      }
-      if (!page?.lines) return;
-      previous = page.last;
-      yield page.lines;
-    }
-  },
+  readLines,
 };
-
-/** A member of a JSON object, which SQLite has no boolean for. */
-function toMember({ name, type }: Column): string {
-  if (type !== 'boolean') return `'${name}', "${name}"`;
-  return `'${name}', json(CASE "${name}" WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)`;
-}
 
 /** What the options of a store have of ours: the file before SQLite opened it. */
 interface Extra {
@@ -241,7 +190,7 @@ function assertOurs(file: string, access: Access, timeout: number): void {
     const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
     const columns = list(LIST_COLUMNS);
     if (judgeSchema(columns, list(appliedMigrationsSql(columns))) !== 'foreign') return;
-    if (!makesStore(access)) throw new SchemaError('foreign');
+    if (!mayCreate(access)) throw new SchemaError('foreign');
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
   } finally {
     database.close();

@@ -79,7 +79,7 @@ export function assertWritable(path: string): void {
  * Finds why a file, or one of those beside it, has a second name: SQLite's log and the lock are found by the name, and those
  * of another name would be others. @param file no link
  */
-export function findSecondName(file: string): string | undefined {
+export function findAlias(file: string): string | undefined {
   if (statSync(file).nlink > 1)
     return `${file} is a hard link: remove its other names, or give it a copy of its own`;
   const mount = findMount(STORE_SUFFIXES.map((suffix) => file + suffix));
