@@ -48,7 +48,9 @@ export interface Engine {
   assertUsable?(store: DataSource, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(store: DataSource): Disposable;
-  /** Makes durable what an earlier process has left, before the service acknowledges any of it. */
+  /** @throws Error if another database has its name by now */
+  assertInPlace?(store: DataSource, config: Config): void;
+  /** Makes durable what an earlier process has left, before the service acknowledges any of it or a restore begins. */
   recover?(store: DataSource): Promise<void>;
   /** Begins a snapshot, or a transaction to fill. @throws Error if it would not see every acknowledged plant in time */
   beginSnapshot(

@@ -33,6 +33,7 @@ export class StoreSession {
       );
       const runner = store.createQueryRunner();
       await assertMigrated(runner, store.engine, [], allowsOlder ? columns : undefined);
+      if (access === 'fill') await store.engine.recover?.(store);
       await store.engine.beginSnapshot(runner, config.databaseTimeout, access, tables);
       if (access === 'fill') await store.engine.lockTables?.(runner, tables);
       return new StoreSession(store, tables, runner);

@@ -42,7 +42,7 @@ export class Store extends DataSource {
   constructor(
     readonly engine: Engine,
     private readonly config: Config,
-    access: Access,
+    private readonly access: Access,
     entities: Entities = [],
   ) {
     super({
@@ -70,11 +70,16 @@ export class Store extends DataSource {
     return this.shared?.createRunner(runner) ?? runner;
   }
 
-  /** Closes the writer first: while it ends the process for a failed sync, this connection must stay open. */
+  /**
+   * Closes the writer first: while it ends the process for a failed sync, this connection must stay open. @throws Error if a
+   * command has written to a file that was replaced meanwhile; the service's writer tells of that itself
+   */
   override async destroy(): Promise<void> {
     await this.openedWriter?.close();
     if (this.isInitialized) await super.destroy();
     this.lock?.[Symbol.dispose]();
+    if (this.access === 'fill' || this.access === 'write')
+      this.engine.assertInPlace?.(this, this.config);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,12 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
-import { mayCreate, readCode, type Access, type Engine } from '../engine.js';
+import type { Config } from '../../config/config.js';
+import { mayCreate, type Access, type Engine } from '../engine.js';
 import { judgeSchema, appliedMigrationsSql } from '../schema.js';
 import { DamageError, SchemaError } from '../store-errors.js';
+import { ExactDatabase } from './exact-database.js';
 import {
+  assertInPlace,
   assertWritable,
   findFile,
   getPath,
@@ -16,7 +18,7 @@ import {
   lockFile,
   type OpenedFile,
 } from './files.js';
-import { adoptFile, assertOwnLog, readIds, usesLog, writeIds } from './log-owner.js';
+import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
 import { readLines } from './read-lines.js';
 import { SqliteWriter } from './writer.js';
@@ -39,44 +41,6 @@ const CACHE = 'cache_size = -4000';
 const LIST_COLUMNS = `
   SELECT tables.name || '.' || columns.name AS name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
   WHERE tables.name NOT GLOB 'sqlite_*'`;
-
-/** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
-class ExactDatabase extends Database {
-  /**
-   * @throws Error if the log is another file's, or naming what this process cannot write to: SQLite makes files beside a store
-   * to read it
-   */
-  constructor(file: string, options: Database.Options) {
-    try {
-      super(file, options);
-      assertOwnLog(file);
-      this.pragma('schema_version');
-    } catch (error) {
-      if (/^SQLITE_(READONLY|CANTOPEN)/.test(readCode(error)))
-        for (const path of [dirname(file), file]) assertWritable(path);
-      throw error;
-    }
-  }
-
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
-  override prepare<Bound extends unknown[] | object, Result>(sql: string) {
-    const statement = super.prepare<Bound, Result>(sql);
-    if (!statement.reader) return statement;
-    const all = statement.safeIntegers().all.bind(statement);
-    // TypeORM reads rows by `all` alone.
-    const narrowed = (...bound: unknown[]) => all(...bound).map(narrowIntegers);
-    return Object.assign(statement, { all: narrowed });
-  }
-}
-
-/** Makes numbers of bigints where a double is exact. */
-function narrowIntegers<Row>(row: Row): Row {
-  const cells = row as Record<string, unknown>;
-  for (const [name, value] of Object.entries(cells))
-    if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
-      cells[name] = Number(value);
-  return row;
-}
 
 export const sqlite: Engine = {
   beginMigration: 'BEGIN IMMEDIATE',
@@ -105,7 +69,7 @@ export const sqlite: Engine = {
       fileMustExist: true,
       readonly: isReader && hasLog(file),
       extra,
-      prepareDatabase: (database: Database.Database) => {
+      prepareDatabase: (database: ExactDatabase) => {
         extra.database = database;
         for (const pragma of isReader ? ['query_only = ON'] : PRAGMAS) database.pragma(pragma);
       },
@@ -113,12 +77,12 @@ export const sqlite: Engine = {
   },
 
   openWriter(store, config) {
-    const { opened } = store.options.extra as Extra;
-    // A link in DATABASE_URL may lead elsewhere by then.
-    const link = { ...opened, path: getPath(config) };
+    const { opened, database } = store.options.extra as Required<Extra>;
     return new SqliteWriter(store, {
       file: opened.path,
-      opened: [opened, link, ...identifyCompanions(opened.path)],
+      descriptor: database.descriptor,
+      ids: readIds(opened.path),
+      opened: [...listNames(opened, config), ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
       pragmas: [...PRAGMAS, CACHE],
     });
@@ -127,6 +91,10 @@ export const sqlite: Engine = {
   shareConnection(store, config) {
     const isInTransaction = () => (store.options.extra as Extra).database?.inTransaction ?? false;
     return new OwnTransactions(store, isInTransaction, config.waitTimeoutMs);
+  },
+
+  assertInPlace(store, config) {
+    listNames((store.options.extra as Extra).opened, config).forEach(assertInPlace);
   },
 
   lock: (store) => lockFile(getFile(store)),
@@ -169,7 +137,12 @@ export const sqlite: Engine = {
 interface Extra {
   readonly opened: OpenedFile;
   /** The connection. */
-  database?: Database.Database;
+  database?: ExactDatabase;
+}
+
+/** A link in DATABASE_URL may lead elsewhere by now. */
+function listNames(opened: OpenedFile, config: Config): OpenedFile[] {
+  return [opened, { ...opened, path: getPath(config) }];
 }
 
 /** Found once: a link may lead elsewhere by now. */

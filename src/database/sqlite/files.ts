@@ -35,6 +35,15 @@ export function identifyFile(path: string): OpenedFile {
   return { path, dev, ino };
 }
 
+/** @throws Error if what was written to the file has lost its name */
+export function assertInPlace({ path, dev, ino }: OpenedFile): void {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (found?.ino === ino && found.dev === dev) return;
+  throw new Error(
+    `${path} was removed or replaced meanwhile, with all that was written: run this again`,
+  );
+}
+
 /**
  * Identifies what is beside an open file: with two indexes of a log, processes do not see each other's commits, and with two
  * locks a second service starts. @param file no link

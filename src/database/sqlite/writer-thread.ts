@@ -5,6 +5,10 @@ import type { OpenedFile } from './files.js';
 
 export interface SqliteThreadOptions {
   readonly file: string;
+  /** Of the file, open for longer than the thread: exact-database.ts. */
+  readonly descriptor: number;
+  /** That the file may have: log-owner.ts. Any, if there are none. */
+  readonly ids: readonly number[];
   readonly opened: readonly OpenedFile[];
   /** For waiting until another connection releases the lock. */
   readonly timeoutMs: number;

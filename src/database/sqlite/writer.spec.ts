@@ -1,6 +1,8 @@
 /** @engine sqlite */
 import {
+  closeSync,
   copyFileSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -182,11 +184,20 @@ describe('SqliteWriter', () => {
   it('writes nothing to a file that is moved away while the thread opens it', async () => {
     const opened = [identifyFile(file.path), ...identifyCompanions(file.path)];
     const unlock = await file.lock();
+    const descriptor = openSync(file.path, 'r');
     const before = countDescriptors(file.path);
     // Each waits a tenth of a second for the lock.
     const pragmas = new Array<string>(500).fill('wal_checkpoint(RESTART)');
     const abandoned = new Int32Array(1);
-    const options = { file: file.path, opened, timeoutMs: 1_000, pragmas, abandoned };
+    const options = {
+      file: file.path,
+      descriptor,
+      ids: [],
+      opened,
+      timeoutMs: 1_000,
+      pragmas,
+      abandoned,
+    };
     const thread = new SqliteThread(options);
     const insert = thread.run("INSERT INTO plants (id, name) VALUES (1, 'oak')");
     while (countDescriptors(file.path) === before) await sleep(5);
@@ -197,6 +208,8 @@ describe('SqliteWriter', () => {
     });
     renameSync(`${file.path}.elsewhere`, file.path);
     expect(await file.count()).toBe(0);
+    await thread.close();
+    closeSync(descriptor);
   });
 });
 

@@ -1,6 +1,7 @@
 import { QueryFailedError, type DataSource } from 'typeorm';
 import { describeError } from '../../errors/operator-message.js';
 import { Logger, readCode, Writer } from '../engine.js';
+import { findAlias } from './files.js';
 import {
   READ_LOG_SIZE,
   SqliteThread,
@@ -24,6 +25,8 @@ const WARN_FROM_PAGES = 2 ** 15;
 
 /** Linux drops the unwritten pages, and the next sync succeeds without them (wiki.postgresql.org/wiki/Fsync_Errors). */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
+/** Of writer.worker.ts. */
+const OVERWRITTEN = 'SQLITE_READONLY_OVERWRITTEN';
 /** A checkpoint writes many parts and syncs once: an error in any part makes that sync useless. */
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
@@ -45,13 +48,14 @@ export class SqliteWriter extends Writer {
   private checkpoint: Promise<void> | undefined;
   private readonly timer = setInterval(() => void this.lookAtLog(), LOOK_INTERVAL_MS).unref();
   private warnAtPages = WARN_FROM_PAGES;
+  private alias: string | undefined;
   private isClosed = false;
   /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
   private ending: Promise<never> | undefined;
 
   constructor(
     private readonly store: DataSource,
-    options: Omit<SqliteThreadOptions, 'abandoned'>,
+    private readonly options: Omit<SqliteThreadOptions, 'abandoned'>,
   ) {
     super();
     this.committer = new SqliteThread({ ...options, abandoned: this.abandoned });
@@ -65,7 +69,7 @@ export class SqliteWriter extends Writer {
       this.limitLog(log);
       return (rows ?? [{ count: changes }]) as Row[];
     } catch (error) {
-      if (SYNC_FAILED.test(readCode(error))) await this.end('the sync of a commit', error);
+      if (SYNC_FAILED.test(readCode(error))) await this.endUnsynced('the sync of a commit', error);
       throw new QueryFailedError(sql, parameters, error as Error);
     }
   }
@@ -75,7 +79,9 @@ export class SqliteWriter extends Writer {
   }
 
   override endOnFailure(error: unknown): Promise<never> | undefined {
-    return SYNC_FAILED.test(readCode(error)) ? this.end('the sync of a commit', error) : undefined;
+    return SYNC_FAILED.test(readCode(error))
+      ? this.endUnsynced('the sync of a commit', error)
+      : undefined;
   }
 
   override async abort(): Promise<void> {
@@ -88,6 +94,11 @@ export class SqliteWriter extends Writer {
     clearInterval(this.timer);
     this.isClosed = true;
     await this.checkpoint;
+    // Closing the store would copy the log into a file that was overwritten.
+    await this.committer.run('SELECT 1').catch((error: unknown) => {
+      if (readCode(error) === OVERWRITTEN)
+        void this.end(`${describeError(error)}; the process ends, and leaves the log as it is`);
+    });
     await this.checkpointer.close();
     await this.committer.close();
     // The caller closes the store next, and must not while the process ends: see end().
@@ -101,6 +112,7 @@ export class SqliteWriter extends Writer {
     // The reader may have ended.
     this.leftPages = 0;
     this.limitLog(log);
+    this.warnOfAlias();
   }
 
   private limitLog({ log, checkpointed }: LogSize): void {
@@ -115,10 +127,20 @@ export class SqliteWriter extends Writer {
       this.leftPages = log.log - log.checkpointed;
       this.warnOfReader(log.log);
     } catch (error) {
-      if (CHECKPOINT_FAILED.test(readCode(error))) await this.end('a checkpoint', error);
+      if (CHECKPOINT_FAILED.test(readCode(error))) await this.endUnsynced('a checkpoint', error);
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);
     }
     this.checkpoint = undefined;
+  }
+
+  private warnOfAlias(): void {
+    try {
+      const alias = findAlias(this.options.file);
+      if (alias && !this.alias) this.logger.warn(`${alias}; the next start would refuse it`);
+      this.alias = alias;
+    } catch {
+      // Commits report a file that was removed, or cannot be reached.
+    }
   }
 
   /** A log starts over only when no transaction reads it: a forgotten one lets it fill the disk. */
@@ -132,16 +154,17 @@ export class SqliteWriter extends Writer {
     );
   }
 
-  /**
-   * Ends the process: it is unknown what part of the file is on the disk. The log must stay for the next start: SQLite
-   * removes it with the last connection, and exit() leaves the main thread's open.
-   */
-  private end(what: string, error: unknown): Promise<never> {
+  /** It is unknown what part of the file is on the disk. */
+  private endUnsynced(what: string, error: unknown): Promise<never> {
+    const next = 'the process ends, and the next start recovers the store from its log';
+    return this.end(`${what} failed (${readCode(error)}): ${next}`);
+  }
+
+  /** Ends the process without a checkpoint: SQLite runs one with the last connection, and exit() leaves the main thread's open. */
+  private end(reason: string): Promise<never> {
     if (!this.ending) {
       this.ending = new Promise(() => undefined);
-      this.logger.fatal(
-        `${what} failed (${readCode(error)}): the process ends, and the next start recovers the store from its log`,
-      );
+      this.logger.fatal(reason);
       // EX_IOERR of sysexits.h.
       void this.abortAndExit(74);
     }

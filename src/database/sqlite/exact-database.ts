@@ -1,0 +1,58 @@
+import { closeSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { readCode } from '../engine.js';
+import { assertWritable } from './files.js';
+import { assertOwnLog } from './log-owner.js';
+
+/** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
+export class ExactDatabase extends Database {
+  private openedDescriptor: number | undefined;
+
+  /**
+   * @throws Error if the log is another file's, or naming what this process cannot write to: SQLite makes files beside a store
+   * to read it
+   */
+  constructor(file: string, options: Database.Options) {
+    try {
+      super(file, options);
+      assertOwnLog(file);
+      this.pragma('schema_version');
+    } catch (error) {
+      if (/^SQLITE_(READONLY|CANTOPEN)/.test(readCode(error)))
+        for (const path of [dirname(file), file]) assertWritable(path);
+      throw error;
+    }
+  }
+
+  /** Of the file, until it is closed here: closing it drops the locks that SQLite has on the file in this process. */
+  get descriptor(): number {
+    return (this.openedDescriptor ??= openSync(this.name, 'r'));
+  }
+
+  override close(): this {
+    super.close();
+    if (this.openedDescriptor !== undefined) closeSync(this.openedDescriptor);
+    this.openedDescriptor = undefined;
+    return this;
+  }
+
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
+  override prepare<Bound extends unknown[] | object, Result>(sql: string) {
+    const statement = super.prepare<Bound, Result>(sql);
+    if (!statement.reader) return statement;
+    const all = statement.safeIntegers().all.bind(statement);
+    // TypeORM reads rows by `all` alone.
+    const narrowed = (...bound: unknown[]) => all(...bound).map(narrowIntegers);
+    return Object.assign(statement, { all: narrowed });
+  }
+}
+
+/** Makes numbers of bigints where a double is exact. */
+function narrowIntegers<Row>(row: Row): Row {
+  const cells = row as Record<string, unknown>;
+  for (const [name, value] of Object.entries(cells))
+    if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
+      cells[name] = Number(value);
+  return row;
+}
