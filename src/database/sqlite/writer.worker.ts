@@ -48,9 +48,10 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
   const until = performance.now() + timeoutMs;
   for (;;) {
     try {
-      checkFiles();
+      checkContent();
       const result = runStatement(sql, parameters);
-      return { ...result, log: checkFiles() };
+      assertOpened();
+      return { ...result, log: checkContent() };
     } catch (error) {
       const { code } = Object(error) as { code?: unknown };
       const isOver = performance.now() >= until || Atomics.load(abandoned, 0) === 1;
@@ -71,9 +72,8 @@ function runStatement(
   return { rows, changes: statement.readonly ? 0 : rows.length };
 }
 
-/** SQLite goes on writing to a file that was removed, or that another program writes to. @throws Error with a code like SQLite's */
-function checkFiles(): LogSize {
-  assertOpened();
+/** Around each commit: SQLite does not notice what others write to its files. @throws Error with a code like SQLite's */
+function checkContent(): LogSize {
   if (overwritten) throw overwritten;
   if (!isOwnFile()) throw (overwritten = makeError(file, `restore a backup, or ${KEEP_IT}`));
   for (let reads = 0; reads < MAX_LOG_READS; reads++) {
@@ -83,7 +83,7 @@ function checkFiles(): LogSize {
   throw (overwritten = makeError(`${file}-wal`, 'restart the service'));
 }
 
-/** @throws Error with SQLite's code if a file was removed or replaced */
+/** After each commit: SQLite goes on writing to a file that was removed. @throws Error with SQLite's code */
 function assertOpened(): void {
   const moved = opened.find((file) => !isInPlace(file));
   if (!moved) return;
