@@ -2,6 +2,7 @@
 import {
   closeSync,
   copyFileSync,
+  linkSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -100,6 +101,21 @@ describe('SqliteWriter', () => {
     expect(await insert('2', long)).toBe(1);
     while (statSync(file.path).size < 80 * 2 ** 20) await sleep(5);
     expect(logged).toHaveLength(1);
+  });
+
+  it('warns of a hard link that is made while it is open, once', async () => {
+    const logged: string[] = [];
+    const warn = (line: string) => void logged.push(line);
+    Logger.overrideLogger({ log: warn, error: warn, warn });
+    linkSync(file.path, `${file.path}.link`);
+    while (logged.length === 0) await sleep(20);
+    // Longer than between two looks.
+    await sleep(1_500);
+    const advice = 'remove its other names, or give it a copy of its own';
+    expect(logged).toEqual([
+      `${file.path} is a hard link: ${advice}; the next start would refuse it`,
+    ]);
+    expect(await insert('1')).toBe(1);
   });
 
   it('acknowledges nothing more once a sync of another connection has failed, as the process ends', async () => {
