@@ -77,7 +77,7 @@ function checkContent(): LogSize {
   if (overwritten) throw overwritten;
   if (!isOwnFile()) throw (overwritten = makeError(file, `restore a backup, or ${KEEP_IT}`));
   for (let reads = 0; reads < MAX_LOG_READS; reads++) {
-    const size = readLogSize.get() as LogSize;
+    const size = awaitLogSize();
     if (isOwnLog(size)) return size;
   }
   throw (overwritten = makeError(`${file}-wal`, 'restart the service'));
@@ -133,6 +133,18 @@ function isOwnLog({ log: frames }: LogSize): boolean {
   const isLog = header.readUInt32BE(0) >>> 1 === 0x377f0682 >>> 1;
   const isSame = header.subarray(16, 24).equals(frame.subarray(8, 16));
   return isLog && isSame && fstatSync(log).size >= end;
+}
+
+/** @throws Error with SQLite's code if another process does not end writing to the log's index */
+function awaitLogSize(): LogSize {
+  const until = performance.now() + timeoutMs;
+  for (;;) {
+    const size = readLogSize.get() as LogSize;
+    // -1 meanwhile.
+    if (size.log >= 0) return size;
+    if (Atomics.wait(abandoned, 0, 0, 1) === 'not-equal' || performance.now() >= until)
+      throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+  }
 }
 
 /** Reads bytes, which are 0 past the end. @throws Error with SQLite's code */
