@@ -7,6 +7,7 @@ import { strikeGardens } from '../gardens.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
+import { MessageProxy } from './message-proxy.js';
 import { changeTable } from './operators.js';
 import { Pair, storeOf } from './pair.js';
 import { restoreBackups } from './restores.js';
@@ -15,6 +16,8 @@ import { restoreBackups } from './restores.js';
 const FREEZE_MS = 8_000;
 /** Milliseconds of the proxy at the old primary, so that commits hang; and at a standby before its promotion. */
 const [ASTRAY_MS, AHEAD_MS] = [4_000, 1_000];
+/** Milliseconds of a proxy that spoils messages. */
+const SPOILED_MS = 5_000;
 
 /** `npm run drill:postgres`: kills and freezes servers under a running service, cuts connections, and fails over. */
 const [kills, freezes, failovers, rounds] = quick ? [2, 1, 2, 1] : [20, 4, 6, 5];
@@ -41,6 +44,7 @@ const scenarios = await runParts({
   gardens: killBoth,
   operators: () => changeTable(rounds),
   restores: () => restoreBackups(rounds),
+  messages: spoilMessages,
 });
 finish(scenarios);
 
@@ -53,6 +57,25 @@ async function strikeServer(
   const scenarios = await disturb(new Scenario(name), times, storeOf(server), () => strike(server));
   await server.remove();
   return scenarios;
+}
+
+/** Spoils the ends of statements on their way to the service. */
+async function spoilMessages(): Promise<Scenario[]> {
+  const server = await PostgresServer.start();
+  const { proxy, port } = await MessageProxy.start(server.port);
+  const url = new URL(server.url());
+  url.port = String(port);
+  const store = new PostgresStore(url.href, 'postgres');
+  const scenario = new Scenario('ends of statements cut, held, duplicated, truncated');
+  await disturb(scenario, rounds, store, async () => {
+    proxy.isFaulty = true;
+    await sleep(SPOILED_MS);
+    proxy.isFaulty = false;
+  });
+  console.log(`${proxy.spoiled} messages were spoiled`);
+  await server.remove();
+  await proxy.stop();
+  return [scenario];
 }
 
 /** Kills the server and the service in turn. */
