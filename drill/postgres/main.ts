@@ -22,6 +22,8 @@ const SPOILED_MS = 5_000;
 /** `npm run drill:postgres`: kills and freezes servers under a running service, cuts connections, and fails over. */
 const [kills, freezes, failovers, rounds] = quick ? [2, 1, 2, 1] : [20, 4, 6, 5];
 useDisk();
+// Each server ends with this process.
+process.setMaxListeners(20);
 
 const scenarios = await runParts({
   killed: () =>
@@ -87,7 +89,7 @@ async function killBoth(): Promise<Scenario[]> {
     await service.restart();
   };
   const name = '`kill -9` of server and service';
-  const scenarios = await strikeGardens(name, kills, storeOf(server), strike);
+  const scenarios = await strikeGardens(name, rounds, storeOf(server), strike);
   await server.remove();
   return scenarios;
 }

@@ -12,7 +12,7 @@ import { disturb, type Stage } from '../stage.js';
 import { setClock } from './clock.js';
 import { failDisk, FAULTS } from './io-errors.js';
 import { cutPower } from './power-cuts.js';
-import { mountFile, replaceFile } from './replacements.js';
+import { mountFile, overwriteFile, replaceFile } from './replacements.js';
 import { faultIn } from './replay.js';
 
 // `npm run drill:sqlite`: power cuts, I/O errors, a full disk, kills, and a frozen service.
@@ -56,6 +56,7 @@ const scenarios = await runParts({
       service.restart(),
     ),
   replaced: () => replaceFile(times),
+  overwritten: () => overwriteFile(times),
   mounted: () => mountFile(times),
   clock: () => setClock(times),
   revoked: () => revokeTokens(quick ? 1 : 5, new SqliteStore()),

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '../../test/support/cli.js';
@@ -11,6 +11,8 @@ import { faultIn } from './replay.js';
 
 /** Milliseconds with another file in the place of the store's. */
 const AWAY_MS = 1_000;
+/** Milliseconds in which all threads of a process have stopped. */
+const STOP_MS = 200;
 
 /** Puts backups in the place of a file that a service runs on, and the file back. */
 export async function replaceFile(times: number): Promise<Scenario[]> {
@@ -43,6 +45,36 @@ export async function mountFile(times: number): Promise<Scenario[]> {
       await refuseStart(store, scenario, store.path);
     });
     rmSync(backup);
+  });
+}
+
+/**
+ * Copies a backup over a file that a service runs on, which keeps its name and its inode. The service acknowledges nothing
+ * from then on. Then stops it, copies the file back, and starts a service on that.
+ */
+export async function overwriteFile(times: number): Promise<Scenario[]> {
+  const store = new SqliteStore();
+  const scenario = new Scenario('a backup is copied over the file, and back');
+  return strikeFile(store, scenario, times, async (stage) => {
+    const { service } = stage;
+    const backup = await makeBackup(store);
+    const old = `${store.path}.old`;
+    const { counts } = scenario;
+    const { refused } = counts;
+    // A checkpoint must not write to the file between the two copies.
+    service.signal('SIGSTOP');
+    await sleep(STOP_MS);
+    copyFileSync(store.path, old);
+    copyFileSync(backup, store.path);
+    service.signal('SIGCONT');
+    await stage.until('plants are refused', () => counts.refused > refused);
+    const { acknowledged } = counts;
+    await sleep(AWAY_MS);
+    if (counts.acknowledged > acknowledged) scenario.learn('a plant is acknowledged, and lost');
+    await service.end('SIGTERM');
+    copyFileSync(old, store.path);
+    rmSync(backup);
+    await service.start();
   });
 }
 
