@@ -22,13 +22,15 @@ const FAULTS: readonly Fault[] = [
     await sleep(Math.random() * MAX_HOLD_MS);
     client.write(message);
   },
-  // Duplicated.
-  async (message, client) => {
-    client.write(message);
-    await sleep(Math.random() * MAX_DELAY_MS);
-    client.write(message);
-  },
+  duplicate,
 ];
+
+/** Sends a message twice. */
+export async function duplicate(message: Buffer, client: Socket): Promise<void> {
+  client.write(message);
+  await sleep(Math.random() * MAX_DELAY_MS);
+  client.write(message);
+}
 
 /** A proxy that reads PostgreSQL's messages, and spoils some that end a statement. */
 export class MessageProxy {
@@ -38,13 +40,16 @@ export class MessageProxy {
   spoiled = 0;
   private readonly server: Server;
 
-  private constructor(private readonly target: number) {
+  private constructor(
+    private readonly target: number,
+    private readonly faults: readonly Fault[],
+  ) {
     this.server = createServer((client) => void this.pass(client));
   }
 
   /** Resolves to its port, too. */
-  static async start(target: number): Promise<{ proxy: MessageProxy; port: number }> {
-    const proxy = new MessageProxy(target);
+  static async start(target: number, faults = FAULTS) {
+    const proxy = new MessageProxy(target, faults);
     return { proxy, port: await listen(proxy.server) };
   }
 
@@ -73,7 +78,7 @@ export class MessageProxy {
   private async send(message: Buffer, client: Socket): Promise<void> {
     const isEnd = ENDS.includes(message[0] ?? 0);
     const isSpoiled = this.isFaulty && isEnd && Math.random() < SHARE;
-    if (isSpoiled) await FAULTS[this.spoiled++ % FAULTS.length]?.(message, client);
+    if (isSpoiled) await this.faults[this.spoiled++ % this.faults.length]?.(message, client);
     else client.write(message);
   }
 }

@@ -37,7 +37,8 @@ export class SessionClient extends Client {
     await super.connect();
     try {
       // Where row-level security would hide rows, statements fail. A transaction pooler may not keep it.
-      await this.query('SET row_security = off');
+      const { command } = await this.query('SET row_security = off');
+      if (command !== 'SET') throw new Error('the messages of the server are out of order');
       return this;
     } catch (error) {
       // The pool ends no client that has failed to connect.

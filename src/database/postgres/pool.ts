@@ -58,7 +58,7 @@ class Session {
       this.client.query(query, values, (error: Error | null, result) => {
         clearTimeout(timer);
         this.isBusy = false;
-        const failure = this.findFailure(error, result);
+        const failure = this.findFailure(error, result, values.length > 0);
         this.hasFailed ||= failure !== undefined;
         if (this.isHanging) this.close();
         else if (failure) reject(failure);
@@ -84,7 +84,14 @@ class Session {
     returnToPool?.(destroy);
   }
 
-  private findFailure(error: Error | null, result: QueryResult): Error | undefined {
+  private findFailure(
+    error: Error | null,
+    result: QueryResult,
+    isSingle: boolean,
+  ): Error | undefined {
+    // A message that a proxy has repeated: the rows may be those of another statement.
+    if (!error && (Array.isArray(result) ? isSingle : !result.command))
+      return new StoreUnavailableException('the messages of the server are out of order');
     const hazard = error ? undefined : findHazard(result);
     this.warning ??= hazard ?? undefined;
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
