@@ -44,10 +44,13 @@ function isOurFault(error = 0, status = 0): boolean {
   return error >= ERRORS.INTERNAL.error || (error === HTTP_EXCEPTION && status >= 500);
 }
 
+/** Some proxies append the port, as Azure's do. */
+const PORTED = /^(?:\[(.+)\]|(\d+(?:\.\d+){3})):\d+$/;
+
 /** The members of a request's line (docs/logging.md); pino leaves out those that are undefined. */
 function describeRequest(context: RequestContext, path: string | undefined) {
   const { request, requestId, status, error, details, startedAt, remoteAddress } = context;
-  const { ip = '' } = request;
+  const ip = request.ip?.replace(PORTED, '$1$2') ?? '';
   return {
     requestId,
     method: request.method,
