@@ -69,6 +69,9 @@ const PAIRS = [
   ['AUTH_ISSUER', 'AUTH_AUDIENCE'],
 ] as const;
 
+/** `docker run --env-file` and Kubernetes keep the quotes of a file. */
+const QUOTED = /^(["'`])[^]*\1$/;
+
 /** Reads the configuration as far as it is valid, with its variables in order, problems, and loadEnvironment()'s warnings. */
 export function inspectConfig(env = process.env) {
   const config = new Config();
@@ -79,6 +82,8 @@ export function inspectConfig(env = process.env) {
     try {
       const text = parser.mask ? readSecret(name, env) : env[name];
       if (!text) return { name, value: defaultText, from };
+      if (QUOTED.test(text))
+        throw new ConfigError(`${name} must have no quotes around its value (from ${from})`);
       const value = parser.parse(text);
       const problem =
         value === undefined ? explainInvalid(variable, text) : parser.findProblem?.(value);
