@@ -1,6 +1,7 @@
 import { ok } from 'node:assert';
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
+import { createSecureContext } from 'node:tls';
 import type { Config } from '../config/config.js';
 import { ConfigError, readNamedFile } from '../config/environment.js';
 
@@ -19,11 +20,15 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
   try {
     const certificate = new X509Certificate(cert);
     ok(certificate.checkPrivateKey(createPrivateKey(key)));
+    // As the server will: it refuses small keys and damaged certificates of the chain too.
+    createSecureContext({ cert, key });
     // Renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice.
     const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
     return { cert, key, ciphers: CIPHERS, secureOptions, expiresAt: certificate.validToDate };
   } catch (cause) {
-    const names = `${tlsCertFile} and ${tlsKeyFile}`;
+    // OpenSSL's, such as `ee key too small`.
+    const { reason } = cause as { readonly reason?: string };
+    const names = `${tlsCertFile} and ${tlsKeyFile}${reason ? ` (${reason})` : ''}`;
     throw new ConfigError(
       `TLS_CERT_FILE and TLS_KEY_FILE must be a pair: a certificate and its private key without a passphrase, both in PEM, not ${names}`,
       { cause },

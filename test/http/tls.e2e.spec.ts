@@ -1,9 +1,10 @@
 /** @engine sqlite */
 import { once } from 'node:events';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { generate } from 'selfsigned';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { cipherNames, negotiateCiphers } from '../support/ciphers.js';
 import { Client } from '../support/client.js';
@@ -110,6 +111,21 @@ describe('TLS', () => {
         writeFileSync(cert(), first);
       },
       'TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ',
+    ],
+    [
+      'a key that is too small for TLS',
+      async () => {
+        const pair = await generate(undefined, { keySize: 1024 });
+        writeFileSync(cert(), pair.cert);
+        writeFileSync(key(), pair.private);
+      },
+      '(ee key too small)',
+    ],
+    [
+      'a damaged certificate in the chain',
+      () =>
+        appendFileSync(cert(), '\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'),
+      '(wrong tag)',
     ],
     ['empty files', () => [cert(), key()].map((path) => writeFileSync(path, '')), 'in PEM'],
   ])('stops the start: %s', async (_case, spoil, problem) => {
