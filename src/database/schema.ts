@@ -55,7 +55,10 @@ export async function migrateOrAssert(
   // DataSource.runMigrations() would take a session of its own, outside of the transaction that holds the lock.
   const executor = new MigrationExecutor(store, runner);
   executor.transaction = 'none';
-  if (isBeforeOwnMigrationsTable(await listNames(runner, engine.listColumns))) {
+  const columns = await listNames(runner, engine.listColumns);
+  // TypeORM does not see a table on which the role has no right, and would make it again.
+  await listNames(runner, appliedMigrationsSql(columns));
+  if (isBeforeOwnMigrationsTable(columns)) {
     // Makes the new list. The old one stays, for a way back.
     await executor.showMigrations();
     const { name } = CreatePlantsAndTokens1700000000000;

@@ -79,7 +79,7 @@ describe('roles with the rights of docs/operating.md alone', () => {
       denied('tokens'),
     );
     await store.execute(`REVOKE ALL ON plants, plant_store_migrations FROM plants_backup${suffix}`);
-    for (const command of ['export', 'check', 'backup b.sqlite', 'status']) {
+    for (const command of ['migrate', 'export', 'check', 'backup b.sqlite', 'status']) {
       const { stdout, stderr } = await cli(command, urlOf('plants_backup'));
       expect(stdout + stderr).toContain(
         `the store cannot be opened: ${denied('plant_store_migrations')}: grant it (docs/operating.md#roles)`,
