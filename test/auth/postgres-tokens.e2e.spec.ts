@@ -49,6 +49,18 @@ it('a printed token whose commit fails may not be valid, and a warning says so',
   });
 });
 
+it('a sequence that is behind, as after logical replication, is named with what advances it', async () => {
+  const { store } = service;
+  await store.execute("SELECT setval(pg_get_serial_sequence('tokens', 'id'), 1, false)");
+  const options = { cwd: store.folder, env: { DATABASE_URL: store.url } };
+  const { code, stdout, stderr } = await runQuietly(['token', 'create', 'next'], options);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  const [, sql = ''] = /sequence of tokens.id is behind.*: run `(.*)`\n$/.exec(stderr) ?? [];
+  expect(sql).toContain('setval');
+  await store.execute(sql);
+  expect((await runQuietly(['token', 'create', 'next'], options)).code).toBe(0);
+});
+
 it('a lookup that fails for many requests is in the log once', async () => {
   const { client, log, store } = service;
   const inFlight = countInFlight();

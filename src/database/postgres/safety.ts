@@ -144,12 +144,16 @@ export function findHazard({
   return rows.find(({ hazard }) => hazard !== null)?.hazard ?? null;
 }
 
-/** Adds advice to PostgreSQL's refusal to hide rows, or to insert into a table with a rule. */
+const ADVANCE = "`SELECT setval(pg_get_serial_sequence('tokens', 'id'), MAX(id)) FROM tokens`";
+
+/** Adds advice to PostgreSQL's refusal to hide rows, to insert into a table with a rule, or to number a token twice. */
 export function explain(error: DatabaseError, role = 'ROLE'): Error {
-  const advice =
-    error.routine === 'check_enable_rls'
-      ? adviseOnHidden(role)
-      : error.routine === 'RewriteQuery' && 'drop the rule that psql lists by `\\d plants`';
+  const { routine, table } = error;
+  let advice: string | undefined;
+  if (routine === 'check_enable_rls') advice = adviseOnHidden(role);
+  if (routine === 'RewriteQuery') advice = 'drop the rule that psql lists by `\\d plants`';
+  if (routine === '_bt_check_unique' && table === 'tokens')
+    advice = `the sequence of tokens.id is behind, as after logical replication: run ${ADVANCE}`;
   if (!advice) return error;
   return new StoreUnavailableException(`${error.message}: ${advice}`, { cause: error });
 }
