@@ -47,6 +47,8 @@ describe('what nginx refuses itself has an Error body', () => {
     const response = await connection.read({ method, path: '/plants' });
     expect(response).toMatchObject({ status, body: { error, message } });
     expect(response.headers).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'Retry-After, X-Request-Id',
       'cache-control': 'no-store',
       connection: 'close',
       'content-length': `${response.text.length}`,
