@@ -161,6 +161,31 @@ it('gives up a session that hangs while others commit', async () => {
   await operate('SELECT pg_advisory_unlock(1)');
 });
 
+it('a role that may have few connections: a request waits for one of them', async () => {
+  await operate(
+    'CREATE ROLE limited LOGIN CONNECTION LIMIT 1',
+    'GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO limited',
+  );
+  const env = {
+    DATABASE_URL: store.url.replace('postgres@', 'limited@'),
+    // Not beaten by a busy machine.
+    DATABASE_TIMEOUT: '60s',
+    MIGRATE: 'off',
+  };
+  const limited = await ServiceProcess.start({ store, token: service.token, env });
+  const client = limited.client();
+  const unlock = await store.lock();
+  const first = client.create({ id: -5n, name: 'elm' });
+  while ((await store.rows(WAITING)).length === 0) await sleep(20);
+  // It cannot share the commit of the first.
+  const second = client.create({ id: -6n, name: 'elm' });
+  await Promise.race([second, sleep(500)]);
+  await unlock();
+  expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  await limited.kill();
+  await operate('DROP OWNED BY limited', 'DROP ROLE limited');
+});
+
 it('cancels a statement over TLS if the connection uses TLS', async () => {
   const certificate = await encryptServer(server, store);
   // Only the cancel request ends its statement.

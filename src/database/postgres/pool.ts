@@ -7,6 +7,7 @@ import {
   type Submittable,
 } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
+import { readCode } from '../engine.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { SessionClient } from './client.js';
@@ -16,6 +17,9 @@ import { explain, findHazard } from './safety.js';
 const MAX_SESSIONS = 10;
 /** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
 const MAX_HANG_IN_TIMEOUTS = 10;
+/** too_many_connections (postgresql.org/docs/current/errcodes-appendix.html). */
+const TOO_MANY = '53300';
+const TOO_MANY_RETRY_MS = 50;
 
 /**
  * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once, and the session hangs
@@ -128,8 +132,14 @@ export class CheckedPool {
     this.pool.on(event, listener);
   }
 
-  /** Fails at once if all sessions hang. Without one the database is unavailable, whatever the reason. */
-  connect(lend: (error?: Error, session?: Session, release?: Session['release']) => void): void {
+  /**
+   * Fails at once if all sessions hang. Without one the database is unavailable, whatever the reason. If the role or the server
+   * may have no more, waits for half a timeout: one of ours may become idle.
+   */
+  connect(
+    lend: (error?: Error, session?: Session, release?: Session['release']) => void,
+    until = performance.now() + (this.timeoutMs ?? 0) / 2,
+  ): void {
     if (this.hanging.size >= MAX_SESSIONS) {
       const reason = 'no session available: the server has not closed the old ones';
       lend(new StoreUnavailableException(reason));
@@ -141,7 +151,9 @@ export class CheckedPool {
         this.sessions.set(client, session);
         session.returnToPool = release;
         lend(undefined, session, session.release);
-      } else lend(toStoreUnavailable(error));
+      } else if (readCode(error) === TOO_MANY && performance.now() < until)
+        setTimeout(() => this.connect(lend, until), TOO_MANY_RETRY_MS);
+      else lend(toStoreUnavailable(error));
     });
   }
 
