@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
@@ -69,6 +69,12 @@ export function fillWith(count: number): string {
     INSERT INTO plants (id, name, tag, created_by, created_at)
     SELECT (i - 1000) * 9223372036854 + 3, 'plant ' || i, CASE WHEN i % 7 > 0 THEN 't' || i % 7 END,
       'token:1', 1763700000000 + i FROM row`;
+}
+
+/** Whether a restore has given a file its id, before the transaction that fills it. */
+export function hasId({ path }: SqliteStore): boolean {
+  const ids = `${path}-id`;
+  return existsSync(ids) && /^\d+$/.test(readFileSync(ids, 'utf8'));
 }
 
 /** Flips a bit of a file: of the byte at an offset, or at the last occurrence of a text, as a schema has names too. */

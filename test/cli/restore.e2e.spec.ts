@@ -9,6 +9,7 @@ import {
   contentOf,
   file,
   fillWith,
+  hasId,
   makeStores,
   makeToken,
   PLANTS,
@@ -25,6 +26,7 @@ makeStores();
 /** Whether a process has written to the store, in a transaction that is not committed. */
 async function isBeingFilled(): Promise<boolean> {
   if (target instanceof SqliteStore) {
+    if (!hasId(target)) return false;
     const database = new Database(target.path, { timeout: 0 });
     try {
       database.exec('BEGIN IMMEDIATE');

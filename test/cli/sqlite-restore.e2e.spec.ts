@@ -2,35 +2,22 @@
 import { renameSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import Database from 'better-sqlite3';
 import { spawnCli, untilEnd } from '../support/cli.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
-import { cli, createTarget, file, fillWith, makeStores, source, target } from './backups.js';
+import { cli, createTarget, file, fillWith, hasId, makeStores, source, target } from './backups.js';
 
 makeStores();
-
-/** Whether a process has a transaction that writes to a file. */
-function isBeingWritten(path: string): boolean {
-  const database = new Database(path, { timeout: 0 });
-  try {
-    database.exec('BEGIN IMMEDIATE');
-    return false;
-  } catch {
-    return true;
-  } finally {
-    database.close();
-  }
-}
 
 it('a restore fails if another store takes the place of the file, and its log is not played back into that', async () => {
   await source.execute(fillWith(60_000));
   expect(await cli(source, `backup ${file}`)).toMatchObject({ code: 0 });
-  const { path } = target as SqliteStore;
+  const filled = target as SqliteStore;
+  const { path } = filled;
   const other = (await createTarget()) as SqliteStore;
   await other.execute("INSERT INTO plants (id, name) VALUES (1, 'other')");
   const env = { DATABASE_URL: target.url };
   const restored = untilEnd(spawnCli(['restore', file], { cwd: target.folder, env }));
-  while (!isBeingWritten(path)) await sleep(5);
+  while (!hasId(filled)) await sleep(5);
   renameSync(path, `${path}.elsewhere`);
   renameSync(other.path, path);
   expect(await restored).toMatchObject({
