@@ -6,7 +6,7 @@ import { MAX_WAITING } from '../../src/auth/wait-limit.js';
 import type { ErrorDto } from '../../src/errors/error.dto.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
-import { runHere } from '../support/cli.js';
+import { runCli, runHere } from '../support/cli.js';
 import type { PostgresStore } from '../support/postgres-store.js';
 import { service, startService } from '../support/own.js';
 import { requestText } from '../support/raw-connection.js';
@@ -53,12 +53,12 @@ it('a sequence that is behind, as after logical replication, is named with what 
   const { store } = service;
   await store.execute("SELECT setval(pg_get_serial_sequence('tokens', 'id'), 1, false)");
   const options = { cwd: store.folder, env: { DATABASE_URL: store.url } };
-  const { code, stdout, stderr } = await runQuietly(['token', 'create', 'next'], options);
+  const { code, stdout, stderr } = await runCli(['token', 'create', 'next'], options);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   const [, sql = ''] = /sequence of tokens.id is behind.*: run `(.*)`\n$/.exec(stderr) ?? [];
   expect(sql).toContain('setval');
   await store.execute(sql);
-  expect((await runQuietly(['token', 'create', 'next'], options)).code).toBe(0);
+  expect((await runCli(['token', 'create', 'next'], options)).code).toBe(0);
 });
 
 it('a lookup that fails for many requests is in the log once', async () => {

@@ -82,17 +82,24 @@ describe('a start', () => {
     });
   });
 
-  it('is refused with a table that a crash empties', async () => {
-    await operator.query('CREATE DATABASE unlogged');
-    const unlogged = new PostgresStore(server.url(), 'unlogged');
-    await unlogged.rows('CREATE UNLOGGED TABLE plants (id bigint)');
+  it.each([
+    ['its table plants', 'plants', 'CREATE UNLOGGED TABLE plants (id bigint)'],
+    [
+      'a partition of its table plants',
+      'NAME',
+      `CREATE TABLE plants (id bigint) PARTITION BY RANGE (id);
+      CREATE UNLOGGED TABLE part PARTITION OF plants DEFAULT`,
+    ],
+  ])('is refused with a table that a crash empties: %s', async (what, name, make) => {
+    const unlogged = await PostgresStore.create(server.url());
+    await unlogged.execute(make);
     const { code, stderr } = await runMain(unlogged, {});
     await unlogged.remove();
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'error: DATABASE_URL: the store cannot be opened: its table plants is unlogged, so that a crash would empty it: ' +
-        'run `ALTER TABLE plants SET LOGGED`\n',
+        `error: DATABASE_URL: the store cannot be opened: ${what} is unlogged, so that a crash would empty it: ` +
+        `run \`ALTER TABLE ${name} SET LOGGED\`\n`,
     });
   });
 
@@ -149,6 +156,45 @@ describe('a server that is weakened while the service runs', () => {
     );
     await operator.query('ALTER TABLE plants SET LOGGED');
     await ready();
+  });
+
+  it.each([
+    [
+      'another table',
+      'ALTER TABLE plants RENAME TO former; CREATE TABLE plants (LIKE former INCLUDING ALL)',
+      'DROP TABLE plants; ALTER TABLE former RENAME TO plants',
+    ],
+    [
+      'a table of a schema that comes first',
+      'CREATE SCHEMA postgres; CREATE TABLE postgres.plants (LIKE plants INCLUDING ALL)',
+      'DROP SCHEMA postgres CASCADE',
+    ],
+  ])(
+    'by %s in its place: 503, not ready, until it is put back',
+    async (_what, replace, putBack) => {
+      const client = service.client();
+      const known = { id: next++, name: 'oak' };
+      expect((await client.create(known)).status).toBe(200);
+      await store.execute(replace);
+      for (const plant of [
+        { ...known, name: 'elm' },
+        { id: next++, name: 'oak' },
+      ])
+        expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
+      await notReady(
+        'the table plants was replaced while the service runs: put the former one back, or restart the service',
+      );
+      await store.execute(putBack);
+      await ready();
+      expect((await client.create(known)).status).toBe(200);
+    },
+  );
+
+  it('not by a table that is written anew', async () => {
+    const client = service.client();
+    expect((await client.create({ id: next++, name: 'oak' })).status).toBe(200);
+    for (const rewrite of ['VACUUM FULL plants', 'TRUNCATE plants']) await store.execute(rewrite);
+    expect((await client.create({ id: next++, name: 'oak' })).status).toBe(200);
   });
 
   it.each([

@@ -11,7 +11,7 @@ import { readCode } from '../engine.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { SessionClient } from './client.js';
-import { explain, findHazard } from './safety.js';
+import { explain, HazardFinder } from './safety.js';
 
 /** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
 const MAX_SESSIONS = 10;
@@ -96,7 +96,7 @@ class Session {
     // A message that a proxy has repeated: the rows may be those of another statement.
     if (!error && (Array.isArray(result) ? isSingle : !result.command))
       return new StoreUnavailableException('the messages of the server are out of order');
-    const hazard = error ? undefined : findHazard(result);
+    const hazard = error ? undefined : this.pool.hazards.find(result);
     this.warning ??= hazard ?? undefined;
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
     if (error instanceof DatabaseError) return explain(error, this.client.user);
@@ -120,6 +120,7 @@ export class CheckedPool {
   readonly hanging = new Map<Session, number>();
   /** How long a statement may take; forever if left out. */
   readonly timeoutMs: number | undefined;
+  readonly hazards = new HazardFinder();
   private readonly pool: Pool;
   private readonly sessions = new WeakMap<PoolClient, Session>();
 
