@@ -2,6 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { Client as Postgres } from 'pg';
+import { Token } from '../../src/auth/tokens/token.entity.js';
+import { TokensService } from '../../src/auth/tokens/tokens.service.js';
+import { readConfig } from '../../src/config/environment.js';
+import { openStore } from '../../src/database/store.js';
 import {
   cli,
   contentOf,
@@ -53,22 +57,36 @@ it.each([
   expect(await contentOf(target)).toEqual(await contentOf(source));
 });
 
+/** Runs a restore. Resolves once it has locked the tables, to its end. */
+async function startRestore() {
+  const env = { DATABASE_URL: target.url };
+  const ended = untilEnd(spawnCli(['restore', file], { cwd: target.folder, env }));
+  const locked = `SELECT FROM pg_locks WHERE relation = 'tokens'::regclass AND mode = 'ShareRowExclusiveLock' AND granted`;
+  while ((await target.rows(locked)).length === 0) await sleep(5);
+  return { ended };
+}
+
 it('a plant that is sent during a restore waits for its end, and is kept', async () => {
   await backUp();
   const other = await connect();
-  const child = spawnCli(['restore', file], {
-    cwd: target.folder,
-    env: { DATABASE_URL: target.url },
-  });
-  const restored = untilEnd(child);
-  const locked = `SELECT FROM pg_locks WHERE relation = 'plants'::regclass AND mode = 'ShareRowExclusiveLock' AND granted`;
-  while ((await target.rows(locked)).length === 0) await sleep(5);
+  const restored = await startRestore();
   await other.query("INSERT INTO plants (id, name) VALUES (0, 'own')");
   // The restore has committed.
   expect(await target.count()).toBe(60_001);
   await other.end();
-  expect(await restored).toMatchObject({ code: 0 });
+  expect(await restored.ended).toMatchObject({ code: 0 });
   await target.execute("DELETE FROM plants WHERE name = 'own'");
+  expect(await contentOf(target)).toEqual(await contentOf(source));
+});
+
+it('a token that is created during a restore has no name of a restored one', async () => {
+  await backUp();
+  const config = readConfig({ DATABASE_URL: target.url, DATABASE_TIMEOUT: '60s' });
+  await using store = await openStore(config, [Token], 'write');
+  const tokens = new TokensService(store.getRepository(Token));
+  const restored = await startRestore();
+  await expect(tokens.create('nursery')).rejects.toThrow('a token named nursery exists');
+  expect(await restored.ended).toMatchObject({ code: 0 });
   expect(await contentOf(target)).toEqual(await contentOf(source));
 });
 

@@ -2,12 +2,11 @@ import { IsNull, type Repository } from 'typeorm';
 import { getSystem } from '../../database/engine.js';
 import { createSecret, getExpiry, hashToken, isActive, Token } from './token.entity.js';
 
-/** Locks other changes of tokens out, until the end of the transaction. */
+/** Locks other changes of tokens and a restore out, but not their uses, until the end of the transaction. */
 const LOCK_TOKENS = {
   // A write of no row takes SQLite's lock.
   sqlite: 'UPDATE tokens SET id = id WHERE false',
-  // The number is "token" in ASCII.
-  postgresql: `SELECT pg_advisory_xact_lock(${String(0x74_6f_6b_65_6e)})`,
+  postgresql: 'LOCK TABLE tokens IN SHARE UPDATE EXCLUSIVE MODE',
 };
 
 type Tokens = Repository<Token>;
