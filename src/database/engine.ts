@@ -52,15 +52,16 @@ export interface Engine {
   assertInPlace?(store: DataSource, config: Config): void;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it or a restore begins. */
   recover?(store: DataSource): Promise<void>;
-  /** Begins a snapshot, or a transaction to fill. @throws Error if it would not see every acknowledged plant in time */
+  /**
+   * Begins a snapshot, or a transaction to fill, for whose end all others that write wait. @throws Error if it would not see
+   * every acknowledged plant in time, or if it is to fill, and another one writes now
+   */
   beginSnapshot(
     runner: QueryRunner,
     timeoutMs: number,
     access: Access,
     tables: readonly Table[],
   ): Promise<unknown>;
-  /** Makes all others that write wait for the end of a transaction to fill, unless {@link lock} does. @throws Error if one writes now */
-  lockTables?(runner: QueryRunner, tables: readonly Table[]): Promise<void>;
   /** Checks the files, but no rows. @throws DamageError */
   checkFiles?(runner: QueryRunner): Promise<void>;
   /** Lines may span chunks, and may not be UTF-8. */

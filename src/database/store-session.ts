@@ -35,7 +35,6 @@ export class StoreSession {
       await assertMigrated(runner, store.engine, [], allowsOlder ? columns : undefined);
       if (access === 'fill') await store.engine.recover?.(store);
       await store.engine.beginSnapshot(runner, config.databaseTimeout, access, tables);
-      if (access === 'fill') await store.engine.lockTables?.(runner, tables);
       return new StoreSession(store, tables, runner);
     });
   }

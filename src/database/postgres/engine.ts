@@ -27,14 +27,9 @@ const begin = (access: Access, tables: readonly Table[]) => `
   SET LOCAL row_security = off;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
-  LOCK TABLE ${tables.map(({ name }) => `"${name}"`).join()} IN ACCESS SHARE MODE;
+  LOCK TABLE ${listNames(tables)} IN ACCESS SHARE MODE;
   SELECT ${SET_LEVEL};
   SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
-
-/** Others may read, or wait. A VACUUM that the server has begun by itself gives way after `deadlock_timeout`, a second. */
-const lock = (tables: readonly Table[]) => `
-  SET LOCAL lock_timeout = '1500ms';
-  LOCK TABLE ${tables.map(({ name }) => `"${name}"`).join()} IN SHARE ROW EXCLUSIVE MODE`;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -86,16 +81,7 @@ export const postgres: Engine = {
   async beginSnapshot(runner, timeoutMs, access, tables) {
     await awaitPrepared(runner, timeoutMs);
     await runner.query(begin(access, tables));
-  },
-
-  async lockTables(runner, tables) {
-    try {
-      await runner.query(lock(tables));
-    } catch (cause) {
-      if (readCode(cause) !== '55P03') throw cause;
-      const others = 'another process writes to it, such as a service or another restore';
-      throw new Error(`${others}: stop that first; nothing was written`, { cause });
-    }
+    if (access === 'fill') await lockTables(runner, tables);
   },
 
   // The format escapes nothing: JSON has no control characters. If it is left early, the driver destroys the connection.
@@ -116,6 +102,23 @@ export const postgres: Engine = {
 
 function toText({ name, type }: Column): string {
   return type === 'boolean' ? `"${name}"::int::text` : `"${name}"::text`;
+}
+
+/** Others may read, or wait. A VACUUM that the server has begun by itself gives way after `deadlock_timeout`, a second. */
+async function lockTables(runner: QueryRunner, tables: readonly Table[]): Promise<void> {
+  try {
+    await runner.query(`
+      SET LOCAL lock_timeout = '1500ms';
+      LOCK TABLE ${listNames(tables)} IN SHARE ROW EXCLUSIVE MODE`);
+  } catch (cause) {
+    if (readCode(cause) !== '55P03') throw cause;
+    const others = 'another process writes to it, such as a service or another restore';
+    throw new Error(`${others}: stop that first; nothing was written`, { cause });
+  }
+}
+
+function listNames(tables: readonly Table[]): string {
+  return tables.map(({ name }) => `"${name}"`).join();
 }
 
 /** One that is prepared on Citus, until `citus.recover_2pc_interval` after a crash, may contain an acknowledged plant. */
