@@ -45,7 +45,7 @@ export interface Engine {
   /** If all operations share a connection. */
   shareConnection?(store: DataSource, config: Config): OwnTransactions;
   /** @throws Error if rows may be hidden, or unless it is to be read only, if a plant that is written could be lost */
-  assertUsable?(store: DataSource, access: Access): Promise<void>;
+  assertUsable?(store: Pick<DataSource, 'query'>, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(store: DataSource): Disposable;
   /** @throws Error if another database has its name by now */

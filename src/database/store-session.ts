@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
+import { describeError } from '../errors/operator-message.js';
 import type { LinesQuery } from './engine.js';
 import { withStore, type Store } from './store.js';
 import { assertMigrated, OWN_TABLES } from './schema.js';
@@ -75,8 +76,15 @@ export class StoreSession {
     return this.runner.manager.query<Row[]>(sql, parameters);
   }
 
+  /** @throws Error if what was filled could be lost: the server's settings may have changed meanwhile */
   async commit(): Promise<void> {
+    const { manager } = this.runner;
+    const { engine } = this.store;
+    await engine.assertUsable?.(manager, 'fill');
     await this.query('COMMIT');
+    await engine.assertUsable?.(manager, 'fill').catch((cause: unknown) => {
+      throw new Error(`the store is filled, but ${describeError(cause)}`, { cause });
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -67,7 +67,7 @@ describe('a start', () => {
     ['synchronous_commit', 'off', 'on or remote_apply'],
     ['synchronous_commit', 'local', 'on or remote_apply'],
     ['synchronous_commit', 'remote_write', 'on or remote_apply'],
-    ['fsync', 'off', 'on'],
+    ['fsync', 'off', 'on, then run `sync` on its server'],
     ['full_page_writes', 'off', 'on'],
     ['client_min_messages', 'error', 'warning'],
   ])('is refused with %s = %s', async (name, value, instead, harm = 'a plant could be lost') => {

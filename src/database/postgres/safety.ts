@@ -34,11 +34,6 @@ type Hazard = readonly [condition: string, reason: string];
 
 const LOSS = 'so that a plant could be lost: set it to';
 
-const requireOn = (name: string): Hazard => [
-  `${get(name)} <> 'on'`,
-  `'${name} is off, ${LOSS} on'`,
-];
-
 /** @param safe SQL of what the setting may be (postgresql.org/docs/current/runtime-config.html) */
 const requireSetting = (name: string, safe: string, advice: string): Hazard => [
   `NOT ${get(name)} ${safe}`,
@@ -77,8 +72,10 @@ const requireLogged = (table: string): Hazard => [
 
 /** What each commit relies on, and so the probe. */
 const DURABLE: readonly Hazard[] = [
-  requireOn('fsync'),
-  requireOn('full_page_writes'),
+  requireSetting('fsync', "= 'on'", `${LOSS} on, then run \`sync\` on its server`),
+  requireSetting('full_page_writes', "= 'on'", `${LOSS} on`),
+  // After a failed sync the next one succeeds without the pages that were lost.
+  requireSetting('data_sync_retry', "= 'off'", `${LOSS} off`),
   requireLogged('plants'),
   ...VISIBLE,
 ];
