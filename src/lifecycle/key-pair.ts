@@ -3,7 +3,7 @@ import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../config/config.js';
-import { ConfigError, readNamedFile } from '../config/environment.js';
+import { readNamedFile } from '../config/environment.js';
 
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.certificate');
@@ -12,7 +12,10 @@ export const certificateUsed = channel<Date>('plant-store.certificate');
 const CIPHERS =
   'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
 
-/** Reads TLS_CERT_FILE and TLS_KEY_FILE; undefined without TLS. @throws ConfigError if the two are no pair */
+/**
+ * Reads TLS_CERT_FILE and TLS_KEY_FILE; undefined without TLS. @throws Error if the two are no pair, no ConfigError: in the
+ * middle of a renewal another start helps
+ */
 export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined;
   const cert = readNamedFile('TLS_CERT_FILE', tlsCertFile);
@@ -29,7 +32,7 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
     // OpenSSL's, such as `ee key too small`.
     const { reason } = cause as { readonly reason?: string };
     const names = `${tlsCertFile} and ${tlsKeyFile}${reason ? ` (${reason})` : ''}`;
-    throw new ConfigError(
+    throw new Error(
       `TLS_CERT_FILE and TLS_KEY_FILE must be a pair: a certificate and its private key without a passphrase, both in PEM, not ${names}`,
       { cause },
     );

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { runQuietly } from '../support/cli.js';
+import { runCli } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -47,7 +47,7 @@ it.each([
     CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON tokens ${deferred} FOR EACH ROW EXECUTE FUNCTION hold();
     SELECT pg_advisory_lock(1)`);
   const env = { DATABASE_URL: target.url, DATABASE_TIMEOUT: '60s' };
-  const restored = runQuietly(['restore', file], { cwd: target.folder, env });
+  const restored = runCli(['restore', file], { cwd: target.folder, env });
   const held = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
   while ((await target.rows(held)).length === 0) await sleep(5);
   await target.execute('ALTER SYSTEM SET fsync = off');

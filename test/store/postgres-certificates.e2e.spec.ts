@@ -98,3 +98,14 @@ it('a start without one is refused', async () => {
     ),
   });
 });
+
+it('a start between the installs of key and certificate is refused, with a code for which systemd starts it again', async () => {
+  const other = url.replace(
+    encodeURIComponent(files.sslkey),
+    encodeURIComponent(files.sslrootcert.replace('cert.pem', 'key.pem')),
+  );
+  const { code, stderr } = await runMain(store, { DATABASE_URL: other });
+  const what =
+    /^error: DATABASE_URL: [^\n]* no certificate in PEM is .*cert\.pem with the key .*key\.pem: .*key values mismatch\n$/;
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(what) });
+});
