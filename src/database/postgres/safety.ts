@@ -86,7 +86,7 @@ const SETTINGS: readonly Hazard[] = [
   // It hides the warning that a commit did not wait for the standby.
   requireSetting('client_min_messages', "<> 'error'", `${LOSS} warning`),
   requireLogged('tokens'),
-  // At the start alone: each commit would take a quarter longer.
+  // At the start alone: it would make each commit slower.
   [
     `EXISTS (SELECT FROM pg_partition_tree(to_regclass('plants')) JOIN pg_class ON oid = relid WHERE relpersistence = 'u')`,
     `'a partition of its table plants is unlogged, so that a crash would empty it: run \`ALTER TABLE NAME SET LOGGED\`'`,
