@@ -79,6 +79,7 @@ export default {
   workerIdleMemoryLimit: '1GB',
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],
   coverageReporters: ['text', 'lcov'],
-  // Today's figures (npm test -- --coverage); what processes of their own run is not counted.
-  coverageThreshold: { global: { statements: 81, branches: 68, functions: 86, lines: 81 } },
+  // Today's figures (npm test -- --coverage); what processes of their own run is not counted. Among the branches are those of
+  // swc's helpers for decorators and `using`, in each file that has them.
+  coverageThreshold: { global: { statements: 82, branches: 66, functions: 87, lines: 82 } },
 };
