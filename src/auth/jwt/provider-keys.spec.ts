@@ -88,8 +88,8 @@ describe('the provider is asked', () => {
     start({ refresh: 1, cooldown: 1 }).start();
     await until(() => server.asked.length > 3);
     keys?.stop();
-    // A request in flight may still arrive.
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // Waits for a request in flight.
+    expect(await find('x')).toBe(UNKNOWN);
     const { length } = server.asked;
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(server.asked).toHaveLength(length);
@@ -170,12 +170,10 @@ describe('known keys', () => {
 });
 
 describe('after a time in which the process stood still', () => {
-  /** As in the service: no reload is due by itself in a test. */
-  const TIMES = { refresh: 60_000, cooldown: 5_000, timeout: 2_500 };
-
-  /** Lets this time pass by one of the clocks. */
-  function pass(ms: number, clock: { now: () => number } = performance): void {
+  /** Lets the time pass, by one of the clocks, after which a reload is overdue. */
+  function pass(clock: { now: () => number } = performance): void {
     const now = clock.now.bind(clock);
+    const ms = NEVER.refresh + 2 * NEVER.timeout;
     jest.spyOn(clock, 'now').mockImplementation(() => now() + ms);
   }
 
@@ -183,20 +181,20 @@ describe('after a time in which the process stood still', () => {
     ['a process that is stopped', performance],
     ['a machine that is suspended', Date],
   ])('a key that the provider has removed is not used: %s', async (_what, clock) => {
-    start(TIMES);
+    start();
     expect(await find('one')).toBe('one');
     show(two);
     expect(await find('one')).toBe('one');
-    pass(65_000, clock);
+    pass(clock);
     expect(await Promise.all([find('one'), find('one')])).toEqual([UNKNOWN, UNKNOWN]);
     expect(server.asked).toHaveLength(2);
   });
 
   it('keys are used all the same once the provider was found unavailable', async () => {
-    start(TIMES);
+    start();
     expect(await find('one')).toBe('one');
     server.responses = { '/jwks': { status: 500 } };
-    pass(65_000);
+    pass();
     expect(await Promise.all([find('one'), find('one')])).toEqual(['one', 'one']);
     expect(await find('one')).toBe('one');
     expect(server.asked).toHaveLength(2);
@@ -204,12 +202,12 @@ describe('after a time in which the process stood still', () => {
   });
 
   it('the result of a reload that began before it is not enough', async () => {
-    start({ ...TIMES, cooldown: 0 });
+    start({ cooldown: 0 });
     expect(await find('one')).toBe('one');
     let late: Promise<string> | undefined;
     server.responses = {
       get '/jwks'() {
-        pass(65_000);
+        pass();
         late = find('one');
         show(two);
         return KEYS;
