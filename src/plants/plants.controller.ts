@@ -51,8 +51,7 @@ export class PlantsController {
     examples: makeExamples(TAGGED, UNTAGGED),
   })
   create(
-    // No class: a global ValidationPipe would refuse its fields before the NewPlantPipe, with error 3005.
-    @Body(NewPlantPipe) plant: Readonly<NewPlantDto>,
+    @Body(NewPlantPipe) plant: NewPlantDto,
     @CurrentPrincipal() principal: Principal,
   ): Promise<PlantDto> {
     return this.plants.create(plant, principal);
