@@ -37,7 +37,7 @@ function countRequests(registers: Registry[]): void {
   const requests = new Counter({
     name: 'plant_store_requests_total',
     labelNames: ['status', 'error'],
-    help: 'Requests that have ended, by the status and the error number of their response.',
+    help: 'Requests that have ended.',
     registers,
   });
   const durations = new Histogram({
