@@ -69,3 +69,9 @@ it('toExitCode is that of what failed first', () => {
   const error = new SuppressedError(new Error('lost'), new ConfigError('PORT'));
   expect(toExitCode(error)).toBe(78);
 });
+
+it('toExitCode is that of a failed sync, whatever failed because of it', () => {
+  const cause = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+  expect(toExitCode(cause)).toBe(74);
+  expect(toExitCode(new Error('the store cannot be opened', { cause }))).toBe(74);
+});

@@ -61,8 +61,9 @@ export function withFileName<Result>(file: string, work: () => Result): Result {
 /** The exit code of a failed start or command, of sysexits.h: EX_CONFIG, EX_IOERR for output and a failed sync; else 1. */
 export function toExitCode(error: unknown): number {
   if (error instanceof SuppressedError) return toExitCode(error.suppressed);
-  const { code = '' } = Object(error) as NodeJS.ErrnoException;
-  if (error instanceof OutputError || code.endsWith('_FSYNC')) return 74;
+  const { code, cause } = Object(error) as NodeJS.ErrnoException;
+  const { code: reason } = Object(cause) as NodeJS.ErrnoException;
+  if (error instanceof OutputError || /_FSYNC$/.test(code ?? reason ?? '')) return 74;
   return error instanceof ConfigError ? 78 : 1;
 }
 
