@@ -24,7 +24,7 @@ it('a restore fails if another store takes the place of the file, and its log is
     code: 1,
     stdout: '',
     stderr: expect.stringContaining(
-      `\nerror: ${path} was removed or replaced meanwhile, with all that was written: run this again\n`,
+      `error: ${path} was removed or replaced meanwhile, with all that was written: run this again\n`,
     ),
   });
   expect(await cli(target, 'export')).toMatchObject({
