@@ -28,8 +28,9 @@ export function warnOfOpenFiles(): void {
     );
 }
 
-/** Prints where the service is, and in development how to send it a first plant; warns of its tokens. */
+/** Prints where the service is, and in development how to send it a first plant; warns of its certificate and tokens. */
 export async function announce(app: NestExpressApplication, config: Config): Promise<void> {
+  announceClientCertificate(config);
   const url = await app.getUrl();
   if (config.docs) print(`Documentation: ${url}/docs`, config);
   print(`Plant store: ${url}/plants (POST)`, config);
@@ -44,7 +45,6 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
         `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
     );
   warnOfTokens(await tokens.list(), config);
-  announceClientCertificate(config);
 }
 
 /** Warns about a store without an active token, unless an identity provider has them, and about tokens that expire soon. */
