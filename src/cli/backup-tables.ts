@@ -9,7 +9,7 @@ async function insertRows(
   { name, columns, key, isGenerated }: Table,
   rows: string,
 ): Promise<void> {
-  const isSqlite = getSystem(target.store.manager) === 'sqlite';
+  const isSqlite = getSystem(target.manager) === 'sqlite';
   const names = columns.map((column) => `"${column.name}"`).join();
   const values = columns.map(({ type }, i) => `CAST(value->>${i} AS ${type})`).join();
   const from = isSqlite ? 'jsonb_each(?)' : 'jsonb_array_elements($1::jsonb)';
@@ -42,7 +42,7 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
   if (unknown.length > 0) {
     const what = `no entity of this version describes ${unknown.join(', ')}`;
     // On PostgreSQL they may be another program's.
-    if (getSystem(store.store.manager) === 'sqlite')
+    if (getSystem(store.manager) === 'sqlite')
       throw new Error(`the store has other tables, which no backup would have: ${what}`);
     process.stderr.write(`warning: left out: ${what}\n`);
   }

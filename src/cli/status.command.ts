@@ -46,7 +46,7 @@ async function inspectStore(config: Config) {
     const { Token } = await import('../auth/tokens/token.entity.js');
     const { TokensService } = await import('../auth/tokens/tokens.service.js');
     await using store = await StoreSession.open(config);
-    const tokens = new TokensService(store.store.getRepository(Token));
+    const tokens = new TokensService(store.manager.getRepository(Token));
     const [row] = await store.query<Record<'plants' | 'tokens' | 'backup', unknown>>(`
       SELECT (SELECT COUNT(*) FROM plants) AS plants, (SELECT finished_at FROM backups) AS backup,
         COUNT(*) AS tokens

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import type { QueryRunner } from 'typeorm';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { describeError } from '../errors/operator-message.js';
 import type { LinesQuery } from './engine.js';
@@ -15,7 +15,7 @@ const CHUNK_LENGTH = 2 ** 18;
 /** A snapshot of the store; uncommitted writes are rolled back on dispose. */
 export class StoreSession {
   private constructor(
-    readonly store: Store,
+    private readonly store: Store,
     /** Those that the entities of all modules describe. */
     readonly tables: readonly Table[],
     private readonly runner: QueryRunner,
@@ -72,14 +72,19 @@ export class StoreSession {
     await this.store.engine.checkFiles?.(this.runner);
   }
 
+  /** Of the entities as of the snapshot. */
+  get manager(): EntityManager {
+    return this.runner.manager;
+  }
+
   query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]> {
-    return this.runner.manager.query<Row[]>(sql, parameters);
+    return this.manager.query<Row[]>(sql, parameters);
   }
 
   /** @throws Error if what was filled could be lost: the server's settings may have changed meanwhile */
   async commit(): Promise<void> {
-    const { manager } = this.runner;
-    const { engine } = this.store;
+    const { manager, store } = this;
+    const { engine } = store;
     await engine.assertUsable?.(manager, 'fill');
     await this.query('COMMIT');
     await engine.assertUsable?.(manager, 'fill').catch((cause: unknown) => {

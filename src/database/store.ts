@@ -67,7 +67,7 @@ export class Store extends DataSource {
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner {
     const runner = super.createQueryRunner(mode);
-    return this.shared?.createRunner(runner) ?? runner;
+    return this.shared?.separate(runner) ?? runner;
   }
 
   /**

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { Config } from '../../config/config.js';
 import { mayCreate, type Access, type Engine } from '../engine.js';
 import { judgeSchema, appliedMigrationsSql } from '../schema.js';
@@ -60,7 +61,6 @@ export const sqlite: Engine = {
       adoptFile(file);
       assertOurs(file, access, timeout);
     }
-    const extra: Extra = { opened: identifyFile(file) };
     return {
       type: 'better-sqlite3',
       driver: ExactDatabase,
@@ -68,19 +68,19 @@ export const sqlite: Engine = {
       timeout,
       fileMustExist: true,
       readonly: isReader && hasLog(file),
-      extra,
+      extra: identifyFile(file),
       prepareDatabase: (database: ExactDatabase) => {
-        extra.database = database;
         for (const pragma of isReader ? ['query_only = ON'] : PRAGMAS) database.pragma(pragma);
       },
     };
   },
 
   openWriter(store, config) {
-    const { opened, database } = store.options.extra as Required<Extra>;
+    const opened = getOpened(store);
+    const driver = store.driver as BetterSqlite3Driver;
     return new SqliteWriter(store, {
       file: opened.path,
-      descriptor: database.descriptor,
+      descriptor: (driver.databaseConnection as ExactDatabase).descriptor,
       ids: readIds(opened.path),
       opened: [...listNames(opened, config), ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
@@ -89,20 +89,19 @@ export const sqlite: Engine = {
   },
 
   shareConnection(store, config) {
-    const isInTransaction = () => (store.options.extra as Extra).database?.inTransaction ?? false;
-    return new OwnTransactions(store, isInTransaction, config.waitTimeoutMs);
+    return new OwnTransactions(store.driver as BetterSqlite3Driver, config.waitTimeoutMs);
   },
 
   assertInPlace(store, config) {
-    listNames((store.options.extra as Extra).opened, config).forEach(assertInPlace);
+    listNames(getOpened(store), config).forEach(assertInPlace);
   },
 
-  lock: (store) => lockFile(getFile(store)),
+  lock: (store) => lockFile(getOpened(store).path),
 
   // A process killed before the sync leaves plants that can be read, but may not be on the disk: the commit of the id syncs
   // the whole log. If no reader prevents it, the copy also mends what a failed sync has left.
   async recover(store) {
-    const file = getFile(store);
+    const file = getOpened(store).path;
     const [last] = await store.query<{ application_id: number }[]>('PRAGMA application_id');
     const id = randomInt(1, 2 ** 31);
     writeIds(file, [...readIds(file), last?.application_id ?? 0, id]);
@@ -133,21 +132,13 @@ export const sqlite: Engine = {
   readLines,
 };
 
-/** What the options of a store have of ours: the file before SQLite opened it. */
-interface Extra {
-  readonly opened: OpenedFile;
-  /** The connection. */
-  database?: ExactDatabase;
+/** The file before SQLite opened it: a link in DATABASE_URL may lead elsewhere by now. */
+function getOpened({ options }: DataSource): OpenedFile {
+  return options.extra as OpenedFile;
 }
 
-/** A link in DATABASE_URL may lead elsewhere by now. */
 function listNames(opened: OpenedFile, config: Config): OpenedFile[] {
   return [opened, { ...opened, path: getPath(config) }];
-}
-
-/** Found once: a link may lead elsewhere by now. */
-function getFile({ options }: DataSource): string {
-  return (options.extra as Extra).opened.path;
 }
 
 /** Whether to open a file read-only: closing it would remove the log, and reading it without one would make one. */

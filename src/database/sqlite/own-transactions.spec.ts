@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { Repository } from 'typeorm';
+import type { InsertEvent, Repository } from 'typeorm';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { Token } from '../../auth/tokens/token.entity.js';
 import { readConfig } from '../../config/environment.js';
@@ -71,6 +71,20 @@ it('a full disk fails one transaction, and none after it', async () => {
   expect(outcomes[0]).toMatchObject({ reason: { driverError: { code: 'SQLITE_FULL' } } });
   await tokens.save(make('d'));
   expect(await stored()).toEqual(['b', 'd']);
+});
+
+it('a subscriber writes in the transaction of what it is told of', async () => {
+  store.subscribers.push({
+    listenTo: () => Token,
+    async afterInsert({ manager, entity }: InsertEvent<Token>) {
+      if (entity.hash !== 'last') await manager.save(Token, make('last'));
+    },
+  });
+  await tokens.save(make('a'));
+  await expect(tokens.save(make('b'))).rejects.toThrow('UNIQUE');
+  await tokens.delete({ hash: 'last' });
+  await store.transaction((manager) => manager.save(Token, make('c')));
+  expect(await stored()).toEqual(['a', 'c', 'last']);
 });
 
 it('runs two statements of one runner at once, and none once it is released', async () => {

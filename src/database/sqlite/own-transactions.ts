@@ -1,7 +1,7 @@
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { Database } from 'better-sqlite3';
+import type { QueryRunner } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-
-const IDLE = { isTransactionActive: false, transactionDepth: 0 };
 
 /**
  * Gives each operation of TypeORM a transaction of its own. TypeORM has one query runner for all of SQLite: a save() would
@@ -12,10 +12,8 @@ export class OwnTransactions {
   private last: Promise<unknown> = Promise.resolve();
   private held: Promise<unknown> | undefined;
 
-  /** @param isInTransaction whether the connection is in one */
   constructor(
-    private readonly store: DataSource,
-    private readonly isInTransaction: () => boolean,
+    private readonly driver: BetterSqlite3Driver,
     private readonly timeoutMs: number,
   ) {}
 
@@ -24,41 +22,37 @@ export class OwnTransactions {
     this.held = until;
   }
 
-  /** @param shared the runner of all */
-  createRunner(shared: QueryRunner): QueryRunner {
-    const runner = Object.create(shared) as QueryRunner;
-    let turn: Disposable | undefined;
-    const endTurn = () => {
-      turn?.[Symbol.dispose]();
-      turn = undefined;
-    };
-    const inTurn = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-      turn ??= await this.takeTurn();
-      try {
-        return await work();
-      } finally {
-        if (!runner.isTransactionActive) endTurn();
-      }
-    };
-    Object.assign(runner, IDLE, {
-      query: (...args: Parameters<QueryRunner['query']>) =>
-        inTurn(() => shared.query.call(runner, ...args)),
-      startTransaction: (...args: Parameters<QueryRunner['startTransaction']>) =>
-        inTurn(() => shared.startTransaction.call(runner, ...args)),
-      commitTransaction: () => inTurn(() => shared.commitTransaction.call(runner)),
-      rollbackTransaction: () =>
-        inTurn(async () => {
+  /** Makes the statements of a new runner wait for the transactions of others. */
+  separate(runner: QueryRunner): QueryRunner {
+    // The driver makes another one next time.
+    delete this.driver.queryRunner;
+    const query = runner.query.bind(runner) as (
+      sql: string,
+      ...rest: unknown[]
+    ) => Promise<unknown>;
+    let transaction: Disposable | undefined;
+    return Object.assign(runner, {
+      query: async (sql: string, ...rest: unknown[]) => {
+        const turn = transaction ?? (await this.takeTurn());
+        try {
           // SQLite may have rolled back by itself, as on a full disk.
-          if (this.isInTransaction()) await shared.rollbackTransaction.call(runner);
-          else Object.assign(runner, IDLE);
-        }),
+          if (sql.startsWith('ROLLBACK') && !this.isInTransaction) return undefined;
+          return await query(sql, ...rest);
+        } finally {
+          transaction = this.isInTransaction ? turn : undefined;
+          if (!transaction) turn[Symbol.dispose]();
+        }
+      },
       release: async () => {
         // One that was forgotten would keep the connection.
-        if (runner.isTransactionActive) await runner.rollbackTransaction();
+        if (transaction) await runner.query('ROLLBACK');
         Object.assign(runner, { isReleased: true });
       },
     });
-    return Object.assign(runner, { manager: this.store.createEntityManager(runner) });
+  }
+
+  private get isInTransaction(): boolean {
+    return (this.driver.databaseConnection as Database).inTransaction;
   }
 
   /** @throws StoreUnavailableException if another one does not end, as of a transaction that waits for this one */
