@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { LRUCache } from 'lru-cache';
 import { readCode } from '../engine.js';
 import { assertWritable } from './files.js';
 import { assertOwnLog } from './log-owner.js';
@@ -8,6 +9,8 @@ import { assertOwnLog } from './log-owner.js';
 /** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
 export class ExactDatabase extends Database {
   private openedDescriptor: number | undefined;
+  /** By their SQL: TypeORM's own are those of one operation. */
+  private readonly statements = new LRUCache<string, Database.Statement>({ max: 100 });
 
   /**
    * @throws Error if the log is another file's, or naming what this process cannot write to: SQLite makes files beside a store
@@ -39,7 +42,10 @@ export class ExactDatabase extends Database {
 
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
   override prepare<Bound extends unknown[] | object, Result>(sql: string) {
+    const known = this.statements.get(sql);
+    if (known) return known as typeof statement;
     const statement = super.prepare<Bound, Result>(sql);
+    this.statements.set(sql, statement);
     if (!statement.reader) return statement;
     const all = statement.safeIntegers().all.bind(statement);
     // TypeORM reads rows by `all` alone.
