@@ -42,8 +42,12 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** If all operations share a connection. */
-  shareConnection?(store: DataSource, config: Config): OwnTransactions;
+  /** If all operations share a connection. @param onFailure see {@link Writer.endOnFailure} */
+  shareConnection?(
+    store: DataSource,
+    config: Config,
+    onFailure: (error: unknown) => Promise<never> | undefined,
+  ): OwnTransactions;
   /** @throws Error if rows may be hidden, or unless it is to be read only, if a plant that is written could be lost */
   assertUsable?(store: Pick<DataSource, 'query'>, access: Access): Promise<void>;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */

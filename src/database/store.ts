@@ -1,5 +1,4 @@
 import {
-  AbstractLogger,
   DataSource,
   type DataSourceOptions,
   type QueryRunner,
@@ -20,19 +19,6 @@ export async function loadEngine(url: string): Promise<Engine> {
   return (await import('./postgres/engine.js')).postgres;
 }
 
-/** TypeORM's own would write a failed migration to stdout, which the service or the command reports. */
-class FailureLogger extends AbstractLogger {
-  constructor(private readonly onFailure: (error: unknown) => void) {
-    super([]);
-  }
-
-  override logQueryError(error: string | Error): void {
-    this.onFailure(error);
-  }
-
-  protected override writeLog(): void {}
-}
-
 export class Store extends DataSource {
   private readonly lock: Disposable | undefined;
   private openedWriter: Writer | undefined;
@@ -51,12 +37,11 @@ export class Store extends DataSource {
       migrations: MIGRATIONS,
       migrationsTableName: MIGRATIONS_TABLE,
       synchronize: false,
+      // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
+      logger: 'debug',
     });
-    this.logger = new FailureLogger((error) => {
-      const ending = this.openedWriter?.endOnFailure?.(error);
-      if (ending) this.shared?.hold(ending);
-    });
-    this.shared = engine.shareConnection?.(this, config);
+    const onFailure = (error: unknown) => this.openedWriter?.endOnFailure?.(error);
+    this.shared = engine.shareConnection?.(this, config, onFailure);
     // Before it is opened: a store that another service runs on is not even migrated.
     if (access === 'serve' || access === 'fill') this.lock = engine.lock?.(this);
   }

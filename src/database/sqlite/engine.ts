@@ -88,8 +88,8 @@ export const sqlite: Engine = {
     });
   },
 
-  shareConnection(store, config) {
-    return new OwnTransactions(store.driver as BetterSqlite3Driver, config.waitTimeoutMs);
+  shareConnection({ driver }, { waitTimeoutMs }, onFailure) {
+    return new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
   },
 
   assertInPlace(store, config) {

@@ -3,6 +3,8 @@ import type { QueryRunner } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 
+const TOO_LONG = "a transaction takes too long: within one, use its manager's repositories";
+
 /**
  * Gives each operation of TypeORM a transaction of its own. TypeORM has one query runner for all of SQLite: a save() would
  * join the transaction of another request, resolve before its commit, and be undone by its rollback.
@@ -10,17 +12,13 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 export class OwnTransactions {
   /** Settled once the connection is free again. */
   private last: Promise<unknown> = Promise.resolve();
-  private held: Promise<unknown> | undefined;
 
   constructor(
     private readonly driver: BetterSqlite3Driver,
     private readonly timeoutMs: number,
+    /** What it returns never settles if the process ends: no other operation begins then. */
+    private readonly onFailure: (error: unknown) => Promise<never> | undefined,
   ) {}
-
-  /** Lets no operation begin until then. */
-  hold(until: Promise<unknown>): void {
-    this.held = until;
-  }
 
   /** Makes the statements of a new runner wait for the transactions of others. */
   separate(runner: QueryRunner): QueryRunner {
@@ -38,6 +36,9 @@ export class OwnTransactions {
           // SQLite may have rolled back by itself, as on a full disk.
           if (sql.startsWith('ROLLBACK') && !this.isInTransaction) return undefined;
           return await query(sql, ...rest);
+        } catch (error) {
+          await this.onFailure(error);
+          throw error;
         } finally {
           transaction = this.isInTransaction ? turn : undefined;
           if (!transaction) turn[Symbol.dispose]();
@@ -61,13 +62,10 @@ export class OwnTransactions {
     const turn: PromiseWithResolvers<void> = Promise.withResolvers();
     const over = turn.promise.catch(() => undefined);
     this.last = last.then(() => over);
-    const late = new StoreUnavailableException(
-      "a transaction takes too long: within one, use its manager's repositories",
-    );
-    const timer = setTimeout(turn.reject, this.timeoutMs, late);
+    const expire = () => turn.reject(new StoreUnavailableException(TOO_LONG));
+    const timer = setTimeout(expire, this.timeoutMs);
     await Promise.race([last, turn.promise]);
     clearTimeout(timer);
-    await this.held;
     return { [Symbol.dispose]: turn.resolve };
   }
 }

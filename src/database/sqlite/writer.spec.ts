@@ -16,6 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import Database from 'better-sqlite3';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
 import { COLUMNS, Plant } from '../../plants/plant.entity.js';
@@ -123,22 +124,20 @@ describe('SqliteWriter', () => {
     const exit = jest.spyOn(store.writer, 'abortAndExit').mockResolvedValue();
     await insert('1');
     const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
-    const [begun, blocked] = [Promise.withResolvers(), Promise.withResolvers()];
-    const busy = store.transaction(() => {
-      begun.resolve(undefined);
-      return blocked.promise;
+    const driver = store.driver as BetterSqlite3Driver;
+    (driver.databaseConnection as Database.Database).function('fail', () => {
+      throw failure;
     });
-    await begun.promise;
+    const failed = store.query('SELECT fail()').catch(() => true);
     const queued = plants.insert({ id: 3n, name: 'oak' }).then(() => true);
-    store.logger.logQueryError(failure, 'COMMIT');
+    while (exit.mock.calls.length === 0) await sleep(5);
     expect(exit).toHaveBeenCalledWith(74);
-    blocked.resolve(undefined);
-    await busy;
     const acknowledged = insert('2').then(() => true);
     const found = store.query('SELECT 1').then(() => true);
     while ((await file.count()) < 2) await sleep(5);
     // By then the thread has responded.
-    expect(await Promise.race([acknowledged, found, queued, sleep(200, false)])).toBe(false);
+    const any = [failed, acknowledged, found, queued];
+    expect(await Promise.race([...any, sleep(200, false)])).toBe(false);
     await store.writer.abort();
     // The old one never closes.
     store = await openStore(readConfig({ DATABASE_URL: file.url }), [Plant]);

@@ -69,7 +69,7 @@ export class SqliteWriter extends Writer {
       this.limitLog(log);
       return (rows ?? [{ count: changes }]) as Row[];
     } catch (error) {
-      if (SYNC_FAILED.test(readCode(error))) await this.endUnsynced('the sync of a commit', error);
+      await this.endOnFailure(error);
       throw new QueryFailedError(sql, parameters, error as Error);
     }
   }
@@ -79,9 +79,8 @@ export class SqliteWriter extends Writer {
   }
 
   override endOnFailure(error: unknown): Promise<never> | undefined {
-    return SYNC_FAILED.test(readCode(error))
-      ? this.endUnsynced('the sync of a commit', error)
-      : undefined;
+    if (!SYNC_FAILED.test(readCode(error))) return undefined;
+    return this.endUnsynced('the sync of a commit', error);
   }
 
   override async abort(): Promise<void> {
