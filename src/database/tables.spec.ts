@@ -26,6 +26,8 @@ class Bed {
   lines!: string | null;
 }
 
+const DEFERRED = { deferrable: 'INITIALLY DEFERRED' } as const;
+
 @Entity('gardens')
 class Garden {
   @PrimaryColumn({ type: 'bigint' })
@@ -41,11 +43,21 @@ class Leaf {
   @PrimaryColumn({ type: 'bigint' })
   id!: string;
 
-  @ManyToOne(() => Garden)
+  @ManyToOne(() => Garden, DEFERRED)
   @JoinColumn({ name: 'garden' })
   garden!: unknown;
 
-  @ManyToOne(() => Leaf)
+  @ManyToOne(() => Leaf, DEFERRED)
+  @JoinColumn({ name: 'parent' })
+  parent!: unknown;
+}
+
+@Entity('people')
+class Person {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+
+  @ManyToOne(() => Person)
   @JoinColumn({ name: 'parent' })
   parent!: unknown;
 }
@@ -98,6 +110,8 @@ describe('listTables()', () => {
     expect(() => listTables(withDate)).toThrow(/^the column at of dates is of type \w+/);
     const withPair = await reopen(Pair);
     expect(() => listTables(withPair)).toThrow('the table pairs needs a primary key of one column');
+    const withCircle = await reopen(Person);
+    expect(() => listTables(withCircle)).toThrow('the table people refers to people in a circle');
   });
 });
 

@@ -48,7 +48,12 @@ export function listTables({ entityMetadatas, driver }: DataSource): readonly Ta
   const list = (metadata: EntityMetadata): void => {
     if (seen.has(metadata)) return;
     seen.add(metadata);
-    for (const { referencedEntityMetadata } of metadata.foreignKeys) list(referencedEntityMetadata);
+    for (const { referencedEntityMetadata: parent, deferrable } of metadata.foreignKeys) {
+      list(parent);
+      if (listed.includes(parent) || deferrable === 'INITIALLY DEFERRED') continue;
+      const circle = `the table ${metadata.tableName} refers to ${parent.tableName} in a circle`;
+      throw new Error(`${circle}, which no restore can fill: use deferrable: 'INITIALLY DEFERRED'`);
+    }
     listed.push(metadata);
   };
   // A view has no rows of its own, and the child of an entity has its parent's table.
