@@ -51,7 +51,9 @@ export function adoptFile(file: string): void {
 
 function isKnown(file: string): boolean {
   const ids = readIds(file);
-  return ids.length === 0 || ids.includes(readId(file));
+  if (ids.length === 0 || ids.includes(readId(file))) return true;
+  // A service that starts meanwhile changes both.
+  return readIds(file).join() !== ids.join() && isKnown(file);
 }
 
 function hasLogged(file: string): boolean {
