@@ -31,10 +31,10 @@ export class OwnTransactions {
     let transaction: Disposable | undefined;
     return Object.assign(runner, {
       query: async (sql: string, ...rest: unknown[]) => {
+        // It did not begin, or SQLite has rolled back by itself, as on a full disk.
+        if (!transaction && sql.startsWith('ROLLBACK')) return undefined;
         const turn = transaction ?? (await this.takeTurn());
         try {
-          // SQLite may have rolled back by itself, as on a full disk.
-          if (sql.startsWith('ROLLBACK') && !this.isInTransaction) return undefined;
           return await query(sql, ...rest);
         } catch (error) {
           await this.onFailure(error);
@@ -45,8 +45,8 @@ export class OwnTransactions {
         }
       },
       release: async () => {
-        // One that was forgotten would keep the connection.
-        if (transaction) await runner.query('ROLLBACK');
+        // A transaction that was forgotten would keep the connection.
+        await runner.query('ROLLBACK');
         Object.assign(runner, { isReleased: true });
       },
     });
