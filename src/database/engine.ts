@@ -42,7 +42,7 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** If all operations share a connection. @param onFailure see {@link Writer.endOnFailure} */
+  /** Separates the transactions of operations that share one connection. @param onFailure see {@link Writer.endOnFailure} */
   shareConnection?(
     store: DataSource,
     config: Config,
@@ -81,7 +81,7 @@ export abstract class Writer {
   abstract readonly system: DatabaseSystem;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
-  /** SQL, always true, by which a statement's commit is durable; '' if each is. */
+  /** SQL of a condition, always true, that makes the commit wait for stable storage; '' if each commit does. */
   readonly commitLevel: string = '';
   /** SQL of the last column of each statement that writes plants; '' if commits need no check. */
   abstract readonly durabilityColumn: string;

@@ -3,6 +3,9 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 
+/** A proxy has repeated a message of the server: a result may be that of another statement. */
+export const OUT_OF_ORDER = 'the messages of the server are out of order';
+
 /**
  * A client of the pool. It reads the certificate files of its URL anew: a renewal needs no restart. While one cannot be used
  * the login fails; the driver's own constructor would throw in the pool, where nothing catches it.
@@ -38,7 +41,7 @@ export class SessionClient extends Client {
     try {
       // Where row-level security would hide rows, statements fail. A transaction pooler may not keep it.
       const { command } = await this.query('SET row_security = off');
-      if (command !== 'SET') throw new Error('the messages of the server are out of order');
+      if (command !== 'SET') throw new Error(OUT_OF_ORDER);
       return this;
     } catch (error) {
       // The pool ends no client that has failed to connect.

@@ -10,7 +10,7 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { readCode } from '../engine.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
-import { SessionClient } from './client.js';
+import { OUT_OF_ORDER, SessionClient } from './client.js';
 import { explain, HazardFinder } from './safety.js';
 
 /** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
@@ -93,9 +93,8 @@ class Session {
     result: QueryResult,
     isSingle: boolean,
   ): Error | undefined {
-    // A message that a proxy has repeated: the rows may be those of another statement.
     if (!error && (Array.isArray(result) ? isSingle : !result.command))
-      return new StoreUnavailableException('the messages of the server are out of order');
+      return new StoreUnavailableException(OUT_OF_ORDER);
     const hazard = error ? undefined : this.pool.hazards.find(result);
     this.warning ??= hazard ?? undefined;
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);

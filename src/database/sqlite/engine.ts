@@ -138,7 +138,7 @@ function listNames(opened: OpenedFile, config: Config): OpenedFile[] {
   return [opened, { ...opened, path: getPath(config) }];
 }
 
-/** Whether to open a file read-only: closing it would remove the log, and reading it without one would make one. */
+/** Whether a reader opens a file read-only: else it would remove a log as it closes; if there is none, it would leave one. */
 function hasLog(file: string): boolean {
   return existsSync(`${file}-wal`);
 }

@@ -28,7 +28,7 @@ export class ExactDatabase extends Database {
     }
   }
 
-  /** Of the file, until it is closed here: closing it drops the locks that SQLite has on the file in this process. */
+  /** A descriptor of the file, closed last: to close any drops all locks of this process (sqlite.org/howtocorrupt.html). */
   get descriptor(): number {
     return (this.openedDescriptor ??= openSync(this.name, 'r'));
   }

@@ -69,7 +69,7 @@ export function usesLog(file: string): boolean {
   return readHeader(file)[VERSION_OFFSET] === 2;
 }
 
-/** The header without what the log has of it. Closing the file drops the locks that SQLite has on it in this process. */
+/** As it is in the file: the log may have a newer one. Drops the locks that SQLite has on the file in this process. */
 function readHeader(file: string): Buffer {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, 'r');

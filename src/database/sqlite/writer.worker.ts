@@ -114,7 +114,7 @@ function isOwnFile(): boolean {
   return true;
 }
 
-/** Without what the log has of it (sqlite.org/fileformat2.html#database_header). */
+/** As it is in the file: the log may have a newer one (sqlite.org/fileformat2.html#database_header). */
 function readHeader() {
   const header = readAt(descriptor, 0, 100);
   const isDatabase = header.toString('latin1', 0, 15) === 'SQLite format 3';
