@@ -81,8 +81,8 @@ export function findRoute({ baseUrl, route }: Request): string | undefined {
 }
 
 /** `POST /plants`; the method alone without a route. */
-export function describeOperation(request: Request): string {
-  return [request.method, findRoute(request)].filter(Boolean).join(' ');
+export function describeOperation(request: Request, path = findRoute(request)): string {
+  return [request.method, path].filter(Boolean).join(' ');
 }
 
 /** The request ids that are accepted: one word in a log. */

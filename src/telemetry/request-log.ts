@@ -3,7 +3,12 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
-import { findRoute, requestEnd, type RequestContext } from '../http/request-context.js';
+import {
+  describeOperation,
+  findRoute,
+  requestEnd,
+  type RequestContext,
+} from '../http/request-context.js';
 import { Routes } from '../http/routes.js';
 
 /** Logs requests that have ended (docs/logging.md). Nobody injects it: it subscribes to what `http` publishes. */
@@ -32,11 +37,10 @@ export class RequestLog implements OnApplicationShutdown {
     if (isSuccess && this.config.logRequests !== 'all') return;
     // A 405, or a refusal before routing, such as a 503, has no route yet.
     const path = findRoute(request) ?? this.routes.find(request.path)?.path;
-    const members = describeRequest(context, path);
-    const operation = [members.method, members.path].filter(Boolean).join(' ');
     // Not by the status: a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'log';
-    this.logger[level](`${operation} ${status ?? 'no response'}`, members);
+    const text = `${describeOperation(request, path)} ${status ?? 'no response'}`;
+    this.logger[level](text, describeRequest(context, path));
   };
 }
 
@@ -71,10 +75,7 @@ function simplifyAddress(address: string | undefined): string | undefined {
   if (!address?.includes(':')) return address;
   // The URL Standard has one form for each address; none with a zone.
   const { hostname = '' } = URL.parse(`http://[${address}]`) ?? {};
-  const [, ...words] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(hostname) ?? [];
-  if (words.length === 0) return address;
-  return words
-    .map((word) => parseInt(word, 16))
-    .flatMap((word) => [word >> 8, word & 0xff])
-    .join('.');
+  const [, high, low = ''] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(hostname) ?? [];
+  // It writes a host that is a number as an IPv4 address.
+  return high ? URL.parse(`http://0x${high}${low.padStart(4, '0')}`)?.hostname : address;
 }
