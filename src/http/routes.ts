@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 
@@ -33,6 +32,6 @@ function toRoute([template, operations]: [string, object]): Route {
   return {
     path: template.replace(/\{(\w+)\}/g, ':$1'),
     pattern: new RegExp(`^${pattern}$`),
-    methods: methods.filter((name) => METHODS.includes(name)),
+    methods,
   };
 }
