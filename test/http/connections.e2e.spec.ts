@@ -1,10 +1,12 @@
 /** @engine sqlite */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { requestEnd } from '../../src/http/request-context.js';
 import { bodies, refusals } from '../../src/http/turns.js';
+import { GroupCommit } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
 import { service, startService } from '../support/own.js';
 import { countInFlight, Service } from '../support/service.js';
@@ -173,6 +175,32 @@ describe('too late', () => {
     const find = () => hasty.log.lines('Request').find(({ requestId }) => requestId === 'late');
     while (!find()) await sleep(5);
     expect(find()).toMatchObject({ status: 408, error: 3004, msg: 'POST /plants 408' });
+  });
+
+  it('stores nothing of a late request whose 408 waits behind another response', async () => {
+    const requests: Request[] = [];
+    const own = await Service.start({ DATABASE_TIMEOUT: '60s' }, [], (app) =>
+      app.use(((request, _response, next) => {
+        requests.push(request);
+        next();
+      }) satisfies RequestHandler),
+    );
+    const server = own.app.getHttpServer();
+    server.requestTimeout = server.headersTimeout = 1_000;
+    const unlock = await own.store.lock();
+    const [first = '', late = ''] = [1, 2].map((id) =>
+      requestText(own.client.headers, `{"id":${id},"name":"n"}`),
+    );
+    const connection = (await own.connect()).write(first + late.slice(0, -1));
+    await once(server, 'clientError');
+    connection.write(late.slice(-1));
+    while (!requests[1]?.complete) await sleep(5);
+    await unlock();
+    expect(await connection.read()).toMatchObject({ status: 200 });
+    expect(await connection.read()).toMatchObject(LATE);
+    while (!own.app.get(GroupCommit).isIdle) await sleep(5);
+    expect(await own.store.plant(2n)).toBeUndefined();
+    await own.stop();
   });
 
   it('closes the connection of a client that reads no response', async () => {

@@ -84,6 +84,20 @@ describe('TLS', () => {
     expect(await negotiateCiphers(service.port)).toEqual(new Set(cipherNames('RSA')));
   });
 
+  it('refuses to renegotiate', async () => {
+    await issue('localhost');
+    service = await ServiceProcess.start({ store, env: env() });
+    const { port } = service;
+    const socket = connect({ port, rejectUnauthorized: false, maxVersion: 'TLSv1.2' });
+    await once(socket, 'secureConnect');
+    const outcome = new Promise((resolve) => {
+      socket.on('error', resolve);
+      socket.renegotiate({ rejectUnauthorized: false }, resolve);
+    });
+    expect(await outcome).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
+    socket.destroy();
+  });
+
   it('a SIGHUP before it listens does not end the start, and reloads the certificate then', async () => {
     await issue('localhost');
     const child = spawnMain(store, env());
