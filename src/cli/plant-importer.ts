@@ -167,6 +167,8 @@ export class PlantImporter {
     // That of a DOMException is a number.
     const code = String((error as Failure).code);
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
+    if (code === 'UND_ERR_INVALID_ARG')
+      return 'the token has a character that no header can have: check it';
     if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
       return `${describeError(error)}; name the host by --url as the certificate does`;
     // A service with TLS closes connections without it.

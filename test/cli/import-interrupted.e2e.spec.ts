@@ -16,7 +16,8 @@ startServices();
 describe('import', () => {
   it.each([
     ['plant_x', 'error 2001: invalid or expired token'],
-    ['se\ncret', 'invalid authorization header'],
+    ['se\ncret', 'the token has a character that no header can have: check it'],
+    ['plant_…', 'the token has a character that no header can have: check it'],
   ])('stops at once if the token is invalid: %j', async (token, reason) => {
     expect(await importing(plants(500), ['--token', token])).toEqual({
       code: 1,
