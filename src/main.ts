@@ -57,7 +57,7 @@ async function tryToListen(): Promise<void> {
 /** @throws Error that names PORT and HOST, with this prefix, if a server cannot listen */
 async function explainPort(listening: Promise<unknown>, prefix = ''): Promise<void> {
   await listening.catch((cause: unknown) => {
-    const message = `${prefix}PORT or ${prefix}HOST must be another: ${describeError(cause)}`;
+    const message = `set another ${prefix}PORT or ${prefix}HOST: ${describeError(cause)}`;
     throw new Error(message, { cause });
   });
 }

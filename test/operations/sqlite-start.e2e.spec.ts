@@ -81,7 +81,7 @@ describe('a failed start reports on stderr', () => {
     const ran = await runMain(store, { [name]: `${port}` });
     server.close();
     const problem = `listen EADDRINUSE: address already in use 127.0.0.1:${port}`;
-    const rule = `${name} or ${name.replace('PORT', 'HOST')} must be another`;
+    const rule = `set another ${name} or ${name.replace('PORT', 'HOST')}`;
     expect(ran).toMatchObject({ code: 1, stderr: `error: ${rule}: ${problem}\n` });
     expect(existsSync(dirname(store.path))).toBe(false);
   });
@@ -89,7 +89,7 @@ describe('a failed start reports on stderr', () => {
   it.each(['', 'MANAGEMENT_'])('a foreign %sHOST, before a store is made', async (prefix) => {
     const management = prefix && { MANAGEMENT_PORT: '0' };
     const env = { [`${prefix}HOST`]: '192.0.2.1', ...management, LOG_LEVEL: 'info' };
-    const rule = `${prefix}PORT or ${prefix}HOST must be another`;
+    const rule = `set another ${prefix}PORT or ${prefix}HOST`;
     expect(await runMain(store, env)).toEqual({
       code: 1,
       // Only the line that names the store.
