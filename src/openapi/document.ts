@@ -38,6 +38,6 @@ function listServers(config: Config): { url: string; description?: string }[] {
   const url = formatUrl(scheme, host, port);
   return [
     { url, description: 'the address that the service listens on' },
-    { url: '/', description: 'the host that this document came from' },
+    { url: '/', description: 'the host of this document' },
   ];
 }
