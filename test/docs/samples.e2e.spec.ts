@@ -27,7 +27,7 @@ const paste = (commands: string) => {
   const { port, token } = service;
   return run('bash', [
     '-c',
-    commands.replaceAll(':3000/', `:${port}/`).replaceAll('plant_…', token),
+    commands.replaceAll(':3000/', `:${port}/`).replaceAll('plant_...', token),
   ]);
 };
 
@@ -48,7 +48,7 @@ describe("the README's blocks can be pasted twice", () => {
   it('Import and export', async () => {
     const block = blockOf('README.md', 'Import and export');
     const { stdout } = await paste(
-      `export TOKEN=plant_…\ncd && ln -s "$OLDPWD/bin" bin\n${block}${block}`,
+      `export TOKEN=plant_...\ncd && ln -s "$OLDPWD/bin" bin\n${block}${block}`,
     );
     expect(stdout).toBe('sent 1, stored 1, refused 0\n'.repeat(2));
   });
