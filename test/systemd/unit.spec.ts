@@ -100,6 +100,14 @@ it('backs up and verifies a store beside the service, as confined as it is', asy
   ]);
 });
 
+it('runs commands by the PATH of cron', async () => {
+  const { output } = await onMachine(
+    {},
+    'env -i PATH=/usr/bin:/bin /usr/local/sbin/plant-store config >/dev/null; echo "config: $?"\n',
+  );
+  expect(output).toMatch(/^config: 0$/m);
+});
+
 it('mails root that a backup has failed', async () => {
   const plain = '[Unit]\\nDefaultDependencies=no\\n';
   const { output } = await onMachine(
