@@ -145,7 +145,7 @@ it('reads each variable, whatever blanks are around its name and its value', () 
   );
 });
 
-it('ignores each other line, and warns of it without its value', () => {
+it('warns of each line without effect, without its value', () => {
   const { variables, warnings } = parseEnvFile(`PORT=4000
 # no
 foo
@@ -158,8 +158,12 @@ DATABASE_URL_FIL=x
 PORT_FILE=x
 PG USER=x
 NODE_EXTRA_CA_CERTS=/x
-NODE_TLS_REJECT_UNAUTHORIZED=1`);
-  expect([...variables.keys()]).toEqual(['PORT', 'NODE_TLS_REJECT_UNAUTHORIZED']);
+NODE_TLS_REJECT_UNAUTHORIZED=1
+PORT=5000`);
+  expect(Object.fromEntries(variables)).toEqual({
+    PORT: '5000',
+    NODE_TLS_REJECT_UNAUTHORIZED: '1',
+  });
   const [none, unknown] = ['ignored, as it has no NAME=value', 'is unknown, or works only in the'];
   expect(warnings.map((warning) => warning.replace(/ environment$/, ''))).toEqual([
     `3: ${none}`,
@@ -171,5 +175,6 @@ NODE_TLS_REJECT_UNAUTHORIZED=1`);
     `10: PORT_FILE ${unknown}`,
     `11: ${none}`,
     `12: NODE_EXTRA_CA_CERTS ${unknown}`,
+    '14: PORT is set above too: this line wins',
   ]);
 });

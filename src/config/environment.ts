@@ -49,6 +49,8 @@ export function parseEnvFile(text: string) {
     const isKnown = name !== undefined && (OWN_NAMES.includes(name) || OTHER_NAMES.test(name));
     // Another name may be a part of a key.
     const shown = /^[A-Z_]{1,40}$/.test(name ?? '') ? name : 'the name';
+    if (variables.has(name ?? ''))
+      warnings.push(`${index + 1}: ${name} is set above too: this line wins`);
     if (isKnown) variables.set(name, parseEnv(`X=${value}`).X ?? '');
     else if (name === undefined) warnings.push(`${index + 1}: ignored, as it has no NAME=value`);
     else warnings.push(`${index + 1}: ${shown} is unknown, or works only in the environment`);
