@@ -139,3 +139,8 @@ export function describeUser(): string {
     return String(process.getuid?.());
   }
 }
+
+/** The end of a message: commands that root runs are the service's user. */
+export function describeDenied(code: string | undefined): string {
+  return code === 'EACCES' ? ` for user ${describeUser()}` : '';
+}

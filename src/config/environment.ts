@@ -1,7 +1,7 @@
 // Reads the configuration from the environment and the file `.env`.
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { Config, VARIABLES, VERSION, type Variable } from './config.js';
+import { Config, describeDenied, VARIABLES, VERSION, type Variable } from './config.js';
 import { describeDatabase } from './database-url.js';
 
 /** Invalid configuration. The message lists every variable at fault, and never a secret. */
@@ -127,7 +127,8 @@ export function readNamedFile(variable: string, path: string): string {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const shown = PRINTABLE_VALUE.test(path) ? `: ${path}` : '';
-    const message = `${variable} must be a readable file in UTF-8${shown} (${code})`;
+    const reason = `(${code}${describeDenied(code)})`;
+    const message = `${variable} must be a readable file in UTF-8${shown} ${reason}`;
     throw new ConfigError(message, { cause });
   }
 }

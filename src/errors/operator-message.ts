@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { describeDenied } from '../config/config.js';
 import { ConfigError } from '../config/environment.js';
 import { StoreUnavailableException } from './error-codes.js';
 
@@ -39,7 +40,7 @@ export function describeError(error: unknown): string {
     .replace(NODE_ADVICE, TRUST_ADVICE)
     .replace(NO_USER, USER_ADVICE);
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
-  return DAMAGE_CODES.test(code) ? line + DAMAGE_ADVICE : line;
+  return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : describeDenied(code));
 }
 
 /** The same without what to do: of an error in a backup, which is not the store. */

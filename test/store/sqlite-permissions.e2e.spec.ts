@@ -88,6 +88,25 @@ function makeLock(): string {
   return lock;
 }
 
+it.each([
+  ['import', ["error: EACCES: permission denied, open '", "' for user "]],
+  ['config --env-file', ['must be a readable file in UTF-8: ', ' (EACCES for user ']],
+])('without the right to read a file, %s names it, and the user', async (command, [open, by]) => {
+  const file = join(store.folder, 'secret');
+  writeFileSync(file, '', { mode: 0o000 });
+  const line = [
+    ...UNPRIVILEGED,
+    process.execPath,
+    '--',
+    'dist/src/cli.js',
+    ...command.split(' '),
+    file,
+  ];
+  const env = { ...process.env, PLANT_STORE_TOKEN: 'x' };
+  const { stderr } = await untilEnd(spawn(line[0] ?? '', line.slice(1), { env }));
+  expect(stderr).toContain(`${open}${file}${by}${userInfo().username}`);
+});
+
 describe('without the right to write', () => {
   it.each([
     ['to the folder of a new store', () => store.folder, 0o500, false],
