@@ -57,8 +57,10 @@ async function tryToListen(): Promise<void> {
 /** @throws Error that names PORT and HOST, with this prefix, if a server cannot listen */
 async function explainPort(listening: Promise<unknown>, prefix = ''): Promise<void> {
   await listening.catch((cause: unknown) => {
-    const message = `set another ${prefix}PORT or ${prefix}HOST: ${describeError(cause)}`;
-    throw new Error(message, { cause });
+    const { code } = cause as NodeJS.ErrnoException;
+    const advice = code === 'EACCES' ? ', or permit it (docs/operating.md#tls)' : '';
+    const rule = `set another ${prefix}PORT or ${prefix}HOST${advice}`;
+    throw new Error(`${rule}: ${describeError(cause)}`, { cause });
   });
 }
 

@@ -76,6 +76,20 @@ it('systemctl start fails with a bad configuration, and restarts nothing (exit c
   expect(log).toContain('Invalid configuration: RATE_LIMIT must be ');
 });
 
+it('says what a port below 1024 needs', async () => {
+  // A network of its own, where the limit is that of Linux.
+  const drop = '/etc/systemd/system/plant-store.service.d/network.conf';
+  const { log } = await onMachine(
+    { PORT: '443' },
+    `printf '[Service]\\nPrivateNetwork=yes\\n' >${drop}
+    systemctl daemon-reload; systemctl start plant-store`,
+  );
+  expect(log).toContain(
+    'set another PORT or HOST, or permit it (docs/operating.md#tls): ' +
+      'listen EACCES: permission denied 127.0.0.1:443 for user plant-store',
+  );
+});
+
 it('backs up and verifies a store beside the service, as confined as it is', async () => {
   const { output } = await onMachine(
     {},
