@@ -94,16 +94,11 @@ it.each([
 ])('without the right to read a file, %s names it, and the user', async (command, [open, by]) => {
   const file = join(store.folder, 'secret');
   writeFileSync(file, '', { mode: 0o000 });
-  const line = [
-    ...UNPRIVILEGED,
-    process.execPath,
-    '--',
-    'dist/src/cli.js',
-    ...command.split(' '),
-    file,
-  ];
+  const [program, ...args] = [...UNPRIVILEGED, process.execPath, '--', 'dist/src/cli.js'];
   const env = { ...process.env, PLANT_STORE_TOKEN: 'x' };
-  const { stderr } = await untilEnd(spawn(line[0] ?? '', line.slice(1), { env }));
+  const { stderr } = await untilEnd(
+    spawn(program, [...args, ...command.split(' '), file], { env }),
+  );
   expect(stderr).toContain(`${open}${file}${by}${userInfo().username}`);
 });
 
