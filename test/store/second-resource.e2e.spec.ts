@@ -74,9 +74,11 @@ it('is stored, one write beside the other', async () => {
 it('is in a backup, which is verified, restored and checked', async () => {
   const file = join(service.store.folder, 'backup.sqlite');
   const made = await cli(`backup ${file}`);
-  expect(made).toMatch(/^gardens: 42, sha256 [\da-f]{64}\nplants: 1, .*\ntokens: 1, .*\n$/);
+  expect(made).toMatch(/^(\w+: \d+, sha256 [\da-f]{64}\n)+$/);
+  const counts = made.match(/^\w+: \d+/gm) ?? [];
+  expect(counts).toEqual(expect.arrayContaining(['gardens: 42', 'plants: 1', 'tokens: 1']));
   expect(await cli(`backup --verify ${file}`)).toBe(`${made}no damage found\n`);
-  expect(await cli('check')).toBe('gardens: 42, plants: 1, tokens: 1; no damage found\n');
+  expect(await cli('check')).toBe(`${counts.join(', ')}; no damage found\n`);
   await cli('migrate', other);
   expect(await cli(`restore ${file}`, other)).toBe(made);
   const all = 'SELECT id, name, is_open FROM gardens ORDER BY id';
