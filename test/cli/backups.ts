@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach } from '@jest/globals';
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
 import { migrateStore } from '../../src/database/store.js';
 import { runHere, type Ran } from '../support/cli.js';
@@ -25,6 +25,12 @@ export const PLANTS: StoredPlant[] = [
   ...[7n, 6n, 5n].map((i) => ({ id: END - i, name: '長'.repeat(500_000), tag: null })),
   { id: END - 1n, name: 'highest', tag: 'x' },
 ];
+
+/** What `check` prints of an undamaged store, in which tables of other resources are empty. */
+export const passed = (plants: number, tokens: number) => {
+  const counts = `(\\w+: 0, )*plants: ${plants}, (\\w+: 0, )*tokens: ${tokens}(, \\w+: 0)*`;
+  return expect.stringMatching(new RegExp(`^${counts}; no damage found\n$`));
+};
 
 /** Gives a new store its schema. */
 async function migrated<Store extends TemporaryStore>(store: Store): Promise<Store> {

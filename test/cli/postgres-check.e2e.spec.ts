@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { cli, flipBit } from './backups.js';
+import { cli, flipBit, passed } from './backups.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -30,8 +30,7 @@ const failed = (message: RegExp) => ({
 });
 
 it('a store passes while its service runs', async () => {
-  const stdout = 'plants: 1, tokens: 1; no damage found\n';
-  expect(await cli(store, 'check')).toEqual({ code: 0, stdout, stderr: '' });
+  expect(await cli(store, 'check')).toEqual({ code: 0, stdout: passed(1, 1), stderr: '' });
 });
 
 it('may take longer than the statements of its role', async () => {

@@ -155,7 +155,7 @@ it('restore does not create a missing store', async () => {
   await cli(source, `backup ${file}`);
   const missing = join(source.folder, 'missing', 'store.sqlite');
   if (ENGINE === 'sqlite') Object.assign(target, { url: `sqlite:${missing}` });
-  else await target.execute('DROP TABLE plants, tokens, backups, plant_store_migrations');
+  else await target.execute('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   const reason =
     ENGINE === 'sqlite'
       ? `there is no file ${missing}: run this in the service's folder, or set DATABASE_URL; only for a new store,`

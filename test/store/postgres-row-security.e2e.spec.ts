@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { passed } from '../cli/backups.js';
 import { readConfig } from '../../src/config/environment.js';
 import { StoreSession } from '../../src/database/store-session.js';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';
@@ -30,8 +31,8 @@ beforeAll(async () => {
     GRANT SELECT, INSERT ON plants TO plants_service;
     GRANT SELECT, UPDATE ON tokens TO plants_service;
     GRANT SELECT ON backups, plant_store_migrations TO plants_service;
-    GRANT SELECT ON plants, tokens, plant_store_migrations TO plants_backup;
-    GRANT SELECT, INSERT, UPDATE ON backups TO plants_backup;
+    GRANT SELECT ON ALL TABLES IN SCHEMA public TO plants_backup;
+    GRANT INSERT, UPDATE ON backups TO plants_backup;
     INSERT INTO plants (id, name) VALUES (1, 'oak')`);
   token = (await run('owner', 'token create nursery')).stdout.trim();
 });
@@ -85,10 +86,7 @@ describe.each(TABLES)('while rows of %s may be hidden', (table) => {
     await store.execute('ALTER ROLE plants_backup BYPASSRLS');
     const { code, stdout } = await run('plants_backup', 'check');
     await store.execute('ALTER ROLE plants_backup NOBYPASSRLS');
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: 'plants: 1, tokens: 1; no damage found\n',
-    });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: passed(1, 1) });
   });
 });
 
