@@ -32,6 +32,11 @@ it('a backup can carry every column of every table', async () => {
 });
 
 describe('the migrations', () => {
+  it('are in the order of their timestamps, in which they run', () => {
+    const stamps = MIGRATIONS.map(({ name }) => Number(name.slice(-13)));
+    expect(stamps).toEqual([...new Set(stamps)].sort((a, b) => a - b));
+  });
+
   it('make what the entities say, and a second run changes nothing', async () => {
     expect(await drift()).not.toEqual([]);
     expect(await migrateStore(config)).not.toEqual([]);
