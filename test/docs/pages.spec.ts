@@ -31,6 +31,13 @@ it.each(globSync('{*.md,docs/*.md,drill/*.md}'))(
   },
 );
 
+it('docs/architecture.md has the folders of src, in the order of .dependency-cruiser.js', () => {
+  const [, table = ''] = read('docs/architecture.md').split('\n## The folders of `src`\n');
+  const listed = table.matchAll(/^\| `(\w+)` /gm);
+  const folders = read('.dependency-cruiser.js').matchAll(/^ {2}'(\w+)',$/gm);
+  expect(Array.from(listed, ([, name]) => name)).toEqual(Array.from(folders, ([, name]) => name));
+});
+
 /** The last release: the package of `3.0.1-dev` comes after 3.0.0. */
 const released = version.replace(/\d+-dev$/, (next) => `${parseInt(next) - 1}`);
 
