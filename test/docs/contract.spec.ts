@@ -6,6 +6,7 @@ import {
   contract,
   dereference,
   isObject,
+  pointerTo,
   published,
   read,
   valueAt,
@@ -30,6 +31,22 @@ describe('openapi.json', () => {
   });
 });
 
+/** The operations of the contract, as `METHOD /path`, with those of the published document. */
+const OPERATIONS = Object.entries(contract.paths as JsonObject).flatMap(([path, methods]) =>
+  Object.keys(methods as JsonObject).map((method) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    responses: valueAt(published, `${pointerTo('/paths', path)}/${method}/responses`) as JsonObject,
+  })),
+);
+
+describe.each(OPERATIONS)('$name', ({ name, responses }) => {
+  it.each(Object.entries(responses))('has the id of the request in its %s', (_status, response) => {
+    expect(valueAt(response, '/headers/X-Request-Id/required')).toBe(true);
+  });
+
+  it('is described in docs/api.md', () => expect(read('docs/api.md')).toContain(`\`${name}\``));
+});
+
 const POST = '/paths/~1plants/post';
 const PLANT = '/components/schemas/Plant';
 const NEW_PLANT = '/components/schemas/NewPlant';
@@ -51,6 +68,14 @@ function parentOf(pointer: string): string {
 }
 
 describe('withoutAdditions()', () => {
+  it('leaves no difference in the order of parameters', () => {
+    const [a, b] = [
+      { name: 'a', in: 'query' },
+      { in: 'query', name: 'b' },
+    ];
+    expect(dereference({ parameters: [a, b] })).toEqual(dereference({ parameters: [b, a] }));
+  });
+
   it.each<[string, Json | undefined]>([
     [`${POST}/responses/201`, { description: 'x' }],
     [`${POST}/responses/200/headers`, {}],

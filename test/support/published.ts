@@ -66,12 +66,12 @@ export function valueAt(root: Json, pointer: string): Json | undefined {
 
 /**
  * The document with the target of each reference in its place, and with the security that it has for all
- * operations on each. Lists are sorted: the order of those of names says nothing in OpenAPI. It must have
- * no circular references.
+ * operations on each. Lists are sorted: the order of those of names and of parameters says nothing in OpenAPI. It
+ * must have no circular references.
  */
 export function dereference({ security, ...document }: JsonObject): JsonObject {
   const resolve = (value: Json): Json => {
-    if (Array.isArray(value)) return value.map(resolve).sort();
+    if (Array.isArray(value)) return value.map(resolve).sort(byName);
     if (!isObject(value)) return value;
     const { $ref, ...beside } = value;
     if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return mapMembers(value, resolve);
@@ -82,6 +82,11 @@ export function dereference({ security, ...document }: JsonObject): JsonObject {
     isObject(operation) && security ? { security, ...operation } : operation;
   const { paths = {}, ...rest } = mapMembers(document, resolve);
   return { ...rest, paths: mapMembers(paths, (path) => mapMembers(path, secure)) };
+}
+
+function byName(one: Json, other: Json): number {
+  const nameOf = (value: Json) => JSON.stringify(isObject(value) ? (value.name ?? '') : value);
+  return nameOf(one).localeCompare(nameOf(other));
 }
 
 function mapMembers(object: Json, change: (value: Json) => Json): JsonObject {
