@@ -38,7 +38,7 @@ it('docs/architecture.md has the folders of src, in the order of .dependency-cru
   expect(Array.from(listed, ([, name]) => name)).toEqual(Array.from(folders, ([, name]) => name));
 });
 
-/** The last release: the package of `3.0.1-dev` comes after 3.0.0. */
+/** The last release: the package of `4.0.1-dev` comes after 4.0.0. */
 const released = version.replace(/\d+-dev$/, (next) => `${parseInt(next) - 1}`);
 
 it("CHANGELOG.md has the package's version first, with its date (keepachangelog.com)", () => {
