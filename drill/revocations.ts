@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
 import { RawConnection, requestText } from '../test/support/raw-connection.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { Scenario } from './ledger.js';
-import { disturb, type Stage } from './stage.js';
+import { disturb, runOn, type Stage } from './stage.js';
 
 /** Requests with a revoked token in progress. */
 const REQUESTS = 32;
@@ -23,13 +22,8 @@ export function revokeTokens(times: number, store: TemporaryStore): Promise<Scen
 async function revokeOne({ service }: Stage, scenario: Scenario): Promise<void> {
   const { store, port } = service;
   const name = `drip-${scenario.times}`;
-  const token = async (verb: string): Promise<string> => {
-    const surroundings = { cwd: store.folder, env: { DATABASE_URL: store.url } };
-    const { code, stdout, stderr } = await runCli(['token', verb, name], surroundings);
-    if (code !== 0) throw new Error(stderr);
-    return stdout.trim();
-  };
-  const client = new Client(port, await token('create'));
+  const token = await runOn(store, 'token', 'create', name);
+  const client = new Client(port, token.trim());
   // The ledger has none of these ids: it notices the plant if one is stored.
   const body = `${BLANKS}{"id":${randomInt(2 ** 48 - 1)},"name":"revoked"}`;
   const requests = await Promise.all(
@@ -46,7 +40,7 @@ async function revokeOne({ service }: Stage, scenario: Scenario): Promise<void> 
 
   let sent = 0;
   let revokedAt = Infinity;
-  const revoked = token('revoke').then(() => (revokedAt = performance.now()));
+  const revoked = runOn(store, 'token', 'revoke', name).then(() => (revokedAt = performance.now()));
   while (performance.now() - revokedAt < REVOKED_MS) {
     for (const request of requests) request.write(body.slice(sent, sent + 1));
     sent += 1;

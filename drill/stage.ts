@@ -11,6 +11,13 @@ const RECOVERY_MS = 60_000;
 /** Of the service only: variables, and a command that starts it. */
 type ServiceOptions = Pick<Start, 'env' | 'under'>;
 
+/** Runs a command on a store. @returns what it prints @throws Error unless it succeeds */
+export async function runOn({ folder, url }: TemporaryStore, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCli(args, { cwd: folder, env: { DATABASE_URL: url } });
+  if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
 /** The built service. It keeps its port through restarts. */
 export class Service {
   /** 0 before the first start. */
@@ -26,11 +33,9 @@ export class Service {
 
   /** Creates the store and a token. */
   static async over(store: TemporaryStore, options: ServiceOptions = {}) {
-    const surroundings = { cwd: store.folder, env: { DATABASE_URL: store.url } };
-    await runCli(['migrate'], surroundings);
-    const { stdout, stderr } = await runCli(['token', 'create', 'drill'], surroundings);
-    if (stdout === '') throw new Error(stderr);
-    return new Service(store, stdout.trim(), options);
+    await runOn(store, 'migrate');
+    const token = await runOn(store, 'token', 'create', 'drill');
+    return new Service(store, token.trim(), options);
   }
 
   /** Starts it, again too. Resolves once it listens. */

@@ -2,11 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCli } from '../../test/support/cli.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick } from '../report.js';
-import { Service, Stage } from '../stage.js';
+import { runOn, Service, Stage } from '../stage.js';
 
 /** Milliseconds of a stopped node. */
 const AWAY_MS = 4_000;
@@ -20,7 +19,6 @@ const store = new PostgresStore(url, new URL(url).pathname.slice(1));
 const shards = await store.rows("SELECT FROM citus_shards WHERE table_name = 'plants'::regclass");
 if (shards.length === 0 || (await store.count()) > 0)
   throw new Error('plants must be distributed, and empty');
-const surroundings = { cwd: store.folder, env: { DATABASE_URL: url } };
 const nodes = NODES.split(' ');
 const scenarios = nodes.map((node) => new Scenario(`a kill of ${node}`));
 const stage = await Stage.start(await Service.over(store), scenarios[0] ?? new Scenario(''));
@@ -30,7 +28,7 @@ for (let i = 0; i < (quick ? 1 : 10); i++) {
   }
 }
 await stage.finish();
-await runCli(['token', 'revoke', 'drill'], surroundings);
+await runOn(store, 'token', 'revoke', 'drill');
 if (scenarios.every(({ wrong }) => wrong.length === 0)) await store.execute('TRUNCATE plants');
 rmSync(store.folder, { recursive: true });
 finish(scenarios, [`${shards.length} shards; a node is away for ${AWAY_MS / 1_000} s`]);
@@ -41,9 +39,8 @@ async function strike(node: string, scenario: Scenario): Promise<void> {
   await sleep(AWAY_MS);
   await shell(NODE_START, node);
   const call = process.hrtime.bigint();
-  const { code, stdout, stderr } = await runCli(['export'], surroundings);
-  if (code !== 0) throw new Error(`an export failed: ${stderr}`);
-  const plants = Array.from(stdout.matchAll(/^\{"id":(-?\d+),(.*)$/gm), ([, id = '', rest]) => {
+  const exported = await runOn(store, 'export');
+  const plants = Array.from(exported.matchAll(/^\{"id":(-?\d+),(.*)$/gm), ([, id = '', rest]) => {
     const { name, tag = null } = JSON.parse(`{${rest}`) as { name: string; tag?: string };
     return { id: BigInt(id), name, tag };
   });

@@ -4,7 +4,7 @@ import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
 import type { TemporaryStore } from '../../test/support/temporary-store.js';
 import { Scenario } from '../ledger.js';
-import { Service, Stage } from '../stage.js';
+import { runOn, Service, Stage } from '../stage.js';
 import { storeOf } from './pair.js';
 
 /** Why a restore is refused: another one writes, or has written. */
@@ -33,9 +33,9 @@ export async function restoreBackups(times: number): Promise<Scenario[]> {
 
   async function restoreTwice(backup: string): Promise<void> {
     const call = process.hrtime.bigint();
-    await succeed(['backup', backup], store);
+    await runOn(store, 'backup', backup);
     const target = await PostgresStore.create(server.url());
-    await succeed(['migrate'], target);
+    await runOn(target, 'migrate');
     const [first, second] = await Promise.all([restore(backup, target), restore(backup, target)]);
     if (first.code !== 0 && second.code !== 0)
       twice.learn(`no restore wins: ${first.stderr} ${second.stderr}`);
@@ -45,15 +45,8 @@ export async function restoreBackups(times: number): Promise<Scenario[]> {
   }
 }
 
-const restore = (backup: string, store: TemporaryStore) => run(['restore', backup], store);
-
-async function succeed(args: readonly string[], store: TemporaryStore): Promise<void> {
-  const { code, stderr } = await run(args, store);
-  if (code !== 0) throw new Error(stderr);
-}
-
-function run(args: readonly string[], { folder, url }: TemporaryStore) {
-  return runCli(args, { cwd: folder, env: { DATABASE_URL: url } });
+function restore(backup: string, { folder, url }: TemporaryStore) {
+  return runCli(['restore', backup], { cwd: folder, env: { DATABASE_URL: url } });
 }
 
 /** What is wrong with a restore that must be refused. */

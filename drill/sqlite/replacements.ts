@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCli } from '../../test/support/cli.js';
 import { runMain } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
 import { Scenario } from '../ledger.js';
-import { disturb, type Stage } from '../stage.js';
+import { disturb, runOn, type Stage } from '../stage.js';
 import { faultIn } from './replay.js';
 
 /** Milliseconds with another file in the place of the store's. */
@@ -89,11 +88,9 @@ async function strikeFile(
   return [scenario];
 }
 
-async function makeBackup({ folder, url }: SqliteStore): Promise<string> {
-  const backup = join(folder, 'backup.sqlite');
-  const surroundings = { cwd: folder, env: { DATABASE_URL: url } };
-  const { code, stderr } = await runCli(['backup', backup], surroundings);
-  if (code !== 0) throw new Error(stderr);
+async function makeBackup(store: SqliteStore): Promise<string> {
+  const backup = join(store.folder, 'backup.sqlite');
+  await runOn(store, 'backup', backup);
   return backup;
 }
 
