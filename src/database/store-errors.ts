@@ -35,8 +35,7 @@ export class SchemaError extends Error {
 /** The store cannot be used. The message says why, for the operator. */
 export class StoreUnusableError extends Error {
   constructor(cause: unknown) {
-    const grant = readCode(cause) === '42501' ? ': grant it (docs/operating.md#roles)' : '';
-    const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind][1] : grant;
+    const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind][1] : '';
     super(`DATABASE_URL: the store cannot be opened: ${describeError(cause)}${advice}`, { cause });
     // TypeOrmModule would log it at each try. That of the cause says where it failed.
     delete this.stack;

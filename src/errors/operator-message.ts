@@ -21,7 +21,11 @@ const DAMAGE_CODES =
 const DAMAGE_ADVICE =
   '; the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
 
-/** The message of an error, in one line, with what to do if the store is damaged. */
+/** PostgreSQL's insufficient_privilege. */
+const NO_RIGHT = '42501';
+const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
+
+/** The message of an error, in one line, with what to do if the store is damaged or a right is missing. */
 export function describeError(error: unknown): string {
   // A host with several addresses has an error for each.
   if (error instanceof AggregateError && error.message === '')
@@ -40,6 +44,7 @@ export function describeError(error: unknown): string {
     .replace(NODE_ADVICE, TRUST_ADVICE)
     .replace(NO_USER, USER_ADVICE);
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
+  if (code === NO_RIGHT) return line + NO_RIGHT_ADVICE;
   return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : describeDenied(code));
 }
 

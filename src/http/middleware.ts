@@ -60,11 +60,11 @@ function checkRequest({ headers, headersDistinct, httpVersion, rawHeaders, url }
   if (rawHeaders.length > 2 * MAX_FIELDS) throw HEADERS_TOO_LONG;
   if (!isDecodable(url)) throw new ApiException(ERRORS.BAD_REQUEST, 'the path is malformed');
   const { host, 'transfer-encoding': coding } = headers;
-  const isRepeated = SINGLE_HEADERS.some((name) => (headersDistinct[name]?.length ?? 0) > 1);
+  const repeated = SINGLE_HEADERS.find((name) => (headersDistinct[name]?.length ?? 0) > 1);
+  if (repeated) throw new ApiException(ERRORS.BAD_REQUEST, `more than one header \`${repeated}\``);
   // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
   const isMismatch = httpVersion === '1.0' ? coding !== undefined : host === undefined;
-  if (isRepeated || isMismatch || !/^1\.[01]$/.test(httpVersion))
-    throw new ApiException(ERRORS.BAD_REQUEST);
+  if (isMismatch || !/^1\.[01]$/.test(httpVersion)) throw new ApiException(ERRORS.BAD_REQUEST);
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
     throw new ApiException(ERRORS.NO_SUCH_CODING);
 }

@@ -123,11 +123,26 @@ const TOKEN = 'authorization: Bearer x\r\n';
 describe('what Node lets pass: 400', () => {
   it.each([
     ['no Host', HOST, ''],
-    ['two Hosts', HOST, HOST + HOST],
-    ['another Host', HOST, `${HOST}HOST: elsewhere\r\n`],
-    ['a Host behind 90 fields', HOST, `${HOST}${'a:\r\n'.repeat(90)}Host: x\r\n`],
-    ['three tokens', HOST, `${HOST}${TOKEN}Authorization: Bearer y\r\n`],
-    ['two media types', HOST, `${HOST}Content-Type: text/plain\r\n`],
+    ['two Hosts', HOST, HOST + HOST, 'more than one header `host`'],
+    ['another Host', HOST, `${HOST}HOST: elsewhere\r\n`, 'more than one header `host`'],
+    [
+      'a Host behind 90 fields',
+      HOST,
+      `${HOST}${'a:\r\n'.repeat(90)}Host: x\r\n`,
+      'more than one header `host`',
+    ],
+    [
+      'three tokens',
+      HOST,
+      `${HOST}${TOKEN}Authorization: Bearer y\r\n`,
+      'more than one header `authorization`',
+    ],
+    [
+      'two media types',
+      HOST,
+      `${HOST}Content-Type: text/plain\r\n`,
+      'more than one header `content-type`',
+    ],
     ['101 fields', HOST, HOST + 'a:\r\n'.repeat(97), LONG],
     ['a fragment in the target', '/plants', '/plants#x', 'the path is malformed'],
     [
