@@ -39,6 +39,9 @@ const LIMITS = {
 const REPORTED_TRIES = 3;
 const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
+/** Names of fields in the report: a file may have a new one in each line. */
+const MAX_IGNORED = 100;
+const OTHERS = '(others)';
 /** What the service keeps of a plant. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
 /** Codes of errors that a next try would have too: of certificates, TLS, a token that no header can have. */
@@ -109,7 +112,7 @@ export class PlantImporter {
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
       await previous;
       if (refusal) this.onRefused({ line, ...refusal, plant });
-      else for (const name of ignored) this.ignored.set(name, (this.ignored.get(name) ?? 0) + 1);
+      else for (const name of ignored) this.countIgnored(name);
       this.counts[refusal ? 'refused' : 'stored'] += 1;
       if (this.failedLine === undefined) this.counts.answeredLines = line;
     } catch (error) {
@@ -117,6 +120,12 @@ export class PlantImporter {
       await previous;
       this.failedLine ??= line;
     }
+  }
+
+  private countIgnored(name: string): void {
+    const isNamed = this.ignored.has(name) || this.ignored.size < MAX_IGNORED;
+    const key = isNamed ? name : OTHERS;
+    this.ignored.set(key, (this.ignored.get(key) ?? 0) + 1);
   }
 
   /** Sends a plant until it is stored or refused. Throws if a next try would fail too, or all failed. */

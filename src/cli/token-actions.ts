@@ -1,5 +1,4 @@
 /** The work on tokens, which token.command.ts runs. */
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import {
   expiresSoon,
@@ -15,6 +14,8 @@ import { openStore } from '../database/store.js';
 import { readStoreConfig } from './arguments.js';
 import { alignColumns, formatMinute, printResult } from './terminal.js';
 
+/** More than a header can have. */
+const MAX_SECRET_LENGTH = 2 ** 16;
 /** How long `list` shows a token that has ended, without `--all`. */
 const LISTED_MS = 30 * 24 * 60 * 60 * 1_000;
 
@@ -93,10 +94,13 @@ async function withTokens<Result>(
 /** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */
 async function readSecretLine(): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write('token: ');
-  // An open interface would keep the process until the input ends.
-  using lines = createInterface({ input: process.stdin });
-  for await (const line of lines) return line.replace(/^.*\bBearer\s/i, '').trim();
-  return '';
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    text += String(chunk);
+    if (text.includes('\n') || text.length > MAX_SECRET_LENGTH) break;
+  }
+  const [line = ''] = text.split('\n', 1);
+  return line.replace(/^.*\bBearer\s/i, '').trim();
 }
 
 /** `nursery (3) expires 2026-04-02 03:04 UTC` */

@@ -38,11 +38,11 @@ export function describeError(error: unknown): string {
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
   // fetch() gives its reason as the cause.
   if (error instanceof TypeError && error.cause !== undefined) return describeError(error.cause);
-  const message = Error.isError(error) ? error.message : String(error);
-  const line = message
+  const message = (Error.isError(error) ? error.message : String(error))
     .replace(/(?<!\s)\s*\n\s*/g, ' ')
     .replace(NODE_ADVICE, TRUST_ADVICE)
     .replace(NO_USER, USER_ADVICE);
+  const line = escapeControls(message);
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
   if (code === NO_RIGHT) return line + NO_RIGHT_ADVICE;
   return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : describeDenied(code));

@@ -41,8 +41,12 @@ function getMessage(error: HttpException): string {
   return Array.isArray(message) ? message.join('; ') : error.message;
 }
 
+/** Of a page that was about to be sent, such as a part of a file that it does not have. */
+const ERROR_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+
 export function sendError(response: Response, { kind, message }: ApiException): void {
-  response.status(kind.status).json({ error: kind.error, message } satisfies ErrorDto);
+  const body = { error: kind.error, message } satisfies ErrorDto;
+  response.status(kind.status).set(ERROR_HEADERS).json(body);
 }
 
 /** Responds to every exception with an Error body, and logs those whose reason the response hides. */

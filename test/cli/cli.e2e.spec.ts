@@ -143,6 +143,21 @@ describe('token', () => {
     child.stdin.destroy();
   });
 
+  it('is verified without reading a line that is longer than any header', async () => {
+    await run('migrate');
+    const child = spawnCli(['token', 'verify'], surroundings());
+    const exited = once(child, 'exit');
+    // Whatever it does not read breaks the pipe.
+    const written = once(child.stdin, 'error');
+    const more = () => {
+      while (child.stdin.write('x'.repeat(65_536)));
+    };
+    child.stdin.on('drain', more);
+    more();
+    expect(await exited).toEqual([1, null]);
+    await written;
+  });
+
   it('is printed as JSON with --json', async () => {
     const json = async (line: string) =>
       JSON.parse((await run(`${line} --json`)).stdout) as unknown;

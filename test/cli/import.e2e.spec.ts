@@ -96,6 +96,12 @@ describe('fields that the service ignores', () => {
     ]);
   });
 
+  it('counts those beyond the first hundred names together: each line may have a new one', async () => {
+    const lines = Array.from({ length: 110 }, (_, id) => `{"id":${id},"name":"Oak","f${id}":1}\n`);
+    const { stdout } = await importing(lines.join(''));
+    expect(stdout).toContain(' f99 (1), (others) (10)\n');
+  });
+
   it('--strict refuses plants with such fields, and does not send them', async () => {
     expect(await importing(MISSPELT, ['--strict', '--rejects', 'r.ndjson'])).toEqual({
       code: 1,

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import {
   cli,
@@ -24,6 +25,7 @@ import {
   source,
   target,
 } from './backups.js';
+import { runHere } from '../support/cli.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
 
 makeStores();
@@ -102,6 +104,16 @@ it.each<[what: string, spoil: () => unknown, message: string]>([
   ],
   ['damaged in a digest', () => damage('plants1, sha256'), 'the digest of plants is missing'],
   ['damaged in a count', () => damage('1, sha256'), ' instead of 0, sha256 '],
+  [
+    'with text for a terminal in a digest',
+    async () => {
+      await backUpOne();
+      const backup = new Database(file);
+      backup.exec("UPDATE digests SET digest = digest || char(27) || '[2J'");
+      backup.close();
+    },
+    '\\u001b[2J\n',
+  ],
 ])('refuses a backup that is %s with one line', async (_what, spoil, message) => {
   await spoil();
   const before = await contentOf(target);
@@ -139,6 +151,18 @@ it('refuses a backup with any bit flipped, or restores the same content', async 
     { numRuns: 300 },
   );
   expect(verdicts).toEqual(new Set([0, 1]));
+});
+
+it('refuses a name that ends with a blank, for which the driver would read another file', async () => {
+  await backUpOne();
+  copyFileSync(file, `${file} `);
+  const { folder: cwd, url } = source;
+  for (const args of [['backup', '--verify'], ['restore']])
+    expect(await runHere([...args, `${file} `], { cwd, env: { DATABASE_URL: url } })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`${file} : rename it: `),
+    });
 });
 
 it('backup never replaces the store', async () => {

@@ -53,6 +53,17 @@ describe('the document and its UI', () => {
       expect(await caching(path)).toBe('no-cache');
   });
 
+  it.each([
+    ['a part that a file does not have', 416, { range: 'bytes=99999999-' }],
+    ['another version of a file', 412, { 'if-match': '"x"' }],
+  ])('%s: %i with an Error body, which nobody keeps', async (_what, status, headers) => {
+    expect(await get('/docs/swagger-ui.css', headers)).toMatchObject({
+      status,
+      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+      body: { error: 3005 },
+    });
+  });
+
   it('all files that the page names exist', async () => {
     for (const [page, base] of [
       ['/docs', '/'],

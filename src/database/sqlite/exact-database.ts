@@ -17,6 +17,10 @@ export class ExactDatabase extends Database {
    * to read it
    */
   constructor(file: string, options: Database.Options) {
+    if (file.trimEnd() !== file)
+      throw new Error(
+        `${file}: rename it: the driver would open a file without the blank at the end`,
+      );
     try {
       super(file, options);
       assertOwnLog(file);
