@@ -122,15 +122,17 @@ const unavailable = (path: string) => `the identity provider is unavailable: ${s
 const REDIRECT = { status: 302, headers: { location: '/elsewhere' } };
 const MALFORMED = 'JSON Web Key Set malformed';
 const NO_JSON = 'Failed to parse the JSON Web Key Set HTTP response as JSON';
-const NO_SUCCESS = 'Expected 200 OK from the JSON Web Key Set HTTP response';
+const FAILED = 'the status is 500, not 200';
+const TOO_LARGE = 'the response is larger than 1 MiB';
 
 it.each<[string, KeyResponse, string]>([
   ['no key set', { body: {} }, MALFORMED],
   ['an array', { body: [] }, MALFORMED],
   ['a key set with a member that is no key', { body: { keys: [1] } }, MALFORMED],
   ['a page', { body: '<html>' }, NO_JSON],
-  ['a redirect', REDIRECT, NO_SUCCESS],
-  ['an error', { status: 500, body: {} }, NO_SUCCESS],
+  ['too large', { body: `{"keys":[${' '.repeat(2 ** 20)}]}` }, TOO_LARGE],
+  ['a redirect', REDIRECT, 'the status is 302, not 200'],
+  ['an error', { status: 500, body: {} }, FAILED],
 ])('a key set that is %s is not used, and its URL is named', async (_what, response, problem) => {
   start();
   server.responses = { '/jwks': response, '/elsewhere': KEYS };
@@ -198,7 +200,7 @@ describe('after a time in which the process stood still', () => {
     expect(await Promise.all([find('one'), find('one')])).toEqual(['one', 'one']);
     expect(await find('one')).toBe('one');
     expect(server.asked).toHaveLength(2);
-    expect(lines).toEqual([`${unavailable('/jwks')} ${NO_SUCCESS}`]);
+    expect(lines).toEqual([`${unavailable('/jwks')} ${FAILED}`]);
   });
 
   it('the result of a reload that began before it is not enough', async () => {
@@ -228,7 +230,7 @@ it('an outage is logged once, and its end once', async () => {
   await until(async () => (await find('one')) === 'one');
   await until(() => server.asked.length > 6);
   expect(lines).toEqual([
-    `${unavailable('/jwks')} ${NO_SUCCESS}`,
+    `${unavailable('/jwks')} ${FAILED}`,
     expect.stringMatching(/^the identity provider is available again after \d+\.\d s$/),
   ]);
 });
@@ -279,6 +281,7 @@ it('a new address is found, and the keys of the old one stay until it responds',
 
 it.each<[string, () => KeyResponse, RegExp]>([
   ['is missing', () => ({ status: 404, body: {} }), /the status is 404, not 200$/],
+  ['is too large', () => ({ body: ' '.repeat(2 ** 20 + 1) }), /the response is larger than 1 MiB$/],
   ['is elsewhere', () => REDIRECT, /the status is 302, not 200$/],
   ['is no JSON', () => ({ body: '<html>' }), /is not valid JSON$/],
   ['is null', () => ({ body: null }), /is that of another issuer, undefined$/],

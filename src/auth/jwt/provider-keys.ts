@@ -111,6 +111,7 @@ export class ProviderKeys {
       cacheMaxAge: Infinity,
       cooldownDuration: Infinity,
       timeoutDuration: timeout,
+      [jose.customFetch]: fetchDocument,
     });
     await withUrl(url, () => keys.reload());
     if (!isDeepStrictEqual(keys.jwks(), this.keys.jwks())) this.onChange();
@@ -124,8 +125,8 @@ function discover(issuer: string, timeout: number): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   return withUrl(url, async () => {
     // A redirect could lead where the operator did not point.
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeout) });
-    if (response.status !== 200) throw new Error(`the status is ${response.status}, not 200`);
+    const signal = AbortSignal.timeout(timeout);
+    const response = await fetchDocument(url, { redirect: 'manual', signal });
     const document = (await response.json()) as { issuer?: string; jwks_uri?: string } | null;
     // Section 4.3: else one issuer could speak for another.
     if (document?.issuer !== issuer)
@@ -134,6 +135,23 @@ function discover(issuer: string, timeout: number): Promise<string> {
     if (!keys || !isSecure(keys)) throw new Error('it has no https URL for its jwks_uri');
     return keys.href;
   });
+}
+
+/** Far more than providers have keys for. */
+const MAX_DOCUMENT_BYTES = 2 ** 20;
+
+/** Requests a document as fetch() does. @throws Error if there is none, or one that is too large to keep */
+async function fetchDocument(url: string, options: RequestInit): Promise<Response> {
+  const { status, body } = await fetch(url, options);
+  if (status !== 200) throw new Error(`the status is ${status}, not 200`);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += part.length;
+    if (size > MAX_DOCUMENT_BYTES) throw new Error('the response is larger than 1 MiB');
+    parts.push(part);
+  }
+  return new Response(Buffer.concat(parts));
 }
 
 /** Requests a URL. @throws Error that names it */
