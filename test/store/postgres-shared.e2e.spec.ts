@@ -72,6 +72,15 @@ describe('roles with the rights of docs/operating.md alone', () => {
     await service.kill();
   });
 
+  it('the service may write to every table of a resource', async () => {
+    const may = (right: string) =>
+      `has_table_privilege('plants_service${suffix}', oid, '${right}')`;
+    const rows = await store.rows<{ name: string }>(`
+      SELECT relname::text AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+        AND NOT (${may('SELECT')} AND ${may('INSERT, UPDATE')}) ORDER BY name`);
+    expect(rows.map(({ name }) => name)).toEqual(['backups', 'plant_store_migrations']);
+  });
+
   it('the table to which a right lacks is named', async () => {
     const denied = (table: string) =>
       `permission denied for table ${table}: grant it (docs/operating.md#roles)`;
