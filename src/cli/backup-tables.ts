@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { getSystem } from '../database/engine.js';
 import type { Table } from '../database/tables.js';
 import type { StoreSession } from '../database/store-session.js';
+import { showProgress } from './terminal.js';
 
 /** Inserts rows, a JSON array of arrays, with their keys; PostgreSQL numbers the next row after them, as SQLite does. */
 async function insertRows(
@@ -50,6 +51,8 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
   for (const table of store.tables) {
     const hash = createHash('sha256');
     const rows = { count: 0 };
+    const verb = target ? 'copied' : 'read';
+    using _progress = showProgress(() => `${table.name}: ${verb} ${rows.count}`);
     const lines = store.readLines({ table, columns: table.columns, form: 'array' });
     for await (const chunk of countLines(lines, rows)) {
       hash.update(chunk);

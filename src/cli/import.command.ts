@@ -33,11 +33,17 @@ export function addImportCommand(program: Command): void {
       '--token <token>',
       'bearer token, which ps shows (env: PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE)',
     )
-    .option('--rejects <file>', 'where refused plants go, and why; overwritten')
+    .option(
+      '--rejects <file>',
+      'where refused plants go: NDJSON of line, error, message, plant; overwritten',
+    )
     .option('--strict', 'refuse plants with fields that the service ignores; else they are counted')
     .addHelpText(
       'after',
       `
+A broken connection, 408, 429 and 5xx are tried again, any other response than
+200 and 400 ends the import; Ctrl-C does, after the responses on their way.
+
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)
   $ zcat plants.ndjson.gz | ${COMMAND} import - --rejects rejects.ndjson

@@ -29,7 +29,7 @@ type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly re
 const MAX_IN_FLIGHT = 32;
 const LIMITS = {
   /** Of a plant. */
-  tries: 10,
+  tries: 20,
   /** From a request to its whole response. */
   responseMs: 30_000,
   /** In which a stop waits for responses. */

@@ -70,7 +70,9 @@ export async function verifyToken(command: Command): Promise<void> {
 }
 
 export async function revokeTokens(command: Command, which?: string): Promise<void> {
-  const revoked = await withTokens((tokens) => tokens.revoke(which));
+  const revoked = await withTokens((tokens) =>
+    which === undefined ? tokens.revokeAll() : tokens.revoke(which),
+  );
   const names = revoked.map((token) => {
     const { id, name } = token;
     // Either it is, or a clock is wrong.

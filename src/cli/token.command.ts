@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
 import { duration } from '../config/parsers.js';
 import { toArgument, toTokenName } from './arguments.js';
+import { formatMinute } from './terminal.js';
 
 const DAY_MS = 86_400_000;
 
@@ -46,7 +47,12 @@ export function addTokenCommands(program: Command): void {
     .command('verify')
     .description('tell which token is on the standard input; exit with 1 unless it is active')
     .addHelpText('after', `\nExample:\n  $ echo "$TOKEN" | ${COMMAND} token verify`)
-    .action(async (_options: Options, verify: Command) => (await load()).verifyToken(verify));
+    .allowExcessArguments()
+    .action(async (_options: Options, verify: Command) => {
+      if (verify.args.length > 0)
+        verify.error('error: give the token on the standard input: others can see arguments');
+      await (await load()).verifyToken(verify);
+    });
 
   token
     .command('rotate')
@@ -54,13 +60,15 @@ export function addTokenCommands(program: Command): void {
     .argument('<name>', 'its name, as list shows it', toTokenName)
     .option(
       '--overlap <duration>',
-      'how long the old one still works, by default 24h',
+      'how long the old one still works, by default 24h; 0s ends it at once',
       toArgument(duration('0s', '99999w')),
     )
     .option(...EXPIRES_OPTION)
     .action(async (name: string, { overlap = DAY_MS, expires }: Options) => {
       const { issueToken } = await load();
       await issueToken(token, (tokens) => tokens.rotate(name, overlap, expires));
+      const end = formatMinute(new Date(Date.now() + overlap));
+      if (overlap > 0) process.stderr.write(`the old one works until ${end} UTC at most\n`);
     });
 
   token

@@ -76,15 +76,18 @@ describe('readConfig', () => {
     expect(problemsWith(env)).toMatch(problem);
   });
 
-  it.each(['"x"', "'x'", '`x`', '""', '"a\nb"'])('refuses %j with its quotes', (value) => {
-    for (const name of NAMES)
-      expect(problemsWith({ [name]: value })).toContain(
-        `${name} must have no quotes around its value (from environment)`,
+  it.each(['"x"', "'x'", '`x`', '""', '"a\nb"', '"x', "x'"])(
+    'refuses %j with its quotes',
+    (value) => {
+      for (const name of NAMES)
+        expect(problemsWith({ [name]: value })).toContain(
+          `${name} must have no quotes around its value (from environment)`,
+        );
+      expect(problemsWith({ DATABASE_URL_FILE: file('quoted', value) })).toBe(
+        'DATABASE_URL must have no quotes around its value (from DATABASE_URL_FILE)',
       );
-    expect(problemsWith({ DATABASE_URL_FILE: file('quoted', value) })).toBe(
-      'DATABASE_URL must have no quotes around its value (from DATABASE_URL_FILE)',
-    );
-  });
+    },
+  );
 
   it.each(['sqlite:x', 'sqlite:x\n', 'sqlite:x\r\n'])('reads DATABASE_URL_FILE: %j', (text) => {
     const { databaseUrl } = readConfig({ DATABASE_URL_FILE: file('url', text) });

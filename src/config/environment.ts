@@ -72,7 +72,7 @@ const PAIRS = [
 ] as const;
 
 /** `docker run --env-file` and Kubernetes keep the quotes of a file. */
-const QUOTED = /^(["'`])[^]*\1$/;
+const QUOTED = /^["'`].|.["'`]$/s;
 
 /** Reads the configuration as far as it is valid, with its variables in order, problems, and loadEnvironment()'s warnings. */
 export function inspectConfig(env = process.env) {

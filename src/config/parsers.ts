@@ -83,7 +83,7 @@ export const proxies = makeParser(
 /** Makes the parser of a duration within bounds. Its value is in milliseconds. */
 export function duration(min: string, max: string): EnvParser<number> {
   const [from = 0, to = 0] = [min, max].map(parseDuration);
-  return makeParser(`a duration from ${min} to ${max}, such as 5s`, (text) =>
+  return makeParser(`a duration in s, m, h, d or w, from ${min} to ${max}, such as 5s`, (text) =>
     within(parseDuration(text), from, to),
   );
 }

@@ -6,7 +6,7 @@ import {
 } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
-import { mayCreate, type Access, type Engine, type Writer } from './engine.js';
+import { Logger, mayCreate, type Access, type Engine, type Writer } from './engine.js';
 import { migrateOrAssert, MIGRATIONS_TABLE, MIGRATIONS } from './schema.js';
 import type { OwnTransactions } from './sqlite/own-transactions.js';
 import { StoreUnusableError } from './store-errors.js';
@@ -79,8 +79,10 @@ export function openStore(
   access: Access = 'create',
 ): Promise<Store> {
   return withStore(config, access, entities, async (store) => {
-    await migrateOrAssert(store, store.engine, config.migrate && mayCreate(access));
-    if (access === 'serve') await store.engine.recover?.(store);
+    const ran = await migrateOrAssert(store, store.engine, config.migrate && mayCreate(access));
+    if (access !== 'serve') return store;
+    if (ran.length > 0) new Logger('Store').log(`made or upgraded: ${ran.join(', ')}`);
+    await store.engine.recover?.(store);
     return store;
   });
 }

@@ -52,7 +52,12 @@ export const ERRORS = {
     { connection: 'close' },
   ),
   // RFC 9110, section 15.5.9: not 400, which clients take as final.
-  REQUEST_TIMEOUT: row(3004, 408, 'the request did not arrive in time'),
+  // The times: src/http/plant-store.adapter.ts.
+  REQUEST_TIMEOUT: row(
+    3004,
+    408,
+    'the request did not arrive in time: 10 s for its headers, 30 s for all of it',
+  ),
   // Its Retry-After is that of the token's limit: src/auth/rate-limit.guard.ts.
   RATE_LIMITED: row(4000, 429, 'over the rate limit of the token'),
   INTERNAL: row(5000, 500, 'internal error'),

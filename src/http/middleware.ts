@@ -55,6 +55,9 @@ export function addMiddleware(
 /** Headers of which Node uses the first, and a proxy perhaps the last (RFC 9112, section 3.2; RFC 9110, section 5.3). */
 const SINGLE_HEADERS = ['host', 'authorization', 'content-type'];
 
+/** A host, empty too, and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
+const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/i;
+
 /** Refuses what Node's parser accepts. @throws ApiException BAD_REQUEST, NO_SUCH_CODING */
 function checkRequest({ headers, headersDistinct, httpVersion, rawHeaders, url }: Request): void {
   if (rawHeaders.length > 2 * MAX_FIELDS) throw HEADERS_TOO_LONG;
@@ -62,8 +65,11 @@ function checkRequest({ headers, headersDistinct, httpVersion, rawHeaders, url }
   const { host, 'transfer-encoding': coding } = headers;
   const repeated = SINGLE_HEADERS.find((name) => (headersDistinct[name]?.length ?? 0) > 1);
   if (repeated) throw new ApiException(ERRORS.BAD_REQUEST, `more than one header \`${repeated}\``);
+  // RFC 9112, section 3.2. HTTP/1.0 may leave it out.
+  if (!HOST.test(host ?? (httpVersion === '1.0' ? '' : ' ')))
+    throw new ApiException(ERRORS.BAD_REQUEST, 'the header `host` is missing or malformed');
   // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
-  const isMismatch = httpVersion === '1.0' ? coding !== undefined : host === undefined;
+  const isMismatch = httpVersion === '1.0' && coding !== undefined;
   if (isMismatch || !/^1\.[01]$/.test(httpVersion)) throw new ApiException(ERRORS.BAD_REQUEST);
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
     throw new ApiException(ERRORS.NO_SUCH_CODING);

@@ -8,7 +8,7 @@ import type { Request } from 'express';
 class Turns {
   private last: Promise<unknown> = Promise.resolve();
 
-  /** Resolves after turns that no other request of this queue has, or its client's end. */
+  /** Resolves after turns of the event loop that this request has alone in the queue; earlier if its client has left. */
   take({ socket }: Pick<Request, 'socket'>, count = 1): Promise<unknown> {
     for (let turn = 0; turn < count; turn++)
       this.last = this.last.then(() => (socket.destroyed ? undefined : nextTurn()));

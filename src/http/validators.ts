@@ -31,7 +31,8 @@ function findTextProblem(value: unknown): string | undefined {
 }
 
 function findInt64Problem(value: unknown): string | undefined {
-  return isInt64(toBigInt(value)) ? undefined : INT64_RULE;
+  if (isInt64(toBigInt(value))) return undefined;
+  return typeof value === 'string' ? `${INT64_RULE}, not a string` : INT64_RULE;
 }
 
 function validateField(

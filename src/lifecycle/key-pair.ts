@@ -1,4 +1,3 @@
-import { ok } from 'node:assert';
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { createSecureContext } from 'node:tls';
@@ -12,6 +11,10 @@ export const certificateUsed = channel<Date>('plant-store.certificate');
 const CIPHERS =
   'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
 
+class KeyMismatch extends Error {
+  readonly reason = 'the key is not that of the certificate';
+}
+
 /**
  * Reads TLS_CERT_FILE and TLS_KEY_FILE; undefined without TLS. @throws Error if the two are no pair, no ConfigError: in the
  * middle of a renewal another start helps
@@ -22,7 +25,7 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
   const key = readNamedFile('TLS_KEY_FILE', tlsKeyFile);
   try {
     const certificate = new X509Certificate(cert);
-    ok(certificate.checkPrivateKey(createPrivateKey(key)));
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new KeyMismatch();
     // As the server will: it refuses small keys and damaged certificates of the chain too.
     createSecureContext({ cert, key });
     // Renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice.

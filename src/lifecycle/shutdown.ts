@@ -57,7 +57,9 @@ export class Shutdown implements BeforeApplicationShutdown {
     if (signal === undefined) return;
     // TypeOrmModule only logs why.
     if (this.store.isInitialized) {
-      logger.error('the store could not be closed: stopped, but not in order');
+      logger.error(
+        'the store could not be closed: stopped, but not in order; a line above says why, and the next start recovers it',
+      );
       process.exit(1);
     }
     logger.log('stopped');

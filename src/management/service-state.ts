@@ -31,7 +31,11 @@ export class ServiceState implements GaugeSource {
       service: { version: VERSION, store, status: 'up' },
       lifecycle: { phase, status: phase === 'serving' ? 'up' : 'down' },
       store: await this.checkStore(),
-      queue: { plants: this.queued, bound: MAX_QUEUED, status: isFull ? 'down' : 'up' },
+      queue: {
+        plants: this.queued,
+        bound: MAX_QUEUED,
+        ...(isFull ? { message: 'full', status: 'down' } : { status: 'up' }),
+      },
     };
   }
 

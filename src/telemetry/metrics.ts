@@ -54,7 +54,7 @@ function countRequests(registers: Registry[]): void {
     durations.observe({ status }, measureSeconds(startedAt));
   });
   // Prometheus's rate() ignores the first value of a series.
-  requests.inc({ status: 200, error: 'none' }, 0);
+  for (const status of [200, 'none']) requests.inc({ status, error: 'none' }, 0);
   for (const { status, error } of Object.values(ERRORS)) requests.inc({ status, error }, 0);
 }
 

@@ -55,17 +55,19 @@ it("the line of a request that is refused names the reason and the service's own
   );
   expect(await refuseToken(createSecret())).toEqual(line(2001, /^unknown: not in the database$/));
   const cut = service.token.slice(0, -1);
-  expect(await refuseToken(cut)).toEqual(line(2001, /^malformed: not plant_ and 38 letters and/));
+  expect(await refuseToken(cut)).toEqual(
+    line(2001, /^malformed: not plant_ and 38 letters and .*; a JSON Web Token needs AUTH_ISSUER$/),
+  );
   const twice = `Bearer Bearer ${service.token}`;
   expect(await refuse(twice)).toEqual(line(2001, /^malformed: more than a token after Bearer$/));
 });
 
 it('the line names the reason of a JSON Web Token, and its subject if its signature is right', async () => {
   expect(await refuseToken(forger.signed({ exp: seconds(-45) }))).toEqual(
-    line(2001, /^ERR_JWT_EXPIRED, exp$/, NURSERY),
+    line(2001, /^ERR_JWT_EXPIRED, exp is \d+ s ago$/, NURSERY),
   );
   expect(await refuseToken(forger.signed({ nbf: seconds(3_600) }))).toEqual(
-    line(2001, /^ERR_JWT_CLAIM_VALIDATION_FAILED, nbf$/, NURSERY),
+    line(2001, /^ERR_JWT_CLAIM_VALIDATION_FAILED, nbf is in \d+ s$/, NURSERY),
   );
   expect(await refuseToken(forger.signed({ aud: 'https://other.example' }))).toEqual(
     line(2001, /^ERR_JWT_CLAIM_VALIDATION_FAILED, aud$/, NURSERY),

@@ -27,7 +27,9 @@ it('a rotated token works until the overlap ends, its successor at once', async 
   const rotated = await cli('token rotate nursery');
   expect(rotated).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/^nursery \(\d+\) never expires\n$/),
+    stderr: expect.stringMatching(
+      /^nursery \(\d+\) never expires\nthe old one works until [-\d]+ [:\d]+ UTC at most\n$/,
+    ),
   });
   const next = rotated.stdout.trim();
   expect(rotated.stdout).toBe(`${next}\n`);

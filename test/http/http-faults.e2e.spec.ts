@@ -120,9 +120,13 @@ const edited = (id: number, part: string | RegExp, by: string) =>
   requestText(service.client.headers, `{"id":${id},"name":"oak"}`).replace(part, by);
 const TOKEN = 'authorization: Bearer x\r\n';
 
+const NO_HOST = 'the header `host` is missing or malformed';
+
 describe('what Node lets pass: 400', () => {
   it.each([
-    ['no Host', HOST, ''],
+    ['no Host', HOST, '', NO_HOST],
+    ['a blank in Host', HOST, 'host: a b\r\n', NO_HOST],
+    ['a path in Host', HOST, 'host: a/b\r\n', NO_HOST],
     ['two Hosts', HOST, HOST + HOST, 'more than one header `host`'],
     ['another Host', HOST, `${HOST}HOST: elsewhere\r\n`, 'more than one header `host`'],
     [

@@ -24,7 +24,7 @@ const bodies: [body: string, ...reasons: string[]][] = [
   ['{"id":-9223372036854775809,"name":"oak"}', INT64],
   ['{"id":1e400,"name":"oak"}', INT64],
   [`{"id":${'9'.repeat(400)},"name":"oak"}`, INT64],
-  ['{"id":"7","name":"oak"}', INT64],
+  ['{"id":"7","name":"oak"}', `${INT64}, not a string`],
   ['{"id":[7],"name":{"id":7}}', INT64, NAME],
   ['{"id":7,"name":7}', NAME],
   ['{"id":7,"name":"\\u0000"}', NAME_TEXT],

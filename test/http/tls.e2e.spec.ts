@@ -124,7 +124,7 @@ describe('TLS', () => {
         await issue('other');
         writeFileSync(cert(), first);
       },
-      'TLS_CERT_FILE and TLS_KEY_FILE must be a pair: ',
+      '(the key is not that of the certificate)',
       // systemd starts it again, as the certificate may come next.
       1,
     ],

@@ -40,7 +40,7 @@ it('all metrics are zero before the first request, and the store is up', async (
   const metrics = await service.monitor.metrics();
   const rows = Object.values(ERRORS).map(({ status, error }) => outcome(status, error));
   expect(samplesOf(metrics, 'plant_store_requests_total')).toEqual(
-    [outcome(200, 'none'), ...rows].map((sample) => [sample, 0]),
+    [outcome(200, 'none'), outcome('none', 'none'), ...rows].map((sample) => [sample, 0]),
   );
   expect(valueOf(metrics, 'plant_store_commit_group_plants_count')).toBe(0);
   expect(valueOf(metrics, 'plant_store_plants_stored_total')).toBe(0);

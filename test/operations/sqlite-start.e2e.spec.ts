@@ -81,8 +81,8 @@ describe('a failed start reports on stderr', () => {
     const ran = await runMain(store, { [name]: `${port}` });
     server.close();
     const problem = `listen EADDRINUSE: address already in use 127.0.0.1:${port}`;
-    const rule = `set another ${name} or ${name.replace('PORT', 'HOST')}`;
-    expect(ran).toMatchObject({ code: 1, stderr: `error: ${rule}: ${problem}\n` });
+    const rule = `perhaps the service runs already, or set another ${name} or ${name.replace('PORT', 'HOST')}`;
+    expect(ran).toMatchObject({ code: 1, stderr: `error: ${problem}: ${rule}\n` });
     expect(existsSync(dirname(store.path))).toBe(false);
   });
 
@@ -94,7 +94,7 @@ describe('a failed start reports on stderr', () => {
       code: 1,
       // Only the line that names the store.
       stdout: expect.stringMatching(new RegExp(`^plant-store .*store: SQLite ${store.path}\n$`)),
-      stderr: `error: ${rule}: listen EADDRNOTAVAIL: address not available 192.0.2.1\n`,
+      stderr: `error: listen EADDRNOTAVAIL: address not available 192.0.2.1: ${rule}\n`,
     });
     expect(existsSync(dirname(store.path))).toBe(false);
   });

@@ -67,6 +67,16 @@ describe('the first start', () => {
   });
 });
 
+it('a start tells of the migrations that it has run', async () => {
+  const first = await ServiceProcess.start({ store });
+  await first.kill();
+  const made = /\[Store\] made or upgraded: CreatePlantsAndTokens\d+, \w+/;
+  expect(first.output).toMatch(made);
+  const next = await ServiceProcess.start({ store, token: first.token });
+  await next.kill();
+  expect(next.output).not.toMatch(made);
+});
+
 it('a start prints URLs that respond', async () => {
   const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
   const urls = service.printed.match(/http:[^\s,]+/g) ?? [];

@@ -85,8 +85,8 @@ it('says what a port below 1024 needs', async () => {
     systemctl daemon-reload; systemctl start plant-store`,
   );
   expect(log).toContain(
-    'set another PORT or HOST, or permit it (docs/operating.md#tls): ' +
-      'listen EACCES: permission denied 127.0.0.1:443 for user plant-store',
+    'listen EACCES: permission denied 127.0.0.1:443 for user plant-store: ' +
+      'set another PORT or HOST, or permit it (docs/operating.md#tls)',
   );
 });
 

@@ -138,10 +138,17 @@ function explain(error: unknown): InvalidTokenException {
   if (!(error instanceof JOSEError))
     return new InvalidTokenException('its header or its key cannot be used');
   // Claims are checked last, so the signature is right.
-  if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired)
-    return new InvalidTokenException(
-      `${error.code}, ${error.claim}`,
-      toPrincipal(error.payload.sub),
-    );
+  if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
+    const { code, claim, payload } = error;
+    const reason = `${code}, ${claim}${describeTime(payload[claim])}`;
+    return new InvalidTokenException(reason, toPrincipal(payload.sub));
+  }
   return new InvalidTokenException(error.code);
+}
+
+/** Of `exp`, `nbf` and `iat`, in seconds since 1970: a wrong clock shows. */
+function describeTime(claim: unknown): string {
+  if (typeof claim !== 'number') return '';
+  const left = Math.round(claim - Date.now() / 1_000);
+  return left > 0 ? ` is in ${left} s` : ` is ${-left} s ago`;
 }

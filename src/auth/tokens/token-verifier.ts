@@ -18,7 +18,8 @@ const CACHE_TTL_MS = 4_000;
 const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
-const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
+const MALFORMED =
+  'malformed: not plant_ and 38 letters and digits with a right checksum; a JSON Web Token needs AUTH_ISSUER';
 
 /** A token that the database has. */
 interface KnownToken {

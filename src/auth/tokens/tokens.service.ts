@@ -75,15 +75,23 @@ export class TokensService {
     });
   }
 
-  /** Revokes all tokens, or those of a name or an id, within 5 s. Returns those it has revoked. @throws TokenError if none */
-  revoke(nameOrId?: string): Promise<Token[]> {
+  /** Revokes the tokens of a name or an id, within 5 s. Returns those it has revoked. @throws TokenError if none */
+  revoke(nameOrId: string): Promise<Token[]> {
+    const isNamed = ({ id, name }: Token) => name === nameOrId || String(id) === nameOrId;
+    return this.revokeEach(isNamed, `with the name or id ${nameOrId}`);
+  }
+
+  /** As {@link revoke}, whatever their name. */
+  revokeAll(): Promise<Token[]> {
+    return this.revokeEach(() => true);
+  }
+
+  private revokeEach(isMeant: (token: Token) => boolean, which = ''): Promise<Token[]> {
     return this.change(async (tokens) => {
       // Expired ones too: by the clock of the service they may be active.
       const all = await tokens.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
-      const isNamed = ({ id, name }: Token) => name === nameOrId || String(id) === nameOrId;
-      const revoked = nameOrId === undefined ? all : all.filter(isNamed);
-      const which = nameOrId === undefined ? '' : ` with the name or id ${nameOrId}`;
-      if (revoked.length === 0) throw new TokenError(`no active token${which}`);
+      const revoked = all.filter(isMeant);
+      if (revoked.length === 0) throw new TokenError(`no active token ${which}`.trimEnd());
 
       const revokedAt = new Date();
       const ids = revoked.map(({ id }) => id);

@@ -6,7 +6,10 @@ import { readCode } from '../engine.js';
 import { assertWritable } from './files.js';
 import { assertOwnLog } from './log-owner.js';
 
-/** The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. */
+/**
+ * The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. Checks whose log it
+ * opens, keeps statements, and a descriptor of the file.
+ */
 export class ExactDatabase extends Database {
   private openedDescriptor: number | undefined;
   /** By their SQL: TypeORM's own are those of one operation. */
