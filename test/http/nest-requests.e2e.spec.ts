@@ -28,7 +28,7 @@ describe('POST /plants', () => {
   it.each(['1e30', '1.5', '"7"'])('passes through a global ValidationPipe: id %s', async (id) => {
     expect(await notes.create('/plants', `{"id":${id},"name":"oak"}`)).toMatchObject({
       status: 400,
-      body: { message: 'id must be an integer from -2^63 to 2^63-1' },
+      body: { message: expect.stringMatching(/^id must be an integer from -2\^63 to 2\^63-1/) },
     });
   });
 

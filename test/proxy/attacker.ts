@@ -10,6 +10,10 @@ const [, , attack = '', port = ''] = process.argv;
 const headers = process.env.HEADERS ?? '';
 const POST = 'POST /plants HTTP/1.1\r\nhost: x\r\n';
 const PAGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n';
+const COMPRESSED_PAGE = PAGE.replace(
+  '\r\n\r\n',
+  '\r\naccept-encoding: gzip\r\nconnection: close\r\n\r\n',
+);
 const DRIP_MS = 50;
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
@@ -87,6 +91,24 @@ async function pages(): Promise<void> {
   }
 }
 
+/** Loads a page that nginx compresses on 200 connections, each on a new one after a response. */
+async function reloads(): Promise<void> {
+  let closed = 0;
+  const start = (): void => {
+    const socket = open()
+      .once('connect', () => socket.write(COMPRESSED_PAGE))
+      .resume();
+    socket.once('close', () => {
+      closed += 1;
+      start();
+    });
+  };
+  range(200).forEach(start);
+  while (closed < 400) await sleep(DRIP_MS);
+  console.log('ready');
+  while (closed < 20_000) await sleep(DRIP_MS);
+}
+
 const ATTACKS: Readonly<Record<string, () => Promise<void>>> = {
   refusals: () => flood(`${POST}${headers}content-length: 10\r\n\r\n{"id":1.5}`, 20, 5_000),
   errors: () => flood('GET /plant-store-error/ HTTP/1.1\r\nhost: x\r\n\r\n', 128, 300),
@@ -96,6 +118,7 @@ const ATTACKS: Readonly<Record<string, () => Promise<void>>> = {
   bodies: () => drips(`${POST}${headers}content-length: 60000\r\n\r\n`),
   connections,
   pages,
+  reloads,
 };
 await ATTACKS[attack]?.();
 console.log('done');

@@ -44,6 +44,7 @@ it.each([
   ['500 slow bodies, with a valid token', 'bodies'],
   ['1,500 connections', 'connections'],
   ['pages that are not read', 'pages'],
+  ['pages that are loaded again and again', 'reloads'],
 ])('during %s every create of another address takes at most 0.5 s', async (_name, attack) => {
   const { statuses, longest, duringIt } = await createDuring(attack);
   // For whoever changes a limit.

@@ -75,6 +75,20 @@ describe('503 with 5001 and Retry-After', () => {
     expect((await client.send({ method: 'HEAD', path: '/docs' })).status).toBe(503);
   });
 
+  it('if two processes have each waited for an unavailable store: no third is asked', async () => {
+    // With its default DATABASE_TIMEOUT.
+    const service = await ServiceProcess.start();
+    const three = await Nginx.start({ upstream: upstreamLine(service.port).repeat(3) });
+    using patient = new Client(three.port, service.token);
+    const unlock = await service.store.lock();
+    const { status, body } = await patient.create({ id: 1n, name: 'oak' });
+    expect({ status, body }).toMatchObject({ status: 503, body: { error: 5001 } });
+    await three.logged(/ 503, 503$/m);
+    await unlock();
+    await three.stop();
+    await service.remove();
+  });
+
   it('if all processes respond with 503, which is passed on', async () => {
     const unlocks = await Promise.all(services.map(({ store }) => store.lock()));
     expect(await create()).toMatchObject({ status: 503, body: { error: 5001 } });
