@@ -83,7 +83,7 @@ describe('503 with 5001 and Retry-After', () => {
     const unlock = await service.store.lock();
     const { status, body } = await patient.create({ id: 1n, name: 'oak' });
     expect({ status, body }).toMatchObject({ status: 503, body: { error: 5001 } });
-    await three.logged(/ 503, 503$/m);
+    await three.logged(/ \S+, \S+ 503, 503$/m);
     await unlock();
     await three.stop();
     await service.remove();
