@@ -1,3 +1,4 @@
+import { constants, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import type PinoPretty from 'pino-pretty';
@@ -46,8 +47,7 @@ export class ServiceLogger implements LoggerService {
   /** Up to a megabyte waits for a slow reader; lines past that are dropped. */
   private openStdout(): DestinationStream {
     const output = pino.destination({
-      // Reading process.stdout makes a pipe non-blocking: a full one fails with EAGAIN.
-      dest: process.stdout.fd,
+      dest: openNonBlocking(),
       sync: true,
       // By default pino would sleep on the event loop until the pipe has space.
       retryEAGAIN: () => false,
@@ -66,6 +66,20 @@ export class ServiceLogger implements LoggerService {
       if (lost.dropped > 0) this.warn('lines were dropped: their reader was too slow', lost, 'Log');
     });
     return output;
+  }
+}
+
+/** Opens stdout so that a write fails with EAGAIN while its reader is slow. */
+function openNonBlocking(): number {
+  // Reading process.stdout makes a pipe so, but a terminal blocking: one that ^S has stopped would stop the service.
+  const { fd, isTTY } = process.stdout;
+  if (!isTTY) return fd;
+  try {
+    const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+    return openSync('/dev/stdout', O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    // Another user's terminal.
+    return fd;
   }
 }
 

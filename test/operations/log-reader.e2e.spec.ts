@@ -51,3 +51,18 @@ it.each<[string, () => unknown]>([
   await send(REQUESTS);
   expect(await service.stop()).toEqual(ENDED);
 });
+
+it('a terminal that is stopped does not stop the service', async () => {
+  // `script` makes a terminal, and stops reading it while nobody reads what it prints.
+  const under = ['sh', '-c', 'exec script --quiet --flush --return --command "$*" /dev/null', 'sh'];
+  const { store } = service;
+  await service.kill();
+  service = await ServiceProcess.start({
+    store,
+    token: 'none',
+    env: { LOG_REQUESTS: 'all' },
+    under,
+  });
+  service.stdout.pause();
+  await send(REQUESTS);
+});
