@@ -71,7 +71,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
     const { Agent, request } = await import('undici');
     // Not by fetch(), which NODE_USE_ENV_PROXY sends to a proxy. Without pipelining the connection is closed.
     const { statusCode, body } = await request(url, {
-      dispatcher: new Agent({ pipelining: 0 }),
+      dispatcher: new Agent({ pipelining: 0, maxResponseSize: 2 ** 20 }),
       signal: AbortSignal.timeout(READY_TIMEOUT_MS),
     });
     const { error, details } = (await body.json().catch(() => ({}))) as Readiness;

@@ -2,7 +2,7 @@ import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import type { Engine } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { CreateBackups1795600000000 } from './migrations/1795600000000-create-backups.js';
-import { SchemaError, type SchemaErrorKind } from './store-errors.js';
+import { DamageError, SchemaError, type SchemaErrorKind } from './store-errors.js';
 
 export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795600000000];
 
@@ -25,12 +25,18 @@ export function appliedMigrationsSql(columns: readonly string[]): string {
   return `SELECT '${CreatePlantsAndTokens1700000000000.name}' AS name WHERE ${isBeforeOwnMigrationsTable(columns)}`;
 }
 
-/** Decides what a database is, for every command: a store of this version, or what else. */
+/** Decides what a database is, for every command: a store of this version, or what else. @throws DamageError */
 export function judgeSchema(
   columns: readonly string[],
   ran: readonly string[],
 ): 'same' | SchemaErrorKind {
   const known = MIGRATIONS.filter(({ name }) => ran.includes(name));
+  const hasTables = ['plants.id', `${MIGRATIONS_TABLE}.name`].every((name) =>
+    columns.includes(name),
+  );
+  // SQLite reads pages that are cut off as empty.
+  if (known.length === 0 && hasTables)
+    throw new DamageError(`${MIGRATIONS_TABLE} has lost its rows`);
   if (known.length === 0)
     return columns.every((column) => column.startsWith(`${MIGRATIONS_TABLE}.`))
       ? 'empty'

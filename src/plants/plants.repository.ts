@@ -16,10 +16,14 @@ const values = CELLS.map(({ name, sent }) => `${sent} AS ${name}`).join(', ');
 
 const hasSameId = 'plants.id = CAST(value->>0 AS bigint)';
 
-/** Whether a stored plant has the content of a row. */
-const isSame = CELLS.filter(({ isAudit }) => !isAudit)
-  .map(({ name, sent }) => `plants.${name} IS NOT DISTINCT FROM ${sent}`)
-  .join(' AND ');
+/** Whether a stored plant has the content of a row, byte by byte. @param collation of texts, whatever that of the column */
+const isSame = (collation: string) =>
+  CELLS.filter(({ isAudit }) => !isAudit)
+    .map(({ name, type, sent }) => {
+      const collate = type === 'text' ? ` COLLATE ${collation}` : '';
+      return `plants.${name} IS NOT DISTINCT FROM ${sent}${collate}`;
+    })
+    .join(' AND ');
 
 /** An engine's SQL for `plants`: one statement each, for the rows of a JSON text. */
 interface Statements {
@@ -37,7 +41,7 @@ const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Statements
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
       ON CONFLICT (id) DO NOTHING`,
     compare: `
-      SELECT ${isSame} AS same FROM jsonb_each(?) AS sent JOIN plants ON ${hasSameId} ORDER BY sent.key`,
+      SELECT ${isSame('BINARY')} AS same FROM jsonb_each(?) AS sent JOIN plants ON ${hasSameId} ORDER BY sent.key`,
   }),
 
   // Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
@@ -49,7 +53,7 @@ const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Statements
       FROM jsonb_array_elements($1::jsonb), (SELECT ${commitLevel}) AS coordinator ORDER BY id
       ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${durabilityColumn}`,
     compare: `
-      SELECT ${isSame} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${durabilityColumn}
+      SELECT ${isSame('"C"')} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${durabilityColumn}
       FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sent (value, key) JOIN plants ON ${hasSameId}
       ORDER BY sent.key`,
   }),

@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { cli, file, fillWith, flipBit, makeStores, makeToken, passed, source } from './backups.js';
@@ -99,6 +99,17 @@ describe('what to do about damage is said', () => {
     expect(await cli(source, 'status')).toMatchObject(status);
     const stderr = expect.stringMatching(DAMAGED);
     expect(await runMain(source, {})).toMatchObject({ code: 1, stderr });
+  });
+
+  it('of a file that is cut beside its log, and for that reason seems to be no store', async () => {
+    const service = await ServiceProcess.start({ store: source });
+    const client = service.client();
+    for (let id = 1n; id <= 300n; id++) await client.create({ id, name: 'oak' });
+    await service.kill();
+    truncateSync(source.path, 5_000);
+    for (const line of ['check', 'token list', 'migrate'])
+      expect((await cli(source, line)).stderr).toMatch(DAMAGED);
+    expect((await runMain(source, {})).stderr).toMatch(DAMAGED);
   });
 
   it("by the service's log and /readyz", async () => {

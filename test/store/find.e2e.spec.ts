@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { LessThan, type Repository } from 'typeorm';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
+import { ENGINE } from '../support/engine.js';
 import { service, startService } from '../support/own.js';
 import { blockOf } from '../support/published.js';
 
@@ -63,4 +64,25 @@ it('takes plants that docs/operating.md has corrected or removed for what they a
   expect(await status(3n, 'Alder')).toBe(400);
   expect(await status(3n, 'Black alder')).toBe(200);
   expect(await status(4n, 'Oak')).toBe(200);
+});
+
+/** SQL that makes the column of names ignore case. */
+const IGNORE_CASE = {
+  sqlite: `
+    ALTER TABLE plants RENAME TO former;
+    CREATE TABLE plants (
+      id bigint PRIMARY KEY, name text COLLATE NOCASE NOT NULL, tag text, created_by text, created_at bigint
+    ) WITHOUT ROWID;
+    INSERT INTO plants SELECT * FROM former; DROP TABLE former`,
+  postgres: `
+    CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+    ALTER TABLE plants ALTER name TYPE text COLLATE caseless`,
+};
+
+it('compares texts exactly, even if an operator has made a column ignore case', async () => {
+  const { client, store } = service;
+  await store.execute(IGNORE_CASE[ENGINE]);
+  expect(await client.create({ id: 5n, name: 'Oak' })).toMatchObject({ status: 200 });
+  expect(await store.rows("SELECT 1 FROM plants WHERE id = 5 AND name = 'OAK'")).toHaveLength(1);
+  expect(await client.create({ id: 5n, name: 'OAK' })).toMatchObject({ body: { error: 1004 } });
 });
