@@ -103,6 +103,18 @@ describe('a start', () => {
     });
   });
 
+  it('is refused on a server that goes on after a failed sync', async () => {
+    const careless = await PostgresServer.start(['data_sync_retry=on']);
+    const { code, stderr } = await runMain(await PostgresStore.create(careless.url()), {});
+    await careless.remove();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'error: DATABASE_URL: the store cannot be opened: data_sync_retry is on, ' +
+        'so that a plant could be lost: set it to off\n',
+    });
+  });
+
   it('is refused with another encoding, and creates nothing', async () => {
     await operator.query(
       "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0",
