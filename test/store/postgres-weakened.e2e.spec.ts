@@ -254,6 +254,20 @@ describe('a server that is weakened while the service runs', () => {
     },
   );
 
+  it('synchronous_commit = remote_apply stays: a commit is no weaker than the server wants it', async () => {
+    await set('synchronous_commit', 'remote_apply');
+    await store.execute(`
+      CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RETURN CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN NEW END;
+      END $$;
+      CREATE TRIGGER keep_out BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION keep_out()`);
+    const { status } = await service.client().create({ id: next++, name: 'oak' });
+    await store.execute('DROP FUNCTION keep_out CASCADE');
+    await set('synchronous_commit', null);
+    expect(status).toBe(200);
+  });
+
   it('and a node of Citus, which passes a warning on without its routine: no 200', async () => {
     await store.execute(`
       CREATE FUNCTION pass_on() RETURNS trigger LANGUAGE plpgsql AS $$
