@@ -88,6 +88,13 @@ describe('SqliteWriter', () => {
     expect(await file.count()).toBe(next);
   });
 
+  it('runs checkpoints on a thread of their own, as commits go on', async () => {
+    await insert('1');
+    const before = countDescriptors(file.path);
+    await insert('2', 'x'.repeat(40 * 2 ** 20));
+    while (countDescriptors(file.path) === before) await sleep(5);
+  });
+
   it('warns of a checkpoint that fails, and runs the next one', async () => {
     const logged: string[] = [];
     const warn = (line: string) => void logged.push(line);
