@@ -111,6 +111,20 @@ describe('SqliteWriter', () => {
     expect(logged).toHaveLength(1);
   });
 
+  it('does without a look at the log while a transaction keeps the connection for long', async () => {
+    const config = readConfig({ DATABASE_URL: file.url, DATABASE_TIMEOUT: '1s' });
+    await using busy = await openStore(config, [Plant]);
+    expect(busy.writer.system).toBe('sqlite');
+    await busy.transaction(async () => {
+      // Longer than between two looks.
+      await sleep(1_500);
+      // It waits behind that look, which fails first.
+      await expect(busy.query('SELECT 1')).rejects.toMatchObject({
+        reason: expect.stringContaining('a transaction takes too long'),
+      });
+    });
+  });
+
   it('warns of a hard link that is made while it is open, once', async () => {
     const logged: string[] = [];
     const warn = (line: string) => void logged.push(line);
