@@ -94,6 +94,14 @@ it('the provider is unavailable from the start: 503 until it is up, except for t
   await early.stop();
 });
 
+it('the keys of the provider are loaded at the start, before there is a token', async () => {
+  const own = await IdentityProvider.start();
+  const early = await Service.start(own.env);
+  while (!own.asked.includes('/jwks')) await sleep(20);
+  await early.stop();
+  await own.stop();
+});
+
 it('accepts every asymmetric algorithm, each with its own key only', async () => {
   const all = await IdentityProvider.start(ALGORITHMS);
   const ready = await Service.start(all.env);

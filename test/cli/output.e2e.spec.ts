@@ -43,6 +43,11 @@ describe('output that does not fit', () => {
     },
   );
 
+  it('ends a backup, which is made all the same, and its check with 74 and the reason', async () => {
+    for (const line of ['backup b.sqlite', 'backup --verify b.sqlite'])
+      expect(await redirect(target, line, '>/dev/full')).toEqual(FULL);
+  });
+
   it('is noticed where it is closed', async () => {
     const args = ['-c', '"$0" --version >&-', resolve('bin/plant-store')];
     const closed = { code: 74, stdout: '', stderr: 'error: standard output is closed\n' };

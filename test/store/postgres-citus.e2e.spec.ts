@@ -1,7 +1,9 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, it, jest } from '@jest/globals';
+import { Client } from 'pg';
 import { readConfig } from '../../src/config/environment.js';
+import { COMMIT_COLUMN } from '../../src/database/postgres/safety.js';
 import { migrateStore } from '../../src/database/store.js';
 import { StoreSession } from '../../src/database/store-session.js';
 import { cli, makeStore, store } from '../support/own.js';
@@ -77,4 +79,16 @@ it('a snapshot lifts the time-outs of its transaction alone: a pooler may lend t
   expect(await read()).toEqual(new Set(['0']));
   await snapshot.query('COMMIT');
   expect(await read()).toEqual(new Set(['3600000']));
+});
+
+it('on a worker the level of a commit is that of the session: COMMIT PREPARED is a transaction of its own', async () => {
+  const name = 'citus_internal gpid=1';
+  const worker = new Client({ connectionString: store.url, application_name: name });
+  await worker.connect();
+  await worker.query('SET synchronous_commit = off');
+  // Each row may come from another server, with another table of plants.
+  expect((await worker.query(`SELECT ${COMMIT_COLUMN}`)).rows).toEqual([{ hazard: null }]);
+  const { rows } = await worker.query('SHOW synchronous_commit');
+  expect(rows).toEqual([{ synchronous_commit: 'on' }]);
+  await worker.end();
 });

@@ -103,6 +103,18 @@ describe('a start', () => {
     });
   });
 
+  it('is refused on a server that goes on after a failed sync', async () => {
+    const careless = await PostgresServer.start(['data_sync_retry=on']);
+    const { code, stderr } = await runMain(await PostgresStore.create(careless.url()), {});
+    await careless.remove();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'error: DATABASE_URL: the store cannot be opened: data_sync_retry is on, ' +
+        'so that a plant could be lost: set it to off\n',
+    });
+  });
+
   it('is refused with another encoding, and creates nothing', async () => {
     await operator.query(
       "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0",
@@ -241,6 +253,20 @@ describe('a server that is weakened while the service runs', () => {
       for (const name of ['synchronous_commit', 'client_min_messages']) await set(name, null);
     },
   );
+
+  it('synchronous_commit = remote_apply stays: a commit is no weaker than the server wants it', async () => {
+    await set('synchronous_commit', 'remote_apply');
+    await store.execute(`
+      CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RETURN CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN NEW END;
+      END $$;
+      CREATE TRIGGER keep_out BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION keep_out()`);
+    const { status } = await service.client().create({ id: next++, name: 'oak' });
+    await store.execute('DROP FUNCTION keep_out CASCADE');
+    await set('synchronous_commit', null);
+    expect(status).toBe(200);
+  });
 
   it('and a node of Citus, which passes a warning on without its routine: no 200', async () => {
     await store.execute(`

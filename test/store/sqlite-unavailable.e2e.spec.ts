@@ -103,6 +103,27 @@ describe('a full disk', () => {
   });
 });
 
+it('a checkpoint that cannot write ends the process, and the next start recovers what was acknowledged', async () => {
+  const first = await ServiceProcess.start();
+  const { store: own, token } = first;
+  await first.stop();
+  // New pages lie beyond a limit that the log stays below.
+  await own.execute('INSERT INTO plants (id, name) VALUES (-1, hex(zeroblob(30000000)))');
+  const under = ['sh', '-c', 'ulimit -f 100000; exec "$@"', 'sh'];
+  const limited = await ServiceProcess.start({ store: own, token, under });
+  const client = limited.client();
+  const name = 'x'.repeat(60_000);
+  let stored = 0;
+  const send = () => client.create({ id: BigInt(stored), name }).catch(() => undefined);
+  while ((await send())?.status === 200) stored++;
+  await limited.exited;
+  expect(limited.output).toContain('a checkpoint failed (SQLITE_IOERR_WRITE): the process ends');
+
+  const next = await ServiceProcess.start({ store: own, token });
+  expect(await own.count()).toBeGreaterThan(stored);
+  await next.remove();
+});
+
 describe('while the service runs', () => {
   const OAK = { id: 1n, name: 'oak' };
   let service: ServiceProcess;

@@ -29,6 +29,11 @@ it('a request to cancel fails if nobody takes it', async () => {
   await expect(cancelStatement(lost)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
+it('a session to which a pooler has given no key cannot be cancelled', async () => {
+  const keyless = Object.assign(client, { processID: null });
+  await expect(cancelStatement(keyless)).rejects.toThrow('the session has no key');
+});
+
 it('a client passes its TLS to tls.connect(), and keeps the key from the log', () => {
   const { ssl } = new Client({ ssl: { ca: 'ca', key: 'key' } });
   expect(ssl).toMatchObject({ ca: 'ca', key: 'key' });

@@ -88,6 +88,13 @@ describe('SqliteWriter', () => {
     expect(await file.count()).toBe(next);
   });
 
+  it('runs checkpoints on a thread of their own, as commits go on', async () => {
+    await insert('1');
+    const before = countDescriptors(file.path);
+    await insert('2', 'x'.repeat(40 * 2 ** 20));
+    while (countDescriptors(file.path) === before) await sleep(5);
+  });
+
   it('warns of a checkpoint that fails, and runs the next one', async () => {
     const logged: string[] = [];
     const warn = (line: string) => void logged.push(line);
@@ -102,6 +109,20 @@ describe('SqliteWriter', () => {
     expect(await insert('2', long)).toBe(1);
     while (statSync(file.path).size < 80 * 2 ** 20) await sleep(5);
     expect(logged).toHaveLength(1);
+  });
+
+  it('does without a look at the log while a transaction keeps the connection for long', async () => {
+    const config = readConfig({ DATABASE_URL: file.url, DATABASE_TIMEOUT: '1s' });
+    await using busy = await openStore(config, [Plant]);
+    expect(busy.writer.system).toBe('sqlite');
+    await busy.transaction(async () => {
+      // Longer than between two looks.
+      await sleep(1_500);
+      // It waits behind that look, which fails first.
+      await expect(busy.query('SELECT 1')).rejects.toMatchObject({
+        reason: expect.stringContaining('a transaction takes too long'),
+      });
+    });
   });
 
   it('warns of a hard link that is made while it is open, once', async () => {
