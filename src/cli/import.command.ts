@@ -41,8 +41,8 @@ export function addImportCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-A broken connection, 408, 429 and 5xx are tried again, any other response than
-200 and 400 ends the import; Ctrl-C does, after the responses on their way.
+A broken connection, 408, 429 and 5xx are tried again, up to 20 times; any other
+response than 200 and 400 ends the import; Ctrl-C does, after those on their way.
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)

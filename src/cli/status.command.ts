@@ -78,7 +78,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
     if (!error || !details?.service) throw new Error('another program has this port');
     const { version, store } = details.service;
     const reasons = Object.entries(error).map(
-      ([check, { message, phase }]) => `${check}: ${message ?? phase}`,
+      ([check, { message, phase }]) => `${check}: ${message ?? phase ?? 'full'}`,
     );
     if (version !== VERSION) reasons.push(`another version: ${version}`);
     if (store !== ownStore) reasons.push(`another store: ${store}`);

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { describeError, OutputError } from '../errors/operator-message.js';
+import { describeError, escapeControls, OutputError } from '../errors/operator-message.js';
 
 const PROGRESS_INTERVAL_MS = 5_000;
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -30,7 +30,9 @@ export function printResult(command: Command, text: string, value: unknown): Pro
   return writeOutput(`${json ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
-export function alignColumns(rows: readonly (readonly string[])[]): string {
+/** Aligns cells, such as names of a store that somebody else has made. */
+export function alignColumns(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(escapeControls));
   const measure = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const widths = rows[0]?.map((_, column) => measure(column)) ?? [];
   const lines = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));

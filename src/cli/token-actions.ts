@@ -11,6 +11,7 @@ import {
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { COMMAND } from '../config/config.js';
 import { openStore } from '../database/store.js';
+import { escapeControls } from '../errors/operator-message.js';
 import { readStoreConfig } from './arguments.js';
 import { alignColumns, formatMinute, printResult } from './terminal.js';
 
@@ -48,7 +49,7 @@ export async function listTokens(command: Command, all = false): Promise<void> {
   const listed = tokens.filter((token) => getEnd(token) > since);
   await printResult(command, formatTokens(listed), listed.map(toJsonToken));
   for (const expiring of listExpiring(tokens)) {
-    const advice = `run ${COMMAND} token rotate ${expiring.name}`;
+    const advice = `run ${COMMAND} token rotate ${escapeControls(expiring.name)}`;
     process.stderr.write(`warning: ${describeExpiry(expiring)}: ${advice}\n`);
   }
 }
@@ -76,7 +77,7 @@ export async function revokeTokens(command: Command, which?: string): Promise<vo
   const names = revoked.map((token) => {
     const { id, name } = token;
     // Either it is, or a clock is wrong.
-    return `${name} (${id}${getExpiry(token) <= Date.now() ? ', expired' : ''})`;
+    return `${escapeControls(name)} (${id}${getExpiry(token) <= Date.now() ? ', expired' : ''})`;
   });
   const text = `revoked ${revoked.length}: ${names.join(', ')}`;
   await printResult(command, text, revoked.map(toJsonToken));
@@ -108,7 +109,7 @@ async function readSecretLine(): Promise<string> {
 /** `nursery (3) expires 2026-04-02 03:04 UTC` */
 export function describeExpiry({ id, name, expiresAt }: Token): string {
   const when = expiresAt ? `expires ${formatMinute(expiresAt)} UTC` : 'never expires';
-  return `${name} (${id}) ${when}`;
+  return `${escapeControls(name)} (${id}) ${when}`;
 }
 
 /** A token for JSON: never with its hash. */

@@ -81,10 +81,10 @@ describe('readConfig', () => {
     (value) => {
       for (const name of NAMES)
         expect(problemsWith({ [name]: value })).toContain(
-          `${name} must have no quotes around its value (from environment)`,
+          `${name} must not begin or end with a quote (from environment)`,
         );
       expect(problemsWith({ DATABASE_URL_FILE: file('quoted', value) })).toBe(
-        'DATABASE_URL must have no quotes around its value (from DATABASE_URL_FILE)',
+        'DATABASE_URL must not begin or end with a quote (from DATABASE_URL_FILE)',
       );
     },
   );

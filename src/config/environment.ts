@@ -85,7 +85,7 @@ export function inspectConfig(env = process.env) {
       const text = parser.mask ? readSecret(name, env) : env[name];
       if (!text) return { name, value: defaultText, from };
       if (QUOTED.test(text))
-        throw new ConfigError(`${name} must have no quotes around its value (from ${from})`);
+        throw new ConfigError(`${name} must not begin or end with a quote (from ${from})`);
       const value = parser.parse(text);
       const problem =
         value === undefined ? explainInvalid(variable, text) : parser.findProblem?.(value);

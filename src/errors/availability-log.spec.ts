@@ -19,8 +19,8 @@ it('logs the reason at once, then once a minute while failures go on, and the en
     availability.markUnavailable(new Error('read-only'));
   }
   expect(takeLines()).toEqual([
-    'the store is still unavailable: read-only',
-    'the store is still unavailable: read-only',
+    'the store is unavailable: read-only',
+    'the store is unavailable: read-only',
   ]);
   // Without a failure there is no news.
   jest.advanceTimersByTime(120_000);

@@ -19,10 +19,9 @@ export class AvailabilityLog {
   markUnavailable(error: unknown): void {
     const now = performance.now();
     if (now - this.loggedAt < REPEAT_INTERVAL_MS) return;
-    const still = this.unavailableSince === undefined ? '' : 'still ';
     this.unavailableSince ??= now;
     this.loggedAt = now;
-    this.logger.error(`${this.what} is ${still}unavailable: ${describeError(error)}`);
+    this.logger.error(`${this.what} is unavailable: ${describeError(error)}`);
   }
 
   markAvailable(): void {

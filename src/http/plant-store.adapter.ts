@@ -99,7 +99,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
 /** Logs connections that cannot be accepted, instead of ending the process: most lack a file descriptor (EMFILE). */
 function logAcceptErrors(server: Server, logger: Logger): void {
-  const log = new AvailabilityLog(logger, 'a connection, for which `ulimit -n` may be too low,');
+  const log = new AvailabilityLog(logger, 'a file descriptor for a connection (ulimit -n)');
   // The caller handles the error of a server that does not listen yet.
   server.on('error', (error) => server.listening && log.markUnavailable(error));
 }

@@ -58,7 +58,7 @@ export class Shutdown implements BeforeApplicationShutdown {
     // TypeOrmModule only logs why.
     if (this.store.isInitialized) {
       logger.error(
-        'the store could not be closed: stopped, but not in order; a line above says why, and the next start recovers it',
+        'the store could not be closed: stopped, but not in order; a line above says why, and the next start recovers the store',
       );
       process.exit(1);
     }

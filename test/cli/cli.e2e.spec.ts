@@ -105,6 +105,17 @@ describe('token', () => {
     expect(await list('token list --all')).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
+  it('has a name that cannot write on the terminal, whoever has made the store', async () => {
+    await run('migrate');
+    await run('token create nursery --expires 1d');
+    await store.execute("UPDATE tokens SET name = 'a\u001b[2J'");
+    for (const line of ['token list', 'token revoke 1']) {
+      const { stdout, stderr } = await run(line);
+      expect(stdout).toContain('a\\u001b[2J');
+      expect(stdout + stderr).not.toContain('\u001b');
+    }
+  });
+
   it('is verified by its secret on stdin', async () => {
     await run('migrate');
     const secret = (await run('token create nursery')).stdout.trim();

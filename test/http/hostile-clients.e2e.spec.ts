@@ -120,6 +120,6 @@ it('out of file descriptors: survives, logs it once, and serves again when some 
   let status = 0;
   const send = () => client.create({ id: -2n, name: 'oak' });
   while (status !== 200) ({ status } = await send().catch(() => ({ status })));
-  const logged = service.output.split('`ulimit -n` may be too low, is unavailable: accept EMFILE');
+  const logged = service.output.split('a connection (ulimit -n) is unavailable: accept EMFILE');
   expect(logged.length - 1).toBeLessThanOrEqual(1);
 });

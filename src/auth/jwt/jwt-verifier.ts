@@ -140,7 +140,8 @@ function explain(error: unknown): InvalidTokenException {
   // Claims are checked last, so the signature is right.
   if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
     const { code, claim, payload } = error;
-    const reason = `${code}, ${claim}${describeTime(payload[claim])}`;
+    const time = /^(exp|nbf|iat)$/.test(claim) ? describeTime(payload[claim]) : '';
+    const reason = `${code}, ${claim}${time}`;
     return new InvalidTokenException(reason, toPrincipal(payload.sub));
   }
   return new InvalidTokenException(error.code);

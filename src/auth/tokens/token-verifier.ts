@@ -19,7 +19,7 @@ const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
 const MALFORMED =
-  'malformed: not plant_ and 38 letters and digits with a right checksum; a JSON Web Token needs AUTH_ISSUER';
+  'malformed: not plant_ and 38 letters and digits with a right checksum; JSON Web Tokens need AUTH_ISSUER';
 
 /** A token that the database has. */
 interface KnownToken {

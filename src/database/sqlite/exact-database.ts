@@ -63,8 +63,9 @@ export class ExactDatabase extends Database {
 
 /** Makes numbers of bigints where a double is exact. */
 function narrowIntegers<Row>(row: Row): Row {
-  // A row of pluck() is a value.
-  const cells = Object(row) as Record<string, unknown>;
+  // That of pluck() is a value.
+  if (typeof row !== 'object' || row === null) return row;
+  const cells = row as Record<string, unknown>;
   for (const [name, value] of Object.entries(cells))
     if (typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
       cells[name] = Number(value);
