@@ -136,7 +136,7 @@ function openRejects(file: string): typeof printRefused {
 function printReport(command: Command, plants: PlantImporter, complete: boolean): Promise<void> {
   const { counts, ignored } = plants;
   const lines = [`sent ${counts.sent}, stored ${counts.stored}, refused ${counts.refused}`];
-  const fields = Array.from(ignored, ([name, count]) => `${escapeControls(name)} (${count})`);
+  const fields = Array.from(ignored, ([name, count]) => `${name} (${count})`);
   if (fields.length > 0) lines.push(`ignored fields: ${fields.join(', ')}`);
   if (!complete) lines.push(`stopped after line ${counts.answeredLines}; importing again is safe`);
   const report = { complete, ...counts, ignoredFields: Object.fromEntries(ignored) };

@@ -2,7 +2,7 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { describeError, escapeControls, OutputError } from '../errors/operator-message.js';
+import { describeError, OutputError } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
 import { readLines } from './ndjson.js';
 
@@ -166,7 +166,7 @@ export class PlantImporter {
     const why = isOurs
       ? `error ${error}: ${message}`
       : `status ${statusCode}, not from a plant store`;
-    throw Object.assign(new Error(escapeControls(why)), {
+    throw Object.assign(new Error(why), {
       isFinal: statusCode < 500 && statusCode !== 408 && statusCode !== 429,
       retryAfter: Math.min(Number(headers['retry-after']) * 1_000 || 0, MAX_RETRY_AFTER_MS),
     });

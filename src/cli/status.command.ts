@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatUrl, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
-import { describeError, escapeControls } from '../errors/operator-message.js';
+import { describeError } from '../errors/operator-message.js';
 import { alignColumns, formatMinute, printResult } from './terminal.js';
 
 const READY_TIMEOUT_MS = 3_000;
@@ -31,7 +31,7 @@ export function addStatusCommand(program: Command): void {
         ['tokens', isFailed ? '-' : `${store.activeTokens} active`],
         ['next expiry (UTC)', isFailed ? '-' : formatMinute(store.nextExpiry)],
         ['last backup (UTC)', isFailed ? '-' : formatMinute(store.lastBackup)],
-        ['service', escapeControls(`${[state, ...reasons].join('; ')}${url ? ` (${url})` : ''}`)],
+        ['service', `${[state, ...reasons].join('; ')}${url ? ` (${url})` : ''}`],
       ];
       await printResult(program, alignColumns(rows), { version: VERSION, node, store, service });
       const isServed = state === 'not asked' || (state === 'ready' && reasons.length === 0);
@@ -77,6 +77,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
     const { error, details } = (await body.json().catch(() => ({}))) as Readiness;
     if (!error || !details?.service) throw new Error('another program has this port');
     const { version, store } = details.service;
+    // That of 4.0.0 sends no message of a full queue.
     const reasons = Object.entries(error).map(
       ([check, { message, phase }]) => `${check}: ${message ?? phase ?? 'full'}`,
     );

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { describeError, escapeControls, OutputError } from '../errors/operator-message.js';
+import { describeError, escapeLines, OutputError } from '../errors/operator-message.js';
 
 const PROGRESS_INTERVAL_MS = 5_000;
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -24,15 +24,16 @@ export async function writeOutput(text: string | Buffer): Promise<void> {
   }
 }
 
-/** Prints the result of a command: as JSON with `--json`, else as text. @throws as {@link writeOutput} */
+/**
+ * Prints the result of a command: as JSON with `--json`, else as text, whose control characters are escaped: it may quote
+ * what somebody else has made. @throws as {@link writeOutput}
+ */
 export function printResult(command: Command, text: string, value: unknown): Promise<void> {
   const { json } = command.optsWithGlobals<{ json?: true }>();
-  return writeOutput(`${json ? JSON.stringify(value, null, 2) : text}\n`);
+  return writeOutput(`${json ? JSON.stringify(value, null, 2) : escapeLines(text)}\n`);
 }
 
-/** Aligns cells, such as names of a store that somebody else has made. */
-export function alignColumns(given: readonly (readonly string[])[]): string {
-  const rows = given.map((row) => row.map(escapeControls));
+export function alignColumns(rows: readonly (readonly string[])[]): string {
   const measure = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const widths = rows[0]?.map((_, column) => measure(column)) ?? [];
   const lines = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));

@@ -77,7 +77,7 @@ export async function revokeTokens(command: Command, which?: string): Promise<vo
   const names = revoked.map((token) => {
     const { id, name } = token;
     // Either it is, or a clock is wrong.
-    return `${escapeControls(name)} (${id}${getExpiry(token) <= Date.now() ? ', expired' : ''})`;
+    return `${name} (${id}${getExpiry(token) <= Date.now() ? ', expired' : ''})`;
   });
   const text = `revoked ${revoked.length}: ${names.join(', ')}`;
   await printResult(command, text, revoked.map(toJsonToken));

@@ -34,7 +34,7 @@ export function judgeSchema(
   const hasTables = ['plants.id', `${MIGRATIONS_TABLE}.name`].every((name) =>
     columns.includes(name),
   );
-  // SQLite reads pages that are cut off as empty.
+  // Of a file that was cut beside its log, SQLite reads the missing pages as empty.
   if (hasTables && !ran.some(Boolean))
     throw new DamageError(`${MIGRATIONS_TABLE} has lost its rows`);
   if (known.length === 0)

@@ -97,6 +97,11 @@ export function escapeControls(text: string): string {
   );
 }
 
+/** Escapes the control characters of each line. */
+export function escapeLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}
+
 /**
  * Tokens of the service, also cut ones, JSON Web Tokens, text after `Bearer` or `access_token=`, passwords of URLs. Each
  * word is searched once, and no blanks backwards: a client may send thousands of `eyJ`, or of blanks.

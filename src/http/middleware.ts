@@ -66,7 +66,7 @@ function checkRequest({ headers, headersDistinct, httpVersion, rawHeaders, url }
   const repeated = SINGLE_HEADERS.find((name) => (headersDistinct[name]?.length ?? 0) > 1);
   if (repeated) throw new ApiException(ERRORS.BAD_REQUEST, `more than one header \`${repeated}\``);
   // RFC 9112, section 3.2. HTTP/1.0 may leave it out.
-  if (!HOST.test(host ?? (httpVersion === '1.0' ? '' : ' ')))
+  if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host))
     throw new ApiException(ERRORS.BAD_REQUEST, 'the header `host` is missing or malformed');
   // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings, and a proxy may not see them.
   const isMismatch = httpVersion === '1.0' && coding !== undefined;

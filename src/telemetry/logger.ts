@@ -4,7 +4,7 @@ import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import type PinoPretty from 'pino-pretty';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { escapeControls, formatStack, redact } from '../errors/operator-message.js';
+import { escapeControls, escapeLines, formatStack, redact } from '../errors/operator-message.js';
 
 /** Contexts of Nest at the start: its wiring is for developers, and a failed start has its own message. */
 const NEST_STARTUP =
@@ -124,8 +124,7 @@ function createFormatter(): (json: string) => string {
 
 function escapeMember(name: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
-  if (name !== 'stack') return escapeControls(value);
-  return value.split('\n').map(escapeControls).join('\n');
+  return name === 'stack' ? escapeLines(value) : escapeControls(value);
 }
 
 /** Logs an uncaught exception, and ends the process: Node would print all members of the error, such as plants. */

@@ -140,14 +140,14 @@ function explain(error: unknown): InvalidTokenException {
   // Claims are checked last, so the signature is right.
   if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
     const { code, claim, payload } = error;
-    const time = /^(exp|nbf|iat)$/.test(claim) ? describeTime(payload[claim]) : '';
+    const time = /^(exp|nbf)$/.test(claim) ? describeTime(payload[claim]) : '';
     const reason = `${code}, ${claim}${time}`;
     return new InvalidTokenException(reason, toPrincipal(payload.sub));
   }
   return new InvalidTokenException(error.code);
 }
 
-/** Of `exp`, `nbf` and `iat`, in seconds since 1970: a wrong clock shows. */
+/** Of `exp` and `nbf`, in seconds since 1970: a wrong clock shows. */
 function describeTime(claim: unknown): string {
   if (typeof claim !== 'number') return '';
   const left = Math.round(claim - Date.now() / 1_000);
