@@ -285,6 +285,7 @@ it.each<[string, () => KeyResponse, RegExp]>([
   ['is elsewhere', () => REDIRECT, /the status is 302, not 200$/],
   ['is no JSON', () => ({ body: '<html>' }), /is not valid JSON$/],
   ['is null', () => ({ body: null }), /is that of another issuer, undefined$/],
+  ['is of a long issuer', () => discovery({ issuer: 'x'.repeat(2 ** 16) }), /, x{200}…$/],
   ['is of an issuer with a slash', () => discovery({ issuer: `${server.url}/` }), /\/$/],
   ['names no keys', () => discovery({ jwks_uri: undefined }), /jwks_uri$/],
   ['names keys without TLS', () => discovery({ jwks_uri: 'http://id.example/' }), /no https URL/],
