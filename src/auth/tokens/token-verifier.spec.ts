@@ -63,6 +63,12 @@ it.each<[string, (count: number) => string[]]>([
   },
 );
 
+it('a malformed token that may be of an identity provider is told from a mistyped one', async () => {
+  const malformed = 'malformed: not plant_ and 38 letters and digits with a right checksum';
+  const advice = '; JSON Web Tokens need AUTH_ISSUER';
+  expect(await verifyAll(['plant_x', 'a.b.c'])).toEqual([malformed, malformed + advice]);
+});
+
 it('a known token works without the database until it must be looked up again', async () => {
   expect(await verifyAll([secret])).toEqual(['test']);
   await temporary.execute('ALTER TABLE tokens RENAME hash TO digest');

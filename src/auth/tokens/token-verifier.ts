@@ -18,8 +18,9 @@ const CACHE_TTL_MS = 4_000;
 const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
-const MALFORMED =
-  'malformed: not plant_ and 38 letters and digits with a right checksum; JSON Web Tokens need AUTH_ISSUER';
+const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
+/** With it, such a token is verified as a JSON Web Token. */
+const JWT_ADVICE = '; JSON Web Tokens need AUTH_ISSUER';
 
 /** A token that the database has. */
 interface KnownToken {
@@ -58,7 +59,8 @@ export class TokenVerifier {
     const hash = hashToken(secret);
     const known = this.cache.get(hash);
     // The database has no token of another form.
-    if (!known && !hasSecretForm(secret)) throw new InvalidTokenException(MALFORMED);
+    if (!known && !hasSecretForm(secret))
+      throw new InvalidTokenException(MALFORMED + (secret.startsWith('plant_') ? '' : JWT_ADVICE));
     const age = known?.queried.elapsedMs ?? Infinity;
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {
