@@ -65,6 +65,20 @@ it.each([
   expect(describeReason(error)).toBe('reason');
 });
 
+it.each([
+  ['permission denied for table plants', ': grant it (docs/operating.md#roles)'],
+  ['must be owner of table plants', ''],
+  ['new row violates row-level security policy for table "plants"', ''],
+])('describeError advises to grant a right: %s', (message, advice) => {
+  const error = Object.assign(new Error(message), { code: '42501' });
+  expect(describeError(error)).toBe(message + advice);
+});
+
+it('describeError reads the start of advice of Node.js once', () => {
+  const piece = '; if the root CA is installed locally, ';
+  expect(describeError(piece.repeat(2 ** 15))).toHaveLength(piece.length * 2 ** 15);
+});
+
 it('toExitCode is that of what failed first', () => {
   const error = new SuppressedError(new Error('lost'), new ConfigError('PORT'));
   expect(toExitCode(error)).toBe(78);
