@@ -67,7 +67,8 @@ export function addTokenCommands(program: Command): void {
     .action(async (name: string, { overlap = DAY_MS, expires }: Options) => {
       const { issueToken } = await load();
       await issueToken(token, (tokens) => tokens.rotate(name, overlap, expires));
-      const end = formatMinute(new Date(Date.now() + overlap));
+      // The next whole minute, as it is said to be the latest time.
+      const end = formatMinute(new Date(Date.now() + overlap + 59_999));
       if (overlap > 0) process.stderr.write(`the old one works until ${end} UTC at most\n`);
     });
 

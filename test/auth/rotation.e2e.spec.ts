@@ -31,6 +31,11 @@ it('a rotated token works until the overlap ends, its successor at once', async 
       /^nursery \(\d+\) never expires\nthe old one works until [-\d]+ [:\d]+ UTC at most\n$/,
     ),
   });
+  const [, end] = /until (.*) UTC/.exec(rotated.stderr) ?? [];
+  const listed = JSON.parse((await cli('token list --json')).stdout) as { expiresAt: string }[];
+  const ends = listed.map(({ expiresAt }) => Date.parse(expiresAt)).filter(Boolean);
+  expect(ends).toHaveLength(1);
+  expect(Date.parse(`${end}Z`)).toBeGreaterThanOrEqual(ends[0] ?? NaN);
   const next = rotated.stdout.trim();
   expect(rotated.stdout).toBe(`${next}\n`);
   expect([await use(old), await use(next)]).toEqual([200, 200]);
