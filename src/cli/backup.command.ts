@@ -18,6 +18,9 @@ Example:
     )
     .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
       if (file === '-') command.error('error: a backup is a file, not the standard output');
+      // The driver, which trims names, could not verify it.
+      if (!verify && file.trimEnd() !== file)
+        command.error('error: the name of a backup must not end with a blank');
       const { makeBackup, printDigests, verifyBackup } = await import('./backup.js');
       if (verify) await printDigests(program, await verifyBackup(file), 'no damage found');
       else await printDigests(program, await makeBackup(readJobConfig(), file));

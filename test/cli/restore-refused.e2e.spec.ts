@@ -165,6 +165,14 @@ it('refuses a name that ends with a blank, for which the driver would read anoth
     });
 });
 
+it('makes no backup with such a name', async () => {
+  const { folder: cwd, url } = source;
+  expect(await runHere(['backup', 'b '], { cwd, env: { DATABASE_URL: url } })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('the name of a backup must not end with a blank'),
+  });
+});
+
 it('backup never replaces the store', async () => {
   // No file beside it shows then that it is a store.
   await source.execute('PRAGMA journal_mode = DELETE');
