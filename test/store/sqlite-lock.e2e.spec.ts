@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { linkSync, readdirSync, symlinkSync } from 'node:fs';
+import { linkSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
@@ -25,6 +25,13 @@ it('a file in use by a service refuses a second one under any name, and a restor
   await service.kill();
   // The lock has ended with its process.
   await (await ServiceProcess.start({ store, token: service.token })).kill();
+});
+
+it('a file in the place of the lock is named, and not called damage of the store', async () => {
+  expect((await cli('migrate')).code).toBe(0);
+  writeFileSync(`${store.path}-lock`, 'x'.repeat(4_096));
+  const stderr = `error: DATABASE_URL: the store cannot be opened: ${store.path}-lock is no lock of a store: remove it\n`;
+  expect(await runMain(store, { MIGRATE: 'off' })).toMatchObject({ code: 1, stderr });
 });
 
 it('refuses a SQLite file with a hard link, as lock and log belong to one name', async () => {

@@ -129,6 +129,8 @@ export function lockFile(file: string): Disposable {
     return { [Symbol.dispose]: () => void lock.close() };
   } catch (cause) {
     lock.close();
+    if (readCode(cause) === 'SQLITE_NOTADB')
+      throw new Error(`${path} is no lock of a store: remove it`, { cause });
     if (readCode(cause) !== 'SQLITE_BUSY') throw cause;
     throw new Error(
       `another service, or a restore, is running on ${file}: stop it first, or give this one a DATABASE_URL of its own`,
