@@ -95,12 +95,12 @@ class Session {
   ): Error | undefined {
     if (!error && (Array.isArray(result) ? isSingle : !result.command))
       return new StoreUnavailableException(OUT_OF_ORDER);
-    const hazard = error ? undefined : this.pool.hazards.find(result);
-    this.warning ??= hazard ?? undefined;
+    const reported = error ? undefined : this.pool.hazards.find(result);
+    this.warning ??= reported?.reason;
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
     if (error instanceof DatabaseError) return explain(error, this.client.user);
     if (error) return toStoreUnavailable(error);
-    if (hazard === null) this.pool.recordCommit();
+    if (reported) this.pool.recordCommit();
     return undefined;
   }
 

@@ -149,20 +149,20 @@ export class HazardFinder {
   /** The OID of the table of the first commit. */
   private table: string | undefined;
 
-  /** Returns a reason, null if there is none; undefined for statements without that column. */
+  /** Returns what it reports, with a reason if something is wrong; undefined for statements without that column. */
   find({
     fields,
     rows = [],
-  }: Partial<QueryResult<{ hazard: string | null }>>): string | null | undefined {
+  }: Partial<QueryResult<{ hazard: string | null }>>): { readonly reason?: string } | undefined {
     // The result of several statements at once is an array.
     if (fields?.at(-1)?.name !== HAZARD) return undefined;
     for (const { hazard } of rows) {
       if (hazard === null || hazard === this.table) continue;
-      if (!/^\d+$/.test(hazard)) return hazard;
-      if (this.table !== undefined) return REPLACED;
+      if (!/^\d+$/.test(hazard)) return { reason: hazard };
+      if (this.table !== undefined) return { reason: REPLACED };
       this.table = hazard;
     }
-    return null;
+    return {};
   }
 }
 
