@@ -58,7 +58,7 @@ async function tryToListen(): Promise<void> {
 async function explainPort(listening: Promise<unknown>, prefix = ''): Promise<void> {
   await listening.catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
-    const perhaps = code === 'EADDRINUSE' ? 'perhaps the service runs already, or ' : '';
+    const perhaps = code === 'EADDRINUSE' ? 'perhaps the service runs already; else ' : '';
     const advice = code === 'EACCES' ? ', or permit it (docs/operating.md#tls)' : '';
     const rule = `${perhaps}set another ${prefix}PORT or ${prefix}HOST${advice}`;
     throw new Error(`${describeError(cause)}: ${rule}`, { cause });

@@ -41,8 +41,9 @@ export function addImportCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-A broken connection, 408, 429 and 5xx are tried again, up to 20 times; any other
-response than 200 and 400 ends the import; Ctrl-C does, after those on their way.
+A plant is sent up to 20 times: again after a broken connection, 408, 429 and
+5xx. Any other response than 200 and 400 ends the import; Ctrl-C does, after
+those on their way.
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)

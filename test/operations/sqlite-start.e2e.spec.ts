@@ -81,7 +81,7 @@ describe('a failed start reports on stderr', () => {
     const ran = await runMain(store, { [name]: `${port}` });
     server.close();
     const problem = `listen EADDRINUSE: address already in use 127.0.0.1:${port}`;
-    const rule = `perhaps the service runs already, or set another ${name} or ${name.replace('PORT', 'HOST')}`;
+    const rule = `perhaps the service runs already; else set another ${name} or ${name.replace('PORT', 'HOST')}`;
     expect(ran).toMatchObject({ code: 1, stderr: `error: ${problem}: ${rule}\n` });
     expect(existsSync(dirname(store.path))).toBe(false);
   });
