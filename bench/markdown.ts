@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 
 export function medianOf(values: readonly number[]): number {
@@ -38,8 +39,14 @@ export function describeRun(...items: string[]): string {
   const command = ['npm run', script, '--', ...process.argv.slice(2)].join(' ');
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB of memory`;
   const run = `${new Date().toISOString().slice(0, 10)}, \`${command}\`, Node ${process.versions.node}`;
-  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory}, ${type()} ${release()}`;
+  const machine = `${cpus().length} cores (${describeProcessor()}), ${memory}, ${type()} ${release()}`;
   return [run, machine, ...items].map((item) => `- ${item}`).join('\n');
+}
+
+/** `AMD EPYC, family 25`: generations of one name differ. Of Linux, as bench and drills need it. */
+function describeProcessor(): string {
+  const [family] = /(?<=^cpu family\s*: )\d+/m.exec(readFileSync('/proc/cpuinfo', 'utf8')) ?? [];
+  return `${cpus()[0]?.model.trim()}${family === undefined ? '' : `, family ${family}`}`;
 }
 
 /** Ends the process. Prints a report and what is wrong. */
