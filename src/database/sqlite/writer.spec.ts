@@ -24,7 +24,7 @@ import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
 import { identifyCompanions, identifyFile } from './files.js';
-import { SqliteThread } from './writer-thread.js';
+import { READ_LOG_SIZE, SqliteThread } from './writer-thread.js';
 
 /** Inserts a plant if its id is free, and returns how many were inserted. */
 function insert(id: string, name = 'oak'): Promise<number> {
@@ -42,9 +42,16 @@ beforeEach(async () => {
   plants = new PlantsRepository(store, store.writer);
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   if (store.isInitialized) await store.destroy();
   await file.remove();
 });
+
+/** Waits until the writer of a store has begun to look at its log so often again. */
+async function awaitLooks(opened: Store, count: number): Promise<void> {
+  const { calls } = jest.spyOn(opened, 'query').mock;
+  while (calls.filter(([sql]) => sql === READ_LOG_SIZE).length < count) await sleep(5);
+}
 
 /** A store that is closed, without a log, as a backup is: opening it to write changes it. */
 async function makeOther(): Promise<SqliteStore> {
@@ -116,8 +123,7 @@ describe('SqliteWriter', () => {
     await using busy = await openStore(config, [Plant]);
     expect(busy.writer.system).toBe('sqlite');
     await busy.transaction(async () => {
-      // Longer than between two looks.
-      await sleep(1_500);
+      await awaitLooks(busy, 1);
       // It waits behind that look, which fails first.
       await expect(busy.query('SELECT 1')).rejects.toMatchObject({
         reason: expect.stringContaining('a transaction takes too long'),
@@ -131,8 +137,7 @@ describe('SqliteWriter', () => {
     Logger.overrideLogger({ log: warn, error: warn, warn });
     linkSync(file.path, `${file.path}.link`);
     while (logged.length === 0) await sleep(20);
-    // Longer than between two looks.
-    await sleep(1_500);
+    await awaitLooks(store, 2);
     const advice = 'remove its other names, or give it a copy of its own';
     expect(logged).toEqual([
       `${file.path} is a hard link: ${advice}; the next start would refuse it`,
