@@ -104,7 +104,6 @@ async function describe(server: Server, own = server): Promise<Cells> {
     'our CPU ÷ its': server === own ? '' : rangeOf(ratios, 2),
     'main thread':
       server.name === POCKETBASE ? '' : number(medianOf(figuresOf(server, 'mainCpu')), 1),
-    'memory, MB': medianOf(figuresOf(server, 'peakMb')),
-    [`with ${number(CROWD)} connections`]: crowd.peakMb,
+    'memory, MB': Math.max(medianOf(figuresOf(server, 'peakMb')), crowd.peakMb),
   };
 }
