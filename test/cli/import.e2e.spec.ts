@@ -78,12 +78,14 @@ describe('fields that the service ignores', () => {
   const MISSPELT = '{"id":1,"name":"Alder","tga":"Alnus"}\n{"id":2,"name":"Oak"}\n';
 
   it('counts fields that the service ignores, of stored plants', async () => {
-    const third = '{"id":3,"name":"Ash","tga":{"name":1},"\\u001b[2J":2,"__proto__":3}';
+    const third =
+      '{"id":3,"name":"Ash","tga":{"name":1},"\\u001b[2J":2,"__proto__":3,"createdBy":4}';
     const input = `${MISSPELT}${third}\n{"id":4,"tga":1}\n`;
     expect(await importing(input)).toEqual({
       code: 1,
       stdout:
-        'sent 4, stored 3, refused 1\nignored fields: tga (2), \\u001b[2J (1), __proto__ (1)\n',
+        'sent 4, stored 3, refused 1\n' +
+        'ignored fields: tga (2), \\u001b[2J (1), __proto__ (1), createdBy (1)\n',
       stderr: 'line 4: error 1003: name is missing\n',
     });
     const { stdout } = await importing(input, ['--json']);
@@ -93,6 +95,7 @@ describe('fields that the service ignores', () => {
       ['tga', 2],
       ['\u001B[2J', 1],
       ['__proto__', 1],
+      ['createdBy', 1],
     ]);
   });
 
