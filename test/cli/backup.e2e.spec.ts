@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { copyFileSync, globSync, mkdirSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, jest } from '@jest/globals';
@@ -16,7 +16,7 @@ import {
   target,
 } from './backups.js';
 import { StoreSession } from '../../src/database/store-session.js';
-import { spawnCli } from '../support/cli.js';
+import { listOpen, spawnCli } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
@@ -41,19 +41,6 @@ function storeOf(backup: string): SqliteStore {
 /** Starts a backup in a process of its own. */
 const startBackup = (store: TemporaryStore) =>
   spawnCli(['backup', file], { cwd: store.folder, env: { DATABASE_URL: store.url } });
-
-/** The files in a folder that this process has open; none where the system has no /proc. */
-const listOpen = (folder: string): string[] =>
-  globSync('/proc/self/fd/*')
-    .flatMap((link) => {
-      try {
-        return readlinkSync(link);
-      } catch {
-        // That of the listing itself.
-        return [];
-      }
-    })
-    .filter((path) => path.startsWith(folder));
 
 describe('backup and restore', () => {
   it('leave no file open', async () => {

@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { linkSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
+import { listOpen } from '../support/cli.js';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
@@ -21,6 +22,7 @@ it('a file in use by a service refuses a second one under any name, and a restor
   }
   for (const line of ['migrate', 'backup b.sqlite']) expect((await cli(line)).code).toBe(0);
   expect(await cli('restore b.sqlite')).toMatchObject({ code: 1, stderr });
+  expect(listOpen(store.folder)).toEqual([]);
   expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
   await service.kill();
   // The lock has ended with its process.

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import { globSync, readlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -113,3 +114,16 @@ export async function runHere(
     for (const spy of [stdin, ...spies]) spy.mockRestore();
   }
 }
+
+/** The files in a folder that this process has open; none where the system has no /proc. */
+export const listOpen = (folder: string): string[] =>
+  globSync('/proc/self/fd/*')
+    .flatMap((link) => {
+      try {
+        return readlinkSync(link);
+      } catch {
+        // That of the listing itself.
+        return [];
+      }
+    })
+    .filter((path) => path.startsWith(folder));
