@@ -19,6 +19,8 @@ it('writes each use once, within 10 s or by the time that the service stops', as
   await jest.advanceTimersByTimeAsync(20_000);
   lastUsed.record(3);
   await lastUsed.onApplicationShutdown();
+  // The store is closed by then.
+  lastUsed.record(4);
   await jest.advanceTimersByTimeAsync(20_000);
   expect(written).toEqual([[1, 2], [3]]);
 });
