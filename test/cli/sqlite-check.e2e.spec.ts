@@ -41,7 +41,11 @@ it('a store passes while its service runs', async () => {
 });
 
 it.each([
-  ['a text id', "('x', 'n', NULL)", "plants: the row of id 'x' has a value of a wrong type"],
+  [
+    'a text id',
+    "('x', 'n', NULL)",
+    "plants: the row of id 'x' has a value of a wrong type, or U+0000",
+  ],
   ['a fraction as an id', "(4.5, 'n', NULL)", 'plants: the row of id 4.5 has'],
   ['a number after all integers', "(1e300, 'n', NULL)", 'plants: the row of id 1.0e+300 has'],
   ['a name of bytes', "(4, x'6e', NULL)", 'plants: the row of id 4 has'],
