@@ -91,18 +91,18 @@ export function assertWritable(path: string): void {
 export function findAlias(file: string): string | undefined {
   if (statSync(file).nlink > 1)
     return `${file} is a hard link: remove its other names, or give it a copy of its own`;
-  const mount = findMount(STORE_SUFFIXES.map((suffix) => file + suffix));
-  return mount && `${mount} is itself a mount: mount its folder, with all files of the store`;
+  return findMount(STORE_SUFFIXES.map((suffix) => file + suffix));
 }
 
-/** Finds the one of these paths on which something is mounted; none where the system does not tell, such as macOS. */
+/** Finds why one of these paths cannot be a file of a store: it is a mount; none where the system does not tell, such as macOS. */
 export function findMount(paths: readonly string[]): string | undefined {
   const list = '/proc/self/mountinfo';
   if (!existsSync(list)) return undefined;
   const mounts = readFileSync(list, 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[4]);
-  return paths.find((path) => mounts.includes(path.replace(/[ \t\n\\]/g, escapeOctal)));
+  const mount = paths.find((path) => mounts.includes(path.replace(/[ \t\n\\]/g, escapeOctal)));
+  return mount && `${mount} is itself a mount: mount its folder, with all files of the store`;
 }
 
 /** As in proc_pid_mountinfo(5). */
