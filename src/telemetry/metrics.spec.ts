@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 import { ServiceState } from '../management/service-state.js';
 import { createMetrics } from './metrics.js';
 
-const ROW = /^\| `([a-z_]+)` +\| (counter|gauge|histogram) +\| (.*?) +\| (\S.*?) +\|$/gm;
+const ROW = /^\| `(\w+)(?:\{([\w,]+)\})?` +\| (\w+) +\| (\S.*?) +\|$/gm;
 const NAME = /\b(?:plant_store|process|nodejs)_\w+/g;
 
 interface Rule extends Readonly<Record<'alert' | 'expr' | 'for', string>> {
@@ -29,10 +29,10 @@ const OURS = metrics
   .filter(({ name }) => name.startsWith('plant_store_'));
 
 it('docs/monitoring.md has every metric, its type, labels and help', () => {
-  const rows = [...page.matchAll(ROW)].map(([, name, type, labels = '', help]) => ({
+  const rows = [...page.matchAll(ROW)].map(([, name, labels = '', type, help]) => ({
     name,
     type,
-    labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
+    labels: labels.split(',').filter(Boolean),
     help,
   }));
   const exposedRows = OURS.map(({ name, type, labelNames: labels, help }) => {
