@@ -43,7 +43,7 @@ export function describeRun(...items: string[]): string {
   return [run, machine, ...items].map((item) => `- ${item}`).join('\n');
 }
 
-/** `AMD EPYC, family 25`: generations of one name differ. Of Linux, as bench and drills need it. */
+/** `AMD EPYC, family 25`: generations of one name differ. Linux only, as are the bench and the drills. */
 function describeProcessor(): string {
   const [family] = /(?<=^cpu family\s*: )\d+/m.exec(readFileSync('/proc/cpuinfo', 'utf8')) ?? [];
   return `${cpus()[0]?.model.trim()}${family === undefined ? '' : `, family ${family}`}`;

@@ -21,9 +21,9 @@ const DAMAGE_CODES =
 const DAMAGE_ADVICE =
   '; the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
 
-/** PostgreSQL's insufficient_privilege, and what has that code too, but no right mends. */
+/** PostgreSQL's insufficient_privilege, and the message of a right that can be granted: others have that code too. */
 const NO_RIGHT = '42501';
-const NO_GRANT_HELPS = /^must be |row-level security/;
+const GRANTABLE = /^permission denied for /;
 const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
 
 /** The message of an error, in one line, with what to do if the store is damaged or a right is missing. */
@@ -45,7 +45,7 @@ export function describeError(error: unknown): string {
     .replace(NO_USER, USER_ADVICE);
   const line = escapeControls(message);
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
-  if (code === NO_RIGHT && !NO_GRANT_HELPS.test(line)) return line + NO_RIGHT_ADVICE;
+  if (code === NO_RIGHT && GRANTABLE.test(line)) return line + NO_RIGHT_ADVICE;
   return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : describeDenied(code));
 }
 

@@ -130,7 +130,7 @@ function discover(issuer: string, timeout: number): Promise<string> {
     const document = (await response.json()) as { issuer?: string; jwks_uri?: string } | null;
     // Section 4.3: else one issuer could speak for another.
     if (document?.issuer !== issuer)
-      throw new Error(`it is that of another issuer, ${shorten(String(document?.issuer))}`);
+      throw new Error(`it is that of another issuer, ${document?.issuer}`);
     const keys = URL.parse(document.jwks_uri ?? '');
     if (!keys || !isSecure(keys)) throw new Error('it has no https URL for its jwks_uri');
     return keys.href;
@@ -139,7 +139,7 @@ function discover(issuer: string, timeout: number): Promise<string> {
 
 /** Far more than providers have keys for. */
 const MAX_DOCUMENT_BYTES = 2 ** 20;
-const MAX_SHOWN_LENGTH = 200;
+const MAX_SHOWN_LENGTH = 400;
 
 /** Requests a document as fetch() does. @throws Error if there is none, or one that is too large to keep */
 async function fetchDocument(url: string, options: RequestInit): Promise<Response> {
@@ -160,11 +160,11 @@ async function withUrl<Result>(url: string, request: () => Promise<Result>): Pro
   try {
     return await request();
   } catch (cause) {
-    throw new Error(`${shorten(url)}: ${describeError(cause)}`, { cause });
+    throw new Error(`${shorten(url)}: ${shorten(describeError(cause))}`, { cause });
   }
 }
 
-/** What a provider chose, for a message: it may fill a document. */
+/** Cuts a text for a message: what a provider chose may fill a document. */
 function shorten(text: string): string {
   return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

@@ -19,7 +19,8 @@ const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
 const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
-/** With it, such a token is verified as a JSON Web Token. */
+/** The form of a JSON Web Token, which only an identity provider's keys verify. */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const JWT_ADVICE = '; JSON Web Tokens need AUTH_ISSUER';
 
 /** A token that the database has. */
@@ -60,7 +61,7 @@ export class TokenVerifier {
     const known = this.cache.get(hash);
     // The database has no token of another form.
     if (!known && !hasSecretForm(secret))
-      throw new InvalidTokenException(MALFORMED + (secret.startsWith('plant_') ? '' : JWT_ADVICE));
+      throw new InvalidTokenException(MALFORMED + (JWT.test(secret) ? JWT_ADVICE : ''));
     const age = known?.queried.elapsedMs ?? Infinity;
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {

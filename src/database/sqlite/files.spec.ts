@@ -1,9 +1,9 @@
 /** @engine sqlite */
 import { expect, it } from '@jest/globals';
-import { findMount } from './files.js';
+import { describeMount } from './files.js';
 
-it('findMount finds a path that is a mount, not one in it', () => {
+it('describeMount names a path that is a mount, not one in it', () => {
   const advice = 'is itself a mount: mount its folder, with all files of the store';
-  expect(findMount(['/pro', '/proc/self', '/proc'])).toBe(`/proc ${advice}`);
-  expect(findMount(['/pro', '/proc/self'])).toBeUndefined();
+  expect(describeMount(['/pro', '/proc/self', '/proc'])).toBe(`/proc ${advice}`);
+  expect(describeMount(['/pro', '/proc/self'])).toBeUndefined();
 });

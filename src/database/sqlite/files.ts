@@ -91,11 +91,11 @@ export function assertWritable(path: string): void {
 export function findAlias(file: string): string | undefined {
   if (statSync(file).nlink > 1)
     return `${file} is a hard link: remove its other names, or give it a copy of its own`;
-  return findMount(STORE_SUFFIXES.map((suffix) => file + suffix));
+  return describeMount(STORE_SUFFIXES.map((suffix) => file + suffix));
 }
 
-/** Finds why one of these paths cannot be a file of a store: it is a mount; none where the system does not tell, such as macOS. */
-export function findMount(paths: readonly string[]): string | undefined {
+/** Says which of these paths is a mount, and what to do; undefined if none is, or without /proc, as on macOS. */
+export function describeMount(paths: readonly string[]): string | undefined {
   const list = '/proc/self/mountinfo';
   if (!existsSync(list)) return undefined;
   const mounts = readFileSync(list, 'utf8')
@@ -129,7 +129,7 @@ export function lockFile(file: string): Disposable {
     return { [Symbol.dispose]: () => void lock.close() };
   } catch (cause) {
     lock.close();
-    if (readCode(cause) === 'SQLITE_NOTADB')
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(readCode(cause)))
       throw new Error(`${path} is no lock of a store: remove it`, { cause });
     if (readCode(cause) !== 'SQLITE_BUSY') throw cause;
     throw new Error(
