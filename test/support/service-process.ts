@@ -167,6 +167,8 @@ export class ServiceProcess {
       const connection = await this.connect().catch(() => undefined);
       if (!connection) return;
       connection.close();
+      // Without a pause, thousands of connections would take the time in which the open ones are served.
+      await sleep(10);
     }
   }
 
