@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 import { ServiceState } from '../management/service-state.js';
 import { createMetrics } from './metrics.js';
 
-const ROW = /^\| `(\w+)(?:\{([\w,]+)\})?` +\| (\w+) +\| (\S.*?) +\|$/gm;
+const ROW = /^\| `([a-z_]+)(?:\{([\w,]+)\})?` +\| (counter|gauge|histogram) +\| (\S.*?) +\|$/gm;
 const NAME = /\b(?:plant_store|process|nodejs)_\w+/g;
 
 interface Rule extends Readonly<Record<'alert' | 'expr' | 'for', string>> {

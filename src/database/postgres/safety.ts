@@ -149,7 +149,7 @@ export class HazardFinder {
   /** The OID of the table of the first commit. */
   private table: string | undefined;
 
-  /** Returns what it reports, with a reason if something is wrong; undefined for statements without that column. */
+  /** Returns why something is wrong; no reason if nothing is, undefined for a result without that column. */
   find({
     fields,
     rows = [],

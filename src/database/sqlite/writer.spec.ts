@@ -47,7 +47,7 @@ afterEach(async () => {
   await file.remove();
 });
 
-/** Waits until the writer of a store has begun to look at its log so often again. */
+/** Waits until the writer of a store has begun so many more looks at its log. */
 async function awaitLooks(opened: Store, count: number): Promise<void> {
   const { calls } = jest.spyOn(opened, 'query').mock;
   while (calls.filter(([sql]) => sql === READ_LOG_SIZE).length < count) await sleep(5);
