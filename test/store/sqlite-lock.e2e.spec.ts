@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { linkSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { listOpen } from '../support/cli.js';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
@@ -29,12 +29,22 @@ it('a file in use by a service refuses a second one under any name, and a restor
   await (await ServiceProcess.start({ store, token: service.token })).kill();
 });
 
-it('a file in the place of the lock is named, and not called damage of the store', async () => {
-  expect((await cli('migrate')).code).toBe(0);
-  writeFileSync(`${store.path}-lock`, 'x'.repeat(4_096));
-  const stderr = `error: DATABASE_URL: the store cannot be opened: ${store.path}-lock is no lock of a store: remove it\n`;
-  expect(await runMain(store, { MIGRATE: 'off' })).toMatchObject({ code: 1, stderr });
-});
+it.each([
+  ['a file', 'file is not a database', (path: string) => writeFileSync(path, 'x'.repeat(4_096))],
+  ['a folder', 'unable to open database file', (path: string) => mkdirSync(path)],
+])(
+  '%s in the place of the lock is named, and not called damage of the store',
+  async (_what, reason, make) => {
+    expect((await cli('migrate')).code).toBe(0);
+    const lock = `${store.path}-lock`;
+    make(lock);
+    const advice = `${lock} cannot be locked (${reason}): if no service runs on the store, move it away`;
+    expect(await runMain(store, { MIGRATE: 'off' })).toMatchObject({
+      code: 1,
+      stderr: `error: DATABASE_URL: the store cannot be opened: ${advice}\n`,
+    });
+  },
+);
 
 it('refuses a SQLite file with a hard link, as lock and log belong to one name', async () => {
   expect((await cli('migrate')).code).toBe(0);

@@ -13,6 +13,7 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { describeUser, type Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
+import { describeReason } from '../../errors/operator-message.js';
 import { readCode } from '../engine.js';
 import { SchemaError } from '../store-errors.js';
 
@@ -122,19 +123,18 @@ export function lockFile(file: string): Disposable {
   const path = file + LOCK_SUFFIX;
   // SQLite would open it read-only, and two services could lock it.
   if (existsSync(path)) assertWritable(path);
-  const lock = new Database(path, { timeout: 0 });
-  giveToOwner(path, file);
+  let lock: Database.Database | undefined;
   try {
+    lock = new Database(path, { timeout: 0 });
+    giveToOwner(path, file);
     lock.exec('BEGIN EXCLUSIVE');
-    return { [Symbol.dispose]: () => void lock.close() };
   } catch (cause) {
-    lock.close();
-    if (/^SQLITE_(NOTADB|CORRUPT)/.test(readCode(cause)))
-      throw new Error(`${path} is no lock of a store: remove it`, { cause });
-    if (readCode(cause) !== 'SQLITE_BUSY') throw cause;
-    throw new Error(
-      `another service, or a restore, is running on ${file}: stop it first, or give this one a DATABASE_URL of its own`,
-      { cause },
-    );
+    lock?.close();
+    const reason =
+      readCode(cause) === 'SQLITE_BUSY'
+        ? `another service, or a restore, is running on ${file}: stop it first, or give this one a DATABASE_URL of its own`
+        : `${path} cannot be locked (${describeReason(cause)}): if no service runs on the store, move it away`;
+    throw new Error(reason, { cause });
   }
+  return { [Symbol.dispose]: () => void lock.close() };
 }
