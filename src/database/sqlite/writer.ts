@@ -84,6 +84,7 @@ export class SqliteWriter extends Writer {
   }
 
   override async abort(): Promise<void> {
+    clearInterval(this.timer);
     Atomics.store(this.abandoned, 0, 1);
     await this.checkpointer.close();
     await this.committer.close();
