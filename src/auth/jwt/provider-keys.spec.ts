@@ -279,6 +279,15 @@ it('a new address is found, and the keys of the old one stay until it responds',
   expect(await find('one')).toBe(UNKNOWN);
 });
 
+it('a long address of the keys is cut in the log', async () => {
+  const jwks_uri = `${server.url}/${'x'.repeat(2 ** 16)}`;
+  server.responses = { [DISCOVERY]: discovery({ jwks_uri }) };
+  expect(await findByDiscovery()).toBe(UNAVAILABLE);
+  expect(lines).toEqual([
+    expect.stringMatching(/unavailable: http:\S{390,400}…: the status is 431, not 200$/),
+  ]);
+});
+
 it.each<[string, () => KeyResponse, RegExp]>([
   ['is missing', () => ({ status: 404, body: {} }), /the status is 404, not 200$/],
   ['is too large', () => ({ body: ' '.repeat(2 ** 20 + 1) }), /the response is larger than 1 MiB$/],
