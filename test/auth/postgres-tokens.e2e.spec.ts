@@ -55,7 +55,10 @@ it('a sequence that is behind, as after logical replication, is named with what 
   const options = { cwd: store.folder, env: { DATABASE_URL: store.url } };
   const { code, stdout, stderr } = await runCli(['token', 'create', 'next'], options);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  const [, sql = ''] = /sequence of tokens.id is behind.*: run `(.*)`\n$/.exec(stderr) ?? [];
+  const [, sql = ''] =
+    /: the sequence of tokens.id is behind, as after logical replication: run `(.*)`\n$/.exec(
+      stderr,
+    ) ?? [];
   expect(sql).toContain('setval');
   await store.execute(sql);
   expect((await runCli(['token', 'create', 'next'], options)).code).toBe(0);

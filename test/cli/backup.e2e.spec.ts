@@ -17,6 +17,7 @@ import {
 } from './backups.js';
 import { StoreSession } from '../../src/database/store-session.js';
 import { listOpen, spawnCli } from '../support/cli.js';
+import { ENGINE } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
@@ -127,6 +128,26 @@ describe('backup and restore', () => {
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
     expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
   });
+});
+
+it('backup and check tell of tables that no entity describes', async () => {
+  await target.execute(
+    'CREATE TABLE orchards (id integer PRIMARY KEY); CREATE TABLE "o 2" (a text)',
+  );
+  const what = 'no entity of this version describes ';
+  const names = expect.stringMatching(/^(orchards, o 2|o 2, orchards)\n$/);
+  for (const line of [`backup ${file}`, 'check']) {
+    const { code, stderr } = await cli(target, line);
+    const [before, after] = stderr.split(what);
+    expect([line, code, before, after]).toEqual(
+      ENGINE === 'sqlite'
+        ? [line, 1, 'error: the store has other tables, which no backup would have: ', names]
+        : [line, 0, 'warning: left out: ', names],
+    );
+  }
+  expect(readdirSync(source.folder).sort()).toEqual(
+    ENGINE === 'sqlite' ? ['data'] : ['backup.sqlite', 'data'],
+  );
 });
 
 it('backup reports a file that did not keep what it was given, and leaves nothing', async () => {

@@ -14,11 +14,13 @@ import {
 } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import type { NextFunction, Request, Response } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { IsString } from 'class-validator';
 import request from 'supertest';
+import { Entity, PrimaryColumn } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
@@ -47,6 +49,15 @@ class LeavesController {
     return [];
   }
 }
+
+@Entity()
+class Leaf {
+  @PrimaryColumn('text')
+  text!: string;
+}
+
+@Entity()
+class Twig extends Leaf {}
 
 @Module({ controllers: [LeavesController] })
 class LeavesModule {}
@@ -78,6 +89,18 @@ describe('@Body()', () => {
     expect(await own.client.post(EXACT)).toMatchObject({ status: 200, body: { name: 'oak' } });
     expect((await own.store.plant(9007199254740993n))?.name).toBe('oak');
   });
+});
+
+it('a start warns of entities that commands cannot find, and of no others', async () => {
+  const warning =
+    / no backup has the tables of (.*): export such classes from a file of src named \*\.entity\.ts\n/;
+  expect((await start()).log.text).not.toMatch(warning);
+  await service?.stop();
+  // forFeature() registers entities at once, for every start from then on.
+  @Module({ imports: [TypeOrmModule.forFeature([Leaf, Twig])] })
+  class TwigsModule {}
+  service = await Service.start({}, [TwigsModule]);
+  expect(warning.exec(service.log.text)?.[1]).toBe('Leaf, Twig');
 });
 
 it('a body that arrives in pieces while middleware waits is read whole', async () => {

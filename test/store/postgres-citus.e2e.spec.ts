@@ -43,7 +43,7 @@ it('an export waits for transactions prepared before it, not for later ones', as
 
 it('transactions that stay prepared make an export fail', async () => {
   const failed = expect(StoreSession.open(readConfig({ DATABASE_URL: store.url }))).rejects.toThrow(
-    'Citus has not finished its prepared transactions (1), which may hold acknowledged plants',
+    'Citus has not finished its prepared transactions (1), which may hold acknowledged plants: see docs/clusters.md#citus',
   );
   await awaitLook();
   const clock = jest.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER);

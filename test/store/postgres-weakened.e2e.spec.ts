@@ -215,7 +215,8 @@ describe('a server that is weakened while the service runs', () => {
       `CREATE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
       CREATE TRIGGER keep BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION drop_row()`,
       'DROP FUNCTION drop_row CASCADE',
-      'a trigger, rule or policy of the table plants keeps them out (psql lists those by `\\d plants`',
+      'plants were not inserted, and their ids are not found: a trigger, rule or policy of the table plants keeps them out ' +
+        '(psql lists those by `\\d plants`, sqlite3 by `.schema plants`), or another server took over that lacks them\n',
     ],
     [
       'a rule',
