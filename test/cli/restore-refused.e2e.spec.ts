@@ -25,7 +25,7 @@ import {
   source,
   target,
 } from './backups.js';
-import { runHere } from '../support/cli.js';
+import { listOpen, runHere } from '../support/cli.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
 
 makeStores();
@@ -127,6 +127,7 @@ it.each<[what: string, spoil: () => unknown, message: string | RegExp]>([
   expect(await contentOf(target)).toEqual(before);
   const verified = await cli(source, `backup --verify ${file}`);
   expect(verified).toEqual({ code, stdout, stderr });
+  expect(listOpen(source.folder)).toEqual([]);
 });
 
 it('refuses a backup with any bit flipped, or restores the same content', async () => {

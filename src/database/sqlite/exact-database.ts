@@ -26,11 +26,20 @@ export class ExactDatabase extends Database {
       );
     try {
       super(file, options);
-      assertOwnLog(file);
-      this.pragma('schema_version');
+      this.assertReadable();
     } catch (error) {
       if (/^SQLITE_(READONLY|CANTOPEN)/.test(readCode(error)))
         for (const path of [dirname(file), file]) assertWritable(path);
+      throw error;
+    }
+  }
+
+  private assertReadable(): void {
+    try {
+      assertOwnLog(this.name);
+      this.pragma('schema_version');
+    } catch (error) {
+      this.close();
       throw error;
     }
   }

@@ -24,12 +24,8 @@ export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] 
 export const READ_LOG_SIZE = 'PRAGMA wal_checkpoint(NOOP)';
 export type LogSize = Readonly<{ log: number; checkpointed: number }>;
 
-/** Without rows if the statement returns none. */
-export type SqliteThreadResult = Readonly<{
-  rows?: readonly unknown[];
-  changes: number;
-  log: LogSize;
-}>;
+/** Of a statement that returns no rows, a row with the `count` of those that it changed. */
+export type SqliteThreadResult = Readonly<{ rows: readonly unknown[]; log: LogSize }>;
 
 export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
 
@@ -75,7 +71,7 @@ export class SqliteThread {
     let cause: unknown;
     worker.on('message', (response: SqliteThreadResponse) => {
       const task = this.pending.shift();
-      if ('changes' in response) task?.resolve(response);
+      if ('rows' in response) task?.resolve(response);
       else task?.reject(Object.assign(new Error(response.message), { code: response.code }));
     });
     worker.on('error', (error) => (cause = error));

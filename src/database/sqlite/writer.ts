@@ -64,10 +64,10 @@ export class SqliteWriter extends Writer {
 
   override async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     try {
-      const { rows, changes, log } = await this.committer.run(sql, parameters);
+      const { rows, log } = await this.committer.run(sql, parameters);
       await this.ending;
       this.limitLog(log);
-      return (rows ?? [{ count: changes }]) as Row[];
+      return rows as Row[];
     } catch (error) {
       await this.endOnFailure(error);
       throw new QueryFailedError(sql, parameters, error as Error);

@@ -7,7 +7,6 @@ import type {
   LogSize,
   SqliteThreadOptions,
   SqliteThreadResponse,
-  SqliteThreadResult,
   SqliteThreadTask,
 } from './writer-thread.js';
 
@@ -49,9 +48,9 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
   for (;;) {
     try {
       checkContent();
-      const result = runStatement(sql, parameters);
+      const rows = runStatement(sql, parameters);
       assertOpened();
-      return { ...result, log: checkContent() };
+      return { rows, log: checkContent() };
     } catch (error) {
       const { code } = Object(error) as { code?: unknown };
       const isOver = performance.now() >= until || Atomics.load(abandoned, 0) === 1;
@@ -61,15 +60,11 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
   }
 }
 
-function runStatement(
-  sql: string,
-  parameters: readonly unknown[],
-): Omit<SqliteThreadResult, 'log'> {
+function runStatement(sql: string, parameters: readonly unknown[]): readonly unknown[] {
   const statement = statements.get(sql) ?? database.prepare(sql);
   statements.set(sql, statement);
-  if (!statement.reader) return { changes: statement.run(...parameters).changes };
-  const rows = statement.all(...parameters);
-  return { rows, changes: statement.readonly ? 0 : rows.length };
+  if (statement.reader) return statement.all(...parameters);
+  return [{ count: statement.run(...parameters).changes }];
 }
 
 /** Around each commit: SQLite does not notice what others write to its files. @throws Error with a code like SQLite's */
