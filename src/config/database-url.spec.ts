@@ -20,6 +20,19 @@ it.each([
   expect(databaseUrl.mask?.(address)).toBe(address.replace(/SEC@?RET/, '***'));
 });
 
+it.each([
+  ['sslmode', 'sslmode=verify-full'],
+  ['sslmode=', 'sslmode=verify-full'],
+  ['sslmode&host=h', 'sslmode=verify-full&host=h'],
+  ['host=h&sslmode=require', 'host=h&sslmode=verify-full'],
+  ['sslmode=disable', 'sslmode=disable'],
+  ['sslmode=no-verify&host=h', 'sslmode=no-verify&host=h'],
+  ['sslmode=disabled', 'sslmode=verify-full'],
+  ['sslmode=prefer&sslmode=allow', 'sslmode=verify-full&sslmode=verify-full'],
+])('reads %s as %s', (given, read) => {
+  expect(databaseUrl.parse(`postgres://h/plants?${given}`)).toBe(`postgres://h/plants?${read}`);
+});
+
 // Of `backup FILE`: the variable has none.
 it('finds a file whose name has a line break', () => {
   expect(findSqliteFile('sqlite:/a\nb')).toBe('/a\nb');
@@ -58,6 +71,10 @@ it.each([
   ],
   ['postgres://h/plants?sslmode=verify-ca&uselibpqcompat=true', UNKNOWN_PARAMETER],
   ['postgres://u@h/plants?p%61ssword=SECRET', UNKNOWN_PARAMETER],
+  ['postgres://h/plants?ssl%6Dode=verify-full', UNKNOWN_PARAMETER],
+  ['postgres://h/plants?application_name=x?sslmode=verify-full', INVALID],
+  ['postgres://h/plants?application_name=a?b&password=SECRET', INVALID],
+  ['postgres://h/plants?&application_name=a%3Fb&', undefined],
   ['postgres://u:%ff@h/plants', 'DATABASE_URL: URI malformed'],
 ])('finds what is wrong with %s', (address, problem) => {
   const [found] = inspectConfig({ DATABASE_URL: address }).problems;

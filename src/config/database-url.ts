@@ -10,7 +10,7 @@ export type DatabaseSystem = 'sqlite' | 'postgresql';
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/]|~|.*\$[A-Za-z_{])\S(.*\S)?$/;
 
 /** A name with `@` is the rest of a password that has an unencoded slash, question mark or number sign. */
-const POSTGRES_URL = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@,]*\/[^/?#@]+(\?[^#]*)?$/;
+const POSTGRES_URL = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@,]*\/[^/?#@]+(\?[^?#]*)?$/;
 /** A blank makes the driver decode the address twice. */
 const BAD_ESCAPE = /\s|%(?![\da-f]{2})/i;
 
@@ -23,14 +23,14 @@ const ALLOWED_SETTINGS = [
 /** The driver's parser reads these files, which may be missing for a moment. */
 const CERTIFICATE_FILES = /(?<=[?&])ssl(rootcert|cert|key)=[^&]*/g;
 /** The driver takes each for `verify-full`, some with a warning, but an empty one for `disable`. */
-const OTHER_SSL_MODES = /(?<=[?&]sslmode=)(?!(disable|no-verify)(&|$))[^&]*/g;
+const OTHER_SSL_MODES = /(?<=[?&]sslmode)(?!=(disable|no-verify)(&|$))(=[^&]*)?(?=&|$)/g;
 
 export const databaseUrl: EnvParser<string> = {
   rule: 'sqlite: and the path of a file, without ~ or $NAME, or postgres://user:password@host:5432/database with one host (in the password, %25 for %, %2F for /, %3F for ?, %23 for #, %26 for &, %20 for a blank)',
   parse(text) {
     if (SQLITE_URL.test(text)) return text;
     if (!POSTGRES_URL.test(text) || BAD_ESCAPE.test(text)) return undefined;
-    return text.replace(OTHER_SSL_MODES, 'verify-full');
+    return text.replace(OTHER_SSL_MODES, '=verify-full');
   },
   mask: (text) => text.replace(/(?<=\/\/[^:/?#]*:)[^/?#]*(?=@)/, MASK),
   findProblem: findSettingsProblem,
@@ -39,9 +39,9 @@ export const databaseUrl: EnvParser<string> = {
 /** Finds what the driver would ignore, misread or refuse in a parsed DATABASE_URL; undefined if nothing. */
 function findSettingsProblem(url: string): string | undefined {
   if (findSqliteFile(url) !== undefined) return undefined;
-  const settings = [...new URLSearchParams(url.split('?')[1]).keys()];
-  // The name of another parameter may be a part of a password.
-  if (!settings.every((name) => ALLOWED_SETTINGS.includes(name)))
+  const settings = (url.split('?')[1] ?? '').split('&');
+  // As they are written: OTHER_SSL_MODES finds no encoded name. That of another parameter may be a part of a password.
+  if (!settings.every((text) => text === '' || ALLOWED_SETTINGS.includes(text.replace(/=.*/, ''))))
     return `DATABASE_URL must have no parameters but ${ALLOWED_SETTINGS.join(', ')}; in the password, %26 for &`;
   try {
     parse(url);
