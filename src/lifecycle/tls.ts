@@ -19,8 +19,13 @@ export function announceCertificate(expiresAt: Date): void {
 export function announceClientCertificate({ databaseUrl }: Config): void {
   const file = new URLSearchParams(databaseUrl.split('?')[1]).get('sslcert');
   if (file === null) return;
-  const { validToDate } = new X509Certificate(readFileSync(file));
-  logExpiry('DATABASE_URL (sslcert)', validToDate, 'replace the file, which new sessions read');
+  const name = 'DATABASE_URL (sslcert)';
+  try {
+    const { validToDate } = new X509Certificate(readFileSync(file));
+    logExpiry(name, validToDate, 'replace the file, which new sessions read');
+  } catch (error) {
+    logger.warn(`the certificate of ${name} cannot be read: ${toOperatorMessage(error)}`);
+  }
 }
 
 function logExpiry(name: string, expiresAt: Date, cure: string): void {

@@ -88,6 +88,14 @@ it('a start warns that the one of the service expires soon', async () => {
   while (!warning.test(service.output)) await sleep(20);
 });
 
+it('a start that cannot read it, and does not need it, says so and announces the service', async () => {
+  const address = store.url.replace('127.0.0.1', 'localhost');
+  const DATABASE_URL = `${address}?sslmode=disable&sslcert=${encodeURIComponent('/dev/null')}`;
+  const other = await ServiceProcess.start({ store, token: 'none', env: { DATABASE_URL } });
+  await other.stop();
+  expect(other.output).toMatch(/ WARN: .*\(sslcert\) cannot be read: \S/);
+});
+
 it('a start without one is refused', async () => {
   const missing = url.replace('key.pem', 'none.pem');
   const { code, stderr } = await runMain(store, { DATABASE_URL: missing });
