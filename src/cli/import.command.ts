@@ -91,6 +91,8 @@ async function runImport(
 ): Promise<void> {
   // A file that cannot be opened is reported alone.
   const source = openSource(file);
+  // A pipe that nobody reads would keep the process alive.
+  using _source = { [Symbol.dispose]: () => void source.destroy() };
   printOnTerminal(`service: ${options.url.href}`);
   const { PlantImporter } = await import('./plant-importer.js');
   const { rejects } = options;

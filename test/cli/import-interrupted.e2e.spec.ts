@@ -60,13 +60,15 @@ it('ends at a signal, or once its token is refused, though a named pipe is silen
   const fifo = join(service.store.folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const writer = openSync(fifo, 'r+');
-  const run = (token: string) => {
+  const run = (token: string, ...options: string[]) => {
     const url = `http://127.0.0.1:${service.port}`;
-    const child = spawnCli(['import', fifo, '--url', url, '--token', token], { cwd: '.' });
+    const args = ['import', fifo, '--url', url, '--token', token, ...options];
+    const child = spawnCli(args, { cwd: '.' });
     writeSync(writer, plants(1));
     return { child, ended: once(child, 'exit') };
   };
   expect(await run('x').ended).toEqual([1, null]);
+  expect(await run('x', '--rejects', '/missing/rejects').ended).toEqual([74, null]);
   const { child, ended } = run(service.token);
   while ((await service.store.count()) < 1) await sleep(20);
   child.kill('SIGTERM');
