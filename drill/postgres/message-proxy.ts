@@ -5,12 +5,12 @@ import { listen } from '../../test/support/local-server.js';
 
 /** CommandComplete and ReadyForQuery (postgresql.org/docs/current/protocol-message-formats.html). */
 const ENDS = [...Buffer.from('CZ')];
-/** The share of these that a fault hits. */
+/** The share of these that a fault hits by default. */
 const SHARE = 0.05;
 /** Milliseconds that a message is held at most: longer than any request may wait; and until its duplicate. */
 const [MAX_HOLD_MS, MAX_DELAY_MS] = [7_000, 20];
 
-type Fault = (message: Buffer, client: Socket) => unknown;
+export type Fault = (message: Buffer, client: Socket) => unknown;
 
 const FAULTS: readonly Fault[] = [
   // Cut before it, after it, and within.
@@ -43,13 +43,14 @@ export class MessageProxy {
   private constructor(
     private readonly target: number,
     private readonly faults: readonly Fault[],
+    private readonly share: number,
   ) {
     this.server = createServer((client) => void this.pass(client));
   }
 
-  /** Resolves to its port, too. */
-  static async start(target: number, faults = FAULTS) {
-    const proxy = new MessageProxy(target, faults);
+  /** Resolves to its port, too. @param share of the messages that end a statement which a fault hits, 0 to 1 */
+  static async start(target: number, faults = FAULTS, share = SHARE) {
+    const proxy = new MessageProxy(target, faults, share);
     return { proxy, port: await listen(proxy.server) };
   }
 
@@ -77,7 +78,7 @@ export class MessageProxy {
 
   private async send(message: Buffer, client: Socket): Promise<void> {
     const isEnd = ENDS.includes(message[0] ?? 0);
-    const isSpoiled = this.isFaulty && isEnd && Math.random() < SHARE;
+    const isSpoiled = this.isFaulty && isEnd && Math.random() < this.share;
     if (isSpoiled) await this.faults[this.spoiled++ % this.faults.length]?.(message, client);
     else client.write(message);
   }

@@ -1,6 +1,7 @@
 /** @engine postgres */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { duplicate, MessageProxy } from '../../drill/postgres/message-proxy.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from '@jest/globals';
+import { duplicate, MessageProxy, type Fault } from '../../drill/postgres/message-proxy.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -11,20 +12,23 @@ const SPOILED = 60;
 let store: PostgresStore;
 let service: ServiceProcess;
 let proxy: MessageProxy;
-beforeAll(async () => {
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '');
-  const started = await MessageProxy.start(Number(url.port), [duplicate]);
-  proxy = started.proxy;
-  url.port = String(started.port);
-  store = await PostgresStore.create(url.href);
-  service = await ServiceProcess.start({ store });
-});
-afterAll(async () => {
+afterEach(async () => {
   await service.remove();
   await proxy.stop();
 });
 
+/** Starts a service behind a proxy. */
+async function start(faults: readonly Fault[], share?: number): Promise<void> {
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '');
+  const started = await MessageProxy.start(Number(url.port), faults, share);
+  proxy = started.proxy;
+  url.port = String(started.port);
+  store = await PostgresStore.create(url.href);
+  service = await ServiceProcess.start({ store });
+}
+
 it('a message of the server that comes twice: 200 or 503, never the result of another statement', async () => {
+  await start([duplicate]);
   const client = service.client(CLIENTS);
   const statuses = new Map<bigint, number>();
   let next = 0n;
@@ -42,4 +46,22 @@ it('a message of the server that comes twice: 200 or 503, never the result of an
   expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
   expect(acknowledged).not.toEqual([]);
   expect(new Set(statuses.values())).toEqual(new Set([200, 503]));
+});
+
+it('a session that begins with the result of another statement is closed', async () => {
+  const others = (message: Buffer) =>
+    Buffer.from(message.toString('latin1').replace('SET', 'BET'), 'latin1');
+  await start([(message, client) => client.write(others(message))], 1);
+  const client = service.client();
+  expect((await client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+  proxy.isFaulty = true;
+  const ours =
+    "FROM pg_stat_activity WHERE application_name = 'plant-store' AND datname = current_database()";
+  await store.execute(`SELECT pg_terminate_backend(pid) ${ours}`);
+  for (let id = 2n; id < 20n; id++)
+    expect((await client.create({ id, name: 'oak' })).status).toBe(503);
+  proxy.isFaulty = false;
+  expect((await client.create({ id: 2n, name: 'oak' })).status).toBe(200);
+  // Far fewer than were begun.
+  while ((await store.rows(`SELECT ${ours}`)).length > 4) await sleep(20);
 });

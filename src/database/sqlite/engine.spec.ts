@@ -1,6 +1,8 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type Database from 'better-sqlite3';
 import type { DataSource } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { readConfig } from '../../config/environment.js';
 import { openStore } from '../store.js';
@@ -23,4 +25,12 @@ it.each([
 ])('a connection has %s = %s', async (pragma, value) => {
   const [row = {}] = await store.query<Record<string, unknown>[]>(`PRAGMA ${pragma}`);
   expect(Object.values(row)).toEqual([value]);
+});
+
+it('a connection has values that are no rows as they are', () => {
+  const driver = store.driver as BetterSqlite3Driver;
+  const statement = (driver.databaseConnection as Database.Database).prepare(
+    "VALUES (NULL), ('text')",
+  );
+  expect(statement.pluck().all()).toEqual([null, 'text']);
 });

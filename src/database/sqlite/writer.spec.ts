@@ -24,7 +24,7 @@ import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
 import { identifyCompanions, identifyFile } from './files.js';
-import { READ_LOG_SIZE, SqliteThread } from './writer-thread.js';
+import { READ_LOG_SIZE, SqliteThread, type LogSize } from './writer-thread.js';
 
 /** Inserts a plant if its id is free, and returns how many were inserted. */
 function insert(id: string, name = 'oak'): Promise<number> {
@@ -83,14 +83,24 @@ describe('SqliteWriter', () => {
     Logger.overrideLogger({ log, error: log, warn: log });
     expect(await write(0, 150)).toBeLessThan(100 * MB);
     expect(logged).toEqual([]);
+    let next = 150;
+    // A part of the log is behind the reader.
+    for (let left = 0; left < 5_000; await write(next, ++next)) {
+      const [size] = await store.query<LogSize[]>(READ_LOG_SIZE);
+      left = (size?.log ?? 0) - (size?.checkpointed ?? 0);
+    }
     const reader = new Database(file.path);
     reader.exec('BEGIN');
     reader.prepare('SELECT 1 FROM plants').get();
-    expect(await write(150, 350)).toBeGreaterThan(200 * MB);
+    const { calls } = jest.spyOn(SqliteThread.prototype, 'run').mock;
+    const began = performance.now();
+    expect(await write(next, (next += 200))).toBeGreaterThan(200 * MB);
+    // Each has a part on both threads, every 32 MB, and after a look each second.
+    const parts = calls.filter(([sql]) => sql.includes('wal_checkpoint')).length;
+    expect(parts).toBeLessThanOrEqual(2 * (200 / 32 + (performance.now() - began) / 1_000 + 2));
     const warning = /^the log has grown to 1[2-9]\d MB, as a reader, /;
     expect(logged).toEqual([expect.stringMatching(warning)]);
     reader.close();
-    let next = 350;
     while ((await write(next, ++next)) > 100 * MB);
     expect(await file.count()).toBe(next);
   });
