@@ -71,6 +71,16 @@ describe('SqliteWriter', () => {
     expect(error).toMatchObject({ reason: 'the store is closed' });
   });
 
+  it('ends in order though the file was moved away meanwhile', async () => {
+    const exit = jest.spyOn(store.writer, 'abortAndExit').mockResolvedValue();
+    expect(await insert('1')).toBe(1);
+    renameSync(file.path, `${file.path}.elsewhere`);
+    await store.destroy();
+    renameSync(`${file.path}.elsewhere`, file.path);
+    expect(exit).not.toHaveBeenCalled();
+    expect(await file.count()).toBe(1);
+  });
+
   it('keeps the log from growing, and warns of a reader that makes it grow', async () => {
     const MB = 2 ** 20;
     const name = 'x'.repeat(MB);
