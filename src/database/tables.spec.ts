@@ -128,12 +128,15 @@ it('reads every row of a table, whatever its columns are called, in the order of
       .insert({ key, sound: [true, false][i % 3] ?? null, lines: null });
   const [table] = listTables(store);
   if (!table) throw new Error('no table');
-  const runner = store.createQueryRunner();
-  const chunks: Buffer[] = [];
-  const query = { table, columns: table.columns, form: 'array' } as const;
-  for await (const chunk of store.engine.readLines(runner, query)) chunks.push(chunk);
-  await runner.release();
-  const rows = Buffer.concat(chunks).toString().trimEnd().split('\n');
-  const expected = keys.map((key, i) => JSON.stringify([key, ['1', '0'][i % 3] ?? null, null]));
-  expect(rows).toEqual(expected.sort());
+  const readRows = async (form: 'array' | 'object') => {
+    await using runner = store.createQueryRunner();
+    const chunks: Buffer[] = [];
+    const query = { table, columns: table.columns, form };
+    for await (const chunk of store.engine.readLines(runner, query)) chunks.push(chunk);
+    return Buffer.concat(chunks).toString().trimEnd().split('\n');
+  };
+  const arrays = keys.map((key, i) => JSON.stringify([key, ['1', '0'][i % 3] ?? null, null]));
+  expect(await readRows('array')).toEqual(arrays.sort());
+  const objects = keys.map((key, i) => JSON.stringify({ key, sound: [true, false][i % 3] }));
+  expect(await readRows('object')).toEqual(objects.sort());
 });
