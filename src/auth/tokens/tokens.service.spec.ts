@@ -9,8 +9,7 @@ import {
   jest,
 } from '@jest/globals';
 import type { DataSource } from 'typeorm';
-import { createStore } from '../../../test/support/engine.js';
-import { SqliteStore } from '../../../test/support/sqlite-store.js';
+import { createStore, ENGINE } from '../../../test/support/engine.js';
 import type { TemporaryStore } from '../../../test/support/temporary-store.js';
 import { readConfig } from '../../config/environment.js';
 import { openStore } from '../../database/store.js';
@@ -35,15 +34,16 @@ afterAll(async () => {
 
 it('a change that the store refuses fails', async () => {
   await tokens.create('a');
-  // Every change sets at least one column; none may have this value.
-  const refuse =
-    temporary instanceof SqliteStore
-      ? `CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'refused'); END`
-      : 'ALTER TABLE tokens ADD CONSTRAINT refuse CHECK (revoked_at IS NULL)';
-  const allow =
-    temporary instanceof SqliteStore
-      ? 'DROP TRIGGER refuse'
-      : 'ALTER TABLE tokens DROP CONSTRAINT refuse';
+  const [refuse, allow] =
+    ENGINE === 'sqlite'
+      ? [
+          "CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'refused'); END",
+          'DROP TRIGGER refuse',
+        ]
+      : [
+          'ALTER TABLE tokens ADD CONSTRAINT refuse CHECK (revoked_at IS NULL)',
+          'ALTER TABLE tokens DROP CONSTRAINT refuse',
+        ];
   await store.query(refuse);
   await expect(tokens.revoke('a')).rejects.toThrow(/refuse/);
   await store.query(allow);
