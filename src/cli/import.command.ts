@@ -42,8 +42,8 @@ export function addImportCommand(program: Command): void {
       'after',
       `
 A plant is sent up to 20 times: again after a broken connection, 408, 429 and
-5xx. Any other response than 200 and 400 ends the import; Ctrl-C does, after
-those on their way.
+5xx. Any response but a 200 with the plant and a 400 ends the import; Ctrl-C
+does, after those on their way.
 
 Examples:
   $ export PLANT_STORE_TOKEN=$(${COMMAND} token create importer)

@@ -46,7 +46,11 @@ async function importing(
 
 const lines = (...text: string[]): Readable => Readable.from([Buffer.from(text.join('\n'))]);
 
-const store = (response: ServerResponse) => response.end('{"name":""}');
+/** Responds as the service does to a plant that it has stored. */
+function store(plant: string, response: ServerResponse): void {
+  const { name, tag } = JSON.parse(plant) as { name: string; tag?: string };
+  response.end(JSON.stringify({ name, tag }));
+}
 const refuse = (response: ServerResponse, status = 400) =>
   response.writeHead(status).end('{"error":1,"message":"no"}');
 
@@ -58,7 +62,7 @@ describe('an import', () => {
       let sent: unknown[] = [];
       const post: Listener = (plant, response, { method, url, headers }) => {
         sent = [method, url, headers.authorization, headers['content-type'], plant];
-        store(response);
+        store(plant, response);
       };
       await importing(lines(line), post, {}, path);
       expect(sent).toEqual(['POST', '/garden/plants', 'Bearer t', 'application/json', line]);
@@ -80,9 +84,9 @@ describe('an import', () => {
     // On a busy machine it would end idle ones, and others would take their place.
     server.keepAliveTimeout = 0;
     server.on('connection', () => (connections += 1));
-    await importing(Readable.from(lines()), (_plant, response) => {
+    await importing(Readable.from(lines()), (plant, response) => {
       responses += 1;
-      store(response);
+      store(plant, response);
     });
     expect(run.counts).toMatchObject({ stored: plants, refused: 0 });
     expect(ahead).toBeLessThanOrEqual(bound);
@@ -91,10 +95,10 @@ describe('an import', () => {
 
   it('stops if its source fails, once requests in flight have their responses', async () => {
     const source = new PassThrough();
-    source.write('{"n":1}\n');
-    const stopped = importing(source, (_plant, response) => {
+    source.write('{"name":"x"}\n');
+    const stopped = importing(source, (plant, response) => {
       source.destroy(new Error('the disk is gone'));
-      store(response);
+      store(plant, response);
     });
     await expect(stopped).rejects.toThrow(new Error('stopped: the disk is gone'));
     expect(run.counts.stored).toBe(1);
@@ -150,6 +154,7 @@ interface Response {
 
 const PLANT = '{"id": 9007199254740993, "name": "Alder"}';
 const STORED: Response = { status: 200, body: '{"name":"Alder"}' };
+const OTHER = 'status 200 without the plant that was sent';
 const UNAVAILABLE: Response = { status: 503, body: '{"error":5001,"message":"unavailable"}' };
 
 describe('a response', () => {
@@ -226,11 +231,20 @@ describe('a response', () => {
     [302, '', 'status 302, not from a plant store'],
     [404, '<html>', 'status 404, not from a plant store'],
     [400, 'Bad Request', 'status 400, not from a plant store'],
-    [200, '{"id":1}', 'status 200, not from a plant store'],
-    [200, 'null', 'status 200, not from a plant store'],
+    ...['{"id":1}', 'null', '{"name":"alder"}', '{"name":"Alder","tag":""}'].map(
+      (body) => [200, body, `${OTHER}, not from a plant store`] as const,
+    ),
     [400, '{"error":1004,"message":"taken"}', 1004],
   ])('%i %s is final', async (status, body, outcome) => {
     expect(await send([{ status, body, headers: { location: '/elsewhere' } }])).toEqual(outcome);
     expect(sent).toHaveLength(1);
+  });
+
+  it('that repeats a line which is no plant counts nothing as stored', async () => {
+    for (const line of ['{"id":1}', '{nope', '{"name":7}']) {
+      const stopped = importing(lines(line), (_plant, response) => response.end(line));
+      await expect(stopped).rejects.toThrow(`stopped at line 1: ${OTHER}`);
+      expect(run.counts.stored).toBe(0);
+    }
   });
 });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { describeError, OutputError } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
-import { readLines } from './ndjson.js';
+import { parseMembers, readLines, type Members } from './ndjson.js';
 
 export interface ImportOptions {
   /** Base address of the service. Its path may end in `/plants`. */
@@ -159,13 +159,14 @@ export class PlantImporter {
       // undici's own timeouts begin anew with each part of a response.
       signal: AbortSignal.timeout(this.limits.responseMs),
     });
-    const { name, error, message } = parseMembers(await body.text());
-    if (statusCode === 200 && typeof name === 'string') return undefined;
+    const received = parseMembers(await body.text());
+    const isStored = statusCode === 200 && isSamePlant(parseMembers(plant.toString()), received);
+    if (isStored) return undefined;
+    const { error, message } = received;
     const isOurs = typeof error === 'number' && typeof message === 'string';
     if (statusCode === 400 && isOurs) return { error, message };
-    const why = isOurs
-      ? `error ${error}: ${message}`
-      : `status ${statusCode}, not from a plant store`;
+    const what = statusCode === 200 ? '200 without the plant that was sent' : statusCode;
+    const why = isOurs ? `error ${error}: ${message}` : `status ${what}, not from a plant store`;
     throw Object.assign(new Error(why), {
       isFinal: statusCode < 500 && statusCode !== 408 && statusCode !== 429,
       retryAfter: Math.min(Number(headers['retry-after']) * 1_000 || 0, MAX_RETRY_AFTER_MS),
@@ -186,12 +187,8 @@ export class PlantImporter {
   }
 }
 
-/** The members of a JSON object; none if the text is something else. */
-function parseMembers(json: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
-  } catch {
-    return {};
-  }
+/** Whether a response is the plant that was sent: other services respond with a 200 too. */
+function isSamePlant(sent: Members, received: Members): boolean {
+  const isPlant = typeof received.name === 'string';
+  return isPlant && CONTENT.every((field) => received[field] === sent[field]);
 }

@@ -33,6 +33,17 @@ describe('import', () => {
     expect(readRejects()).toEqual(rejects);
   });
 
+  it('recognises the response to every way in which a plant can be written', async () => {
+    const lines = [
+      String.raw`{"\u0069d":7.0,"name":"\ud83c\udf35 \u00fc\n\/","tag":"\u2028"}`,
+      '{"name":"\u2028木e\u0301","id":8e0,"name":"\\u2028木e\u0301","tag":"","tag":""}\r',
+      ' { "id" : 9007199254740993 , "name" : "" , "__proto__" : { "tag" : "x" } , "x" : 1e400 } ',
+    ];
+    const outcome = { code: 0, stdout: expect.stringMatching(/^sent 3, stored 3, /), stderr: '' };
+    for (let time = 0; time < 2; time++)
+      expect(await importing(`\ufeff${lines.join('\n')}`)).toEqual(outcome);
+  });
+
   it.each(['link', '-'])('never overwrites its input: %s', async (file) => {
     const { folder } = service.store;
     const input = join(folder, 'input.ndjson');
