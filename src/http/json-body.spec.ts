@@ -48,3 +48,31 @@ it.each([
   const refusal = { kind: ERRORS.INVALID_JSON, message: expect.stringMatching(message) };
   expect(() => parse(`{"${key}":1,"${key}":2}`)).toThrow(expect.objectContaining(refusal));
 });
+
+/** The levels of arrays and objects in a value. */
+const depthOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
+    : 0;
+
+it('refuses what has more than 100 levels, whatever they are, and reads all else', () => {
+  const text = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', 'x') });
+  const beside = fc.oneof(text, fc.constantFrom(7, null, [], {}, [{ a: [] }]));
+  const level = fc.record({ isArray: fc.boolean(), text, beside });
+  const levels = fc.array(level, { minLength: 1, maxLength: 5 });
+  const count = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 96, max: 104 }));
+  fc.assert(
+    fc.property(levels, count, fc.nat(1), (shapes, levels, indent) => {
+      let value: unknown = 'x';
+      for (let i = 0; i < levels; i++) {
+        const { isArray, text = '', beside } = shapes[i % shapes.length] ?? {};
+        value = isArray ? [text, value, beside] : { [text]: beside, inner: value, '[{"': text };
+      }
+      const read = () => parse(JSON.stringify(value, null, indent));
+      const refusal = { kind: ERRORS.TOO_LARGE, message: expect.stringMatching(/ 100 levels$/) };
+      if (depthOf(value) > 100) expect(read).toThrow(expect.objectContaining(refusal));
+      else expect(read()).toEqual(value);
+    }),
+    { numRuns: 300 },
+  );
+});

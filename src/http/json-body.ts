@@ -95,7 +95,7 @@ async function readParts(request: Request): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** @throws ApiException INVALID_JSON that says where the error is */
+/** @throws ApiException INVALID_JSON that says where the error is; TOO_LARGE */
 export function parseJson(body: Buffer): unknown {
   const text = body.toString();
   // RFC 8259, section 8.1: JSON is UTF-8, without a byte order mark. toString() replaces invalid bytes.
@@ -103,13 +103,32 @@ export function parseJson(body: Buffer): unknown {
   if (text === '') throw createInvalidJson('is empty');
   if (text.startsWith('\uFEFF'))
     throw createInvalidJson('begins with a byte order mark: leave it out');
+  checkDepth(text);
   try {
     return parse(text, undefined, parseNumber);
   } catch (error) {
-    // The library recurses for each level.
-    const reason =
-      error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
-    throw createInvalidJson(`is not valid JSON: ${shorten(reason)}`);
+    throw createInvalidJson(`is not valid JSON: ${shorten((error as Error).message)}`);
+  }
+}
+
+const MAX_DEPTH = 100;
+const TOO_DEEP = new ApiException(
+  ERRORS.TOO_LARGE,
+  `the body is nested deeper than ${MAX_DEPTH} levels`,
+);
+
+/** Counts the levels, as the library recurses for each: how many a stack holds varies. @throws ApiException TOO_LARGE */
+function checkDepth(text: string): void {
+  // Brackets that are too deep need more characters than most bodies have.
+  if (text.length <= MAX_DEPTH) return;
+  let [depth, isInString] = [0, false];
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i];
+    if (character === '"') isInString = !isInString;
+    else if (isInString) i += character === '\\' ? 1 : 0;
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    if (depth > MAX_DEPTH) throw TOO_DEEP;
   }
 }
 

@@ -73,9 +73,6 @@ describe('a body that is not JSON', () => {
     await expectInvalid(text, position);
   });
 
-  it('60,000 brackets', () =>
-    expectInvalid('['.repeat(60_000), 'the body is not valid JSON: it is nested too deeply'));
-
   it.each(['"tag":"oak","tag":null', '"x":1,"x":2', '"id":7,"\\u0069d":8'])(
     'a member twice with different values: %s',
     (members) => expectInvalid(`{"id":7,"name":"oak",${members}}`, / Duplicate key '\w+' /),
@@ -100,4 +97,31 @@ describe('a body that is not JSON', () => {
     expect((response.body as { message: string }).message).toMatch(message);
     expect(await service.store.plants()).toEqual([]);
   }
+});
+
+describe('a body nested deeper than 100 levels, the plant itself being the first', () => {
+  const nested = (levels: number, open = '[', close = ']') =>
+    `{"id":7,"name":"oak","x":${open.repeat(levels - 1)}1${close.repeat(levels - 1)}}`;
+
+  it.each([
+    ['arrays', nested(101)],
+    ['objects', nested(101, '{"a":', '}')],
+    ['60,000 brackets, which are not JSON', '['.repeat(60_000)],
+    ['brackets behind what is not JSON', `{"id":07,"name":"oak"}${'{"a":['.repeat(51)}`],
+  ])('%s: 1002', async (_name, body) => {
+    const message = 'the body is nested deeper than 100 levels';
+    const refusal = { status: 400, body: { error: 1002, message } };
+    expect(await service.client.post(body)).toMatchObject(refusal);
+    expect(await service.store.plants()).toEqual([]);
+  });
+
+  it.each([
+    ['arrays', nested(100)],
+    ['objects', nested(100, '{"a":', '}')],
+    ['brackets in texts', String.raw`{"id":7,"name":"oak","x":["\"${'['.repeat(200)}"]}`],
+    ['brackets side by side', nested(99).replace('1', `${'[],{},'.repeat(150)}1`)],
+  ])('%s up to there: 200', async (_name, body) => {
+    expect(await service.client.post(body)).toMatchObject({ status: 200 });
+    await service.store.execute('DELETE FROM plants');
+  });
 });

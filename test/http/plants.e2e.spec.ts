@@ -67,7 +67,6 @@ describe('POST /plants keeps every text exactly', () => {
 describe('what is beyond the schema is dropped', () => {
   afterAll(empty);
 
-  const deep = `${'['.repeat(1_000)}${']'.repeat(1_000)}`;
   it.each([
     ['an id further in', '{"a":{"id":9007199254740993},"id":2,"b":[{"id":1.5}],"name":"oak"}', 2n],
     ['fractions elsewhere', '{"x":1.5e-3,"id":9007199254740993,"name":"oak"}', 9007199254740993n],
@@ -75,7 +74,7 @@ describe('what is beyond the schema is dropped', () => {
     ['toJSON', '{"toJSON":"x","hasOwnProperty":1,"id":6,"name":"oak"}', 6n],
     ['access_token', '{"access_token":"x","id":7,"name":"oak"}', 7n],
     ['text that would be refused in a name', '{"note":"\\u0000\\ud800","id":11,"name":"oak"}', 11n],
-    ['deep nesting', `{"x":${deep},"id":12.0,"name":"oak"}`, 12n],
+    ['deep nesting', `{"x":${'['.repeat(99)}${']'.repeat(99)},"id":12.0,"name":"oak"}`, 12n],
     ['the same id again', '{"id":20,"id":20.0,"name":"oak"}', 20n],
     ['the same name again', '{"id":21,"name":"oak","n\\u0061me":"oak"}', 21n],
     ['one field twice', '{"id":22,"x":[{"y":1}],"name":"oak","x":[{"y":1}]}', 22n],
