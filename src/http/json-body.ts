@@ -15,8 +15,7 @@ import { bodies } from './turns.js';
 /**
  * Reads a request's JSON body (RFC 8259) for `@Body()`, behind the guards before it: no body is read without a token.
  * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. After a
- * body parser, uses its `rawBody`, or else what it has parsed. @throws ApiException MEDIA_TYPE, TOO_LARGE, INVALID_JSON,
- * BAD_REQUEST
+ * body parser, uses its `rawBody`, or else what it has parsed. @throws ApiException MEDIA_TYPE, TOO_LARGE, BAD_REQUEST
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
@@ -29,11 +28,26 @@ export class JsonBodyGuard implements CanActivate {
       throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
     checkSize(rawBody?.length ?? Number(headers['content-length'] ?? 0));
     const parsed: unknown = request.body;
-    if (rawBody !== undefined || parsed === undefined)
-      request.body = parseJson(rawBody ?? (await readBody(request)));
+    if (rawBody === undefined && parsed !== undefined) return true;
+    request.rawBody ??= await readBody(request);
+    Object.defineProperty(request, 'body', PARSED_WHEN_READ);
     return true;
   }
 }
+
+/**
+ * `request.body` is parsed each time that it is read, and only its reader keeps it: parsed JSON may take ninety times its
+ * bytes, and requests wait, for their token and for their commit. @throws ApiException INVALID_JSON, TOO_LARGE
+ */
+const PARSED_WHEN_READ: PropertyDescriptor & ThisType<Request & { readonly rawBody: Buffer }> = {
+  configurable: true,
+  get() {
+    return parseJson(this.rawBody);
+  },
+  set(value) {
+    Object.defineProperty(this, 'body', { value, writable: true });
+  },
+};
 
 /** Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. */
 function hasBody({ headers, method }: Request): boolean {

@@ -136,6 +136,16 @@ it.each(rows)(
   },
 );
 
+it('a late body is not parsed before its token is verified again', async () => {
+  using connection = await sendHead(await service.tokens.create('brief'), {
+    'content-length': '1',
+  });
+  await service.tokens.revoke('brief');
+  pass(5_000);
+  connection.write('{');
+  expect(await connection.read()).toMatchObject(INVALID_TOKEN);
+});
+
 it.each(forms)('an active token is accepted with a late body %s', async (_form, sent) => {
   using connection = await sendHead(service.token, sent.headers);
   passAll(25_000);

@@ -1,6 +1,8 @@
 /** @engine sqlite */
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   Body,
   Controller,
@@ -10,6 +12,7 @@ import {
   Module,
   Post,
   UseGuards,
+  ValidationPipe,
   type INestApplication,
 } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
@@ -24,6 +27,7 @@ import { Entity, PrimaryColumn } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
+import { JsonBodyGuard } from '../../src/http/json-body.js';
 import { PlantsService } from '../../src/plants/plants.service.js';
 import { createStore } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
@@ -35,12 +39,26 @@ class LeafDto {
   text!: string;
 }
 
+/** What the handler of /leaves/slow waits for, once it has its parameters. */
+const makeSlow = () => ({
+  begun: Promise.withResolvers<unknown>(),
+  end: Promise.withResolvers<object>(),
+});
+let slow = makeSlow();
+
 @Controller('leaves')
 class LeavesController {
   @Post()
   @HttpCode(200)
   create(@Body() leaf: LeafDto) {
     return { leaf: leaf as LeafDto | undefined };
+  }
+
+  @Post('slow')
+  @UseGuards(JsonBodyGuard)
+  createSlowly(@Body() leaf: LeafDto) {
+    slow.begun.resolve(leaf);
+    return slow.end.promise;
   }
 
   @Get()
@@ -72,6 +90,9 @@ async function start(prepare?: (app: NestExpressApplication) => void): Promise<S
   return (service = await Service.start({}, [LeavesModule], prepare));
 }
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
 const EXACT = '{"id":9007199254740993,"name":"oak"}';
 
 describe('@Body()', () => {
@@ -89,6 +110,43 @@ describe('@Body()', () => {
     expect(await own.client.post(EXACT)).toMatchObject({ status: 200, body: { name: 'oak' } });
     expect((await own.store.plant(9007199254740993n))?.name).toBe('oak');
   });
+
+  it('gives what an interceptor has made of request.body', async () => {
+    slow = makeSlow();
+    const { app } = await start((nest) =>
+      nest.useGlobalInterceptors({
+        intercept(context, next) {
+          const http = context.switchToHttp().getRequest<Request<object, object, LeafDto>>();
+          http.body = { text: `${http.body.text}, ${http.body.text}` };
+          return next.handle();
+        },
+      }),
+    );
+    slow.end.resolve({});
+    await request(app.getHttpServer()).post('/leaves/slow').send({ text: 'green' }).expect(201);
+    expect(await slow.begun.promise).toEqual({ text: 'green, green' });
+  });
+});
+
+it('a handler that waits keeps only what it took of a body, not what was parsed', async () => {
+  slow = makeSlow();
+  let parsed: WeakRef<object> | undefined;
+  const { app } = await start((nest) => {
+    const transform = (value: object) => {
+      parsed = new WeakRef(value);
+      return value;
+    };
+    nest.useGlobalPipes({ transform }, new ValidationPipe({ transform: true, whitelist: true }));
+  });
+  const slowly = request(app.getHttpServer()).post('/leaves/slow').type('json');
+  const response = slowly.send('{"text":"green","more":[]}').expect(201).then();
+  expect(await slow.begun.promise).toEqual({ text: 'green' });
+  await sleep(0);
+  collectGarbage();
+  expect(parsed).toBeInstanceOf(WeakRef);
+  expect(parsed?.deref()).toBeUndefined();
+  slow.end.resolve({});
+  await response;
 });
 
 it('a start warns of entities that commands cannot find, and of no others', async () => {
