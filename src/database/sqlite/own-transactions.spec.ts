@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { InsertEvent, Repository } from 'typeorm';
 import { SqliteStore } from '../../../test/support/sqlite-store.js';
 import { Token } from '../../auth/tokens/token.entity.js';
@@ -15,6 +15,7 @@ beforeEach(async () => {
   tokens = store.getRepository(Token);
 });
 afterEach(async () => {
+  jest.useRealTimers();
   await store.destroy();
   await file.remove();
 });
@@ -59,6 +60,24 @@ it('a transaction that waits for another runner fails, and the connection is fre
   await runner.release();
   await tokens.insert(make('b'));
   expect(await stored()).toEqual(['b']);
+});
+
+it('an operation waits for the first, also when a second has waited for too long', async () => {
+  const runner = store.createQueryRunner();
+  await runner.startTransaction();
+  await runner.manager.insert(Token, make('undone'));
+  // No timeout passes before the test says so.
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'performance', 'setImmediate', 'queueMicrotask'] });
+  const second = expect(tokens.insert(make('late'))).rejects.toThrow('unavailable');
+  await new Promise(setImmediate);
+  jest.runOnlyPendingTimers();
+  await second;
+  const third = tokens.insert(make('kept'));
+  await new Promise(setImmediate);
+  await runner.rollbackTransaction();
+  await third;
+  await runner.release();
+  expect(await stored()).toEqual(['kept']);
 });
 
 it('a full disk fails one transaction, and none after it', async () => {
