@@ -63,6 +63,17 @@ const ENDS: Readonly<
       pass(5_000);
     },
   },
+  // Within 5 seconds a revoked token may still be known from its last query.
+  'was revoked 1.9 s before its headers and 5 s': {
+    async create() {
+      const token = await service.tokens.create(`late-${++made}`);
+      expect((await service.client.post('{}', headersOf(token))).status).toBe(400);
+      await service.tokens.revoke(`late-${made}`);
+      pass(1_900);
+      return token;
+    },
+    end: () => pass(3_100),
+  },
   'is revoked while the machine is suspended': {
     create: () => service.tokens.create(`late-${++made}`),
     async end() {
