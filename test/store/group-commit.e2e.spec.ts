@@ -117,6 +117,42 @@ describe('a commit that fails', () => {
     await busy.stop();
   });
 
+  it('is tried again only for plants whose requests still wait', async () => {
+    const own = await Service.start({ DATABASE_TIMEOUT: '60s' });
+    await own.store.refuse('bad');
+    const groups: string[] = [];
+    const noteGroup = (commit: unknown) =>
+      groups.push((commit as Commit).plants.map(({ name }) => name).join());
+    commits.start.subscribe(noteGroup);
+    jest.useFakeTimers({
+      doNotFake: ['Date', 'performance', 'hrtime', 'nextTick', 'queueMicrotask', 'setImmediate'],
+    });
+    const writer = own.app.get(Writer);
+    const query = writer.query.bind(writer);
+    jest.spyOn(writer, 'query').mockImplementationOnce(async (...statement) => {
+      // The first two have waited for half of DATABASE_TIMEOUT.
+      jest.advanceTimersByTime(20_000);
+      await new Promise(setImmediate);
+      return query(...statement);
+    });
+    const commit = (name: string, id: number) =>
+      own.app.get(GroupCommit).commit(Object.assign(new Plant(), { id: BigInt(id), name }));
+    const first = ['ash', 'elm'].map(commit);
+    jest.advanceTimersByTime(10_000);
+    const outcomes = await Promise.allSettled([...first, commit('bad', 3), commit('oak', 4)]);
+    jest.useRealTimers();
+    commits.start.unsubscribe(noteGroup);
+    expect(groups).toEqual(['ash,elm,bad,oak', 'bad,oak', 'bad', 'oak']);
+    expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+    expect((await own.store.plants()).map(({ name }) => name)).toEqual(['oak']);
+    await own.stop();
+  });
+
   it("is logged as an error, with its cause under the request's id, without data of the plant", async () => {
     // In production the log is JSON.
     const broken = await Service.start({ NODE_ENV: 'production' });
