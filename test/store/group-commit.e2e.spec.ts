@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Writer } from '../../src/database/engine.js';
 import { StoreUnavailableException } from '../../src/errors/error-codes.js';
 import { commits, GroupCommit, type Commit } from '../../src/plants/group-commit.js';
@@ -171,18 +171,46 @@ describe('a commit that fails', () => {
   });
 });
 
-it('a plant that was neither inserted nor found: 503 with 5001', async () => {
-  const behind = await Service.start();
-  // Like a server that does not have yet what another one has.
-  await behind.store.execute(
+describe('a plant that was neither inserted nor found', () => {
+  // The trigger stands for a server that lacks what another one has.
+  const SKIP =
     ENGINE === 'sqlite'
-      ? `CREATE TRIGGER skip BEFORE INSERT ON plants BEGIN SELECT RAISE(IGNORE); END`
+      ? `CREATE TRIGGER skip BEFORE INSERT ON plants WHEN NEW.name = 'kept out'
+         BEGIN SELECT RAISE(IGNORE); END`
       : `CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
-         CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION skip()`,
+         CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.name = 'kept out')
+         EXECUTE FUNCTION skip()`;
+  let behind: Service;
+  beforeAll(async () => {
+    behind = await Service.start({ DATABASE_TIMEOUT: '60s' });
+    await behind.store.execute(SKIP);
+  });
+  afterAll(() => behind.stop());
+
+  it('gets 503 with 5001', async () => {
+    const { status, body } = await behind.client.create({ id: 1n, name: 'kept out' });
+    expect([status, body]).toMatchObject([503, { error: 5001 }]);
+  });
+
+  it.each([0, 1, 2])(
+    'gets it in a group too, wherever it stands, and no other plant passes for it: %i',
+    async (at) => {
+      const plants = range(3).map((i) => ({
+        id: BigInt(10 * at + i),
+        name: i === at ? 'kept out' : 'oak',
+      }));
+      const commit = (plant: object) =>
+        behind.app.get(GroupCommit).commit(Object.assign(new Plant(), plant));
+      // All in one turn, so all in one group.
+      const outcomes = await Promise.allSettled(plants.map(commit));
+      const unavailable = { reason: expect.any(StoreUnavailableException) };
+      expect(outcomes[at]).toMatchObject(unavailable);
+      // The others may share its fate, but none is called taken, and what got a 200 is stored.
+      for (const [i, outcome] of outcomes.entries())
+        if (outcome.status === 'rejected') expect(outcome).toMatchObject(unavailable);
+        else expect(await behind.store.plant(plants[i]?.id ?? -1n)).toMatchObject({ name: 'oak' });
+    },
   );
-  const { status, body } = await behind.client.create({ id: 1n, name: 'oak' });
-  expect([status, body]).toMatchObject([503, { error: 5001 }]);
-  await behind.stop();
 });
 
 it('long plants share a commit up to 1 Mi characters', async () => {
