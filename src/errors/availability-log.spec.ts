@@ -11,10 +11,12 @@ it('logs the reason at once, then once a minute while failures go on, and the en
   const availability = new AvailabilityLog({ log: write, error: write }, 'the store');
   const takeLines = () => lines.splice(0);
 
+  // The clock does not begin with the outage.
+  jest.advanceTimersByTime(7_000);
   availability.markAvailable();
   availability.markUnavailable(new Error('disk full'));
   expect(takeLines()).toEqual(['the store is unavailable: disk full']);
-  for (let second = 0; second < 130; second++) {
+  for (let second = 0; second < 120; second++) {
     jest.advanceTimersByTime(1_000);
     availability.markUnavailable(new Error('read-only'));
   }
@@ -27,8 +29,16 @@ it('logs the reason at once, then once a minute while failures go on, and the en
   expect(takeLines()).toEqual([]);
   availability.markAvailable();
   availability.markAvailable();
-  expect(takeLines()).toEqual(['the store is available again after 250.0 s']);
+  expect(takeLines()).toEqual(['the store is available again after 240.0 s']);
 
-  availability.markUnavailable(new Error('gone'));
-  expect(takeLines()).toEqual(['the store is unavailable: gone']);
+  // Each outage is logged at once, however short the time since the last line.
+  for (const reason of ['gone', 'gone again']) {
+    availability.markUnavailable(new Error(reason));
+    jest.advanceTimersByTime(1_500);
+    availability.markAvailable();
+    expect(takeLines()).toEqual([
+      `the store is unavailable: ${reason}`,
+      'the store is available again after 1.5 s',
+    ]);
+  }
 });
