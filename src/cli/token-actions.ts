@@ -8,10 +8,10 @@ import {
   listExpiring,
   Token,
 } from '../auth/tokens/token.entity.js';
-import { TokensService } from '../auth/tokens/tokens.service.js';
-import { COMMAND } from '../config/config.js';
+import { TokensService, type IssuedToken } from '../auth/tokens/tokens.service.js';
+import { COMMAND, type Config } from '../config/config.js';
 import { openStore } from '../database/store.js';
-import { escapeControls } from '../errors/operator-message.js';
+import { describeError, escapeControls } from '../errors/operator-message.js';
 import { readStoreConfig } from './arguments.js';
 import { alignColumns, formatMinute, printResult } from './terminal.js';
 
@@ -22,29 +22,70 @@ const LISTED_MS = 30 * 24 * 60 * 60 * 1_000;
 
 type Work<Result> = (tokens: TokensService) => Promise<Result>;
 
-/** Prints the secret of a new token, and on stderr when it expires. */
-export async function issueToken(command: Command, issue: Work<string>): Promise<void> {
-  let expiry = '';
+export async function createToken(
+  command: Command,
+  name: string,
+  lifetime?: number,
+): Promise<void> {
+  await issueToken(command, readStoreConfig(), (tokens) => tokens.create(name, lifetime));
+}
+
+/** Ends the old tokens only once the secret of the new one is printed, so that the name always has one that works. */
+export async function rotateToken(
+  command: Command,
+  name: string,
+  overlap: number,
+  lifetime?: number,
+): Promise<void> {
+  const config = readStoreConfig();
+  const token = await issueToken(command, config, (tokens) => tokens.rotate(name, lifetime));
   try {
-    await withTokens(async (tokens) => {
-      const secret = await issue(tokens);
-      const token = await tokens.find(secret);
-      // Before the commit: a token whose secret cannot be printed is not issued.
-      await printResult(command, secret, { ...(token && toJsonToken(token)), token: secret });
-      expiry = token ? describeExpiry(token) : '';
-    });
-    process.stderr.write(`${expiry}\n`);
+    await withTokens(config, (tokens) => tokens.endReplaced(token, overlap));
   } catch (error) {
-    if (expiry)
-      process.stderr.write(
-        `warning: the printed token may not be valid: check it with ${COMMAND} token verify\n`,
-      );
+    process.stderr.write(
+      `warning: the old one may still work: find it by \`${COMMAND} token list\`, and revoke it by its number\n`,
+    );
     throw error;
+  }
+  // The next whole minute, as it is said to be the latest time.
+  const end = formatMinute(new Date(Date.now() + overlap + 59_999));
+  if (overlap > 0) process.stderr.write(`the old one works until ${end} UTC at most\n`);
+}
+
+/**
+ * Creates a token, then prints its secret, and on stderr when it expires. A token whose secret cannot be printed is removed.
+ * The store is closed while it prints: a terminal that is stopped (`^S`) makes nobody else wait.
+ */
+async function issueToken(
+  command: Command,
+  config: Config,
+  issue: Work<IssuedToken>,
+): Promise<IssuedToken> {
+  const token = await withTokens(config, issue);
+  const { secret } = token;
+  try {
+    await printResult(command, secret, { ...toJsonToken(token), token: secret });
+  } catch (error) {
+    await takeBack(config, token);
+    throw error;
+  }
+  process.stderr.write(`${describeExpiry(token)}\n`);
+  return token;
+}
+
+async function takeBack(config: Config, token: IssuedToken): Promise<void> {
+  try {
+    await withTokens(config, (tokens) => tokens.remove(token));
+  } catch (error) {
+    const what = `the token ${token.name} (${token.id}), which was not printed, may still be active`;
+    process.stderr.write(
+      `warning: ${what}: ${describeError(error)}; run \`${COMMAND} token revoke ${token.id}\`\n`,
+    );
   }
 }
 
 export async function listTokens(command: Command, all = false): Promise<void> {
-  const tokens = await withTokens((tokens) => tokens.list(), 'read');
+  const tokens = await withTokens(readStoreConfig(), (tokens) => tokens.list(), 'read');
   const since = all ? 0 : Date.now() - LISTED_MS;
   const listed = tokens.filter((token) => getEnd(token) > since);
   await printResult(command, formatTokens(listed), listed.map(toJsonToken));
@@ -63,7 +104,7 @@ function getEnd(token: Token): number {
 export async function verifyToken(command: Command): Promise<void> {
   const secret = await readSecretLine();
   if (secret === '') command.error('error: the standard input has no token');
-  const found = await withTokens((tokens) => tokens.find(secret), 'read');
+  const found = await withTokens(readStoreConfig(), (tokens) => tokens.find(secret), 'read');
   const state = hasSecretForm(secret) ? 'unknown' : 'malformed';
   if (found) await printResult(command, formatTokens([found]), toJsonToken(found));
   else await printResult(command, `not a token of this store: ${state}`, { state });
@@ -71,7 +112,7 @@ export async function verifyToken(command: Command): Promise<void> {
 }
 
 export async function revokeTokens(command: Command, which?: string): Promise<void> {
-  const revoked = await withTokens((tokens) =>
+  const revoked = await withTokens(readStoreConfig(), (tokens) =>
     which === undefined ? tokens.revokeAll() : tokens.revoke(which),
   );
   const names = revoked.map((token) => {
@@ -83,15 +124,14 @@ export async function revokeTokens(command: Command, which?: string): Promise<vo
   await printResult(command, text, revoked.map(toJsonToken));
 }
 
-/** Works on the tokens of an existing store, in one transaction. @throws StoreUnusableError, TokenError */
+/** Opens an existing store, works on its tokens, and closes it. @throws StoreUnusableError, TokenError */
 async function withTokens<Result>(
+  config: Config,
   work: Work<Result>,
   access: 'write' | 'read' = 'write',
 ): Promise<Result> {
-  await using store = await openStore(readStoreConfig(), [Token], access);
-  return await store.transaction((manager) =>
-    work(new TokensService(manager.getRepository(Token))),
-  );
+  await using store = await openStore(config, [Token], access);
+  return await work(new TokensService(store.getRepository(Token)));
 }
 
 /** Reads a token, or the header with it, from the first line of the standard input; '' if there is none. */

@@ -2,11 +2,10 @@ import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
 import { duration } from '../config/parsers.js';
 import { toArgument, toTokenName } from './arguments.js';
-import { formatMinute } from './terminal.js';
 
 const DAY_MS = 86_400_000;
 
-/** Of the commands that issue a token. */
+/** Both commands that issue a token have it. */
 const EXPIRES_OPTION = [
   '--expires <duration>',
   'how long the new token is valid: 45s, 30m, 12h, 90d or 2w',
@@ -33,8 +32,7 @@ export function addTokenCommands(program: Command): void {
     .argument('<name>', 'who holds it: a letter, then letters, digits and any of ._@-', toTokenName)
     .option(...EXPIRES_OPTION)
     .action(async (name: string, { expires }: Options) => {
-      const { issueToken } = await load();
-      await issueToken(token, (tokens) => tokens.create(name, expires));
+      await (await load()).createToken(token, name, expires);
     });
 
   token
@@ -65,11 +63,7 @@ export function addTokenCommands(program: Command): void {
     )
     .option(...EXPIRES_OPTION)
     .action(async (name: string, { overlap = DAY_MS, expires }: Options) => {
-      const { issueToken } = await load();
-      await issueToken(token, (tokens) => tokens.rotate(name, overlap, expires));
-      // The next whole minute, as it is said to be the latest time.
-      const end = formatMinute(new Date(Date.now() + overlap + 59_999));
-      if (overlap > 0) process.stderr.write(`the old one works until ${end} UTC at most\n`);
+      await (await load()).rotateToken(token, name, overlap, expires);
     });
 
   token

@@ -36,12 +36,12 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
   print(`Plant store: ${url}/plants (POST)`, config);
   const tokens = app.get(TokensService);
   // If the store takes no token, a warning says that there is none.
-  const secret = config.production ? undefined : await tokens.createFirst().catch(() => undefined);
-  if (secret !== undefined)
+  const first = config.production ? undefined : await tokens.createFirst().catch(() => undefined);
+  if (first)
     process.stdout.write(
       '\nThe store has no token yet. Here is one; it is shown only now:\n\n' +
-        `  ${secret}\n\nStore a plant:\n\n` +
-        `  curl ${url}/plants -H 'Authorization: Bearer ${secret}' \\\n` +
+        `  ${first.secret}\n\nStore a plant:\n\n` +
+        `  curl ${url}/plants -H 'Authorization: Bearer ${first.secret}' \\\n` +
         `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
     );
   warnOfTokens(await tokens.list(), config);

@@ -69,8 +69,8 @@ describe('an invalid or expired token: 2001', () => {
 
   it('expired, used before or not', async () => {
     const tokens = service.tokens;
-    const unused = await tokens.create('unused', 1);
-    const create = (life: number) => tokens.create(`used-${life}`, life);
+    const { secret: unused } = await tokens.create('unused', 1);
+    const create = async (life: number) => (await tokens.create(`used-${life}`, life)).secret;
     let life = 300;
     let used = await create(life);
     // On a busy machine it may expire before its first use.
@@ -82,7 +82,7 @@ describe('an invalid or expired token: 2001', () => {
 
   it('revoked before its first use', async () => {
     const tokens = service.tokens;
-    const secret = await tokens.create('lost');
+    const { secret } = await tokens.create('lost');
     await tokens.revoke('lost');
     expect(await ask(`Bearer ${secret}`)).toMatchObject(INVALID_TOKEN);
   });

@@ -57,7 +57,7 @@ const ENDS: Readonly<
   Record<string, { create: () => Promise<string>; end: () => void | Promise<void> }>
 > = {
   'is revoked': {
-    create: () => service.tokens.create(`late-${++made}`),
+    create: async () => (await service.tokens.create(`late-${++made}`)).secret,
     async end() {
       await service.tokens.revoke(`late-${made}`);
       pass(5_000);
@@ -75,14 +75,14 @@ const ENDS: Readonly<
     end: () => pass(3_100),
   },
   'is revoked while the machine is suspended': {
-    create: () => service.tokens.create(`late-${++made}`),
+    create: async () => (await service.tokens.create(`late-${++made}`)).secret,
     async end() {
       await service.tokens.revoke(`late-${made}`);
       moveWallClock(5_000);
     },
   },
   expires: {
-    create: () => service.tokens.create(`late-${++made}`, 60_000),
+    create: async () => (await service.tokens.create(`late-${++made}`, 60_000)).secret,
     end: () => passAll(61_000),
   },
   'is a JSON Web Token and expires': {

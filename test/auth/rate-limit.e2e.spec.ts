@@ -17,7 +17,7 @@ const body = '{"id":1,"name":"n"}';
 
 it('RATE_LIMIT=5/h counts the requests of each token, valid or not, and reports how many remain', async () => {
   service = await Service.start({ RATE_LIMIT: '5/h' });
-  using other = new Client(service.port, await service.tokens.create('other'));
+  using other = new Client(service.port, (await service.tokens.create('other')).secret);
   const bodies = [body, '', body, '{', body, body, ''];
   const responses = [];
   for (const text of bodies) responses.push(await service.client.post(text));

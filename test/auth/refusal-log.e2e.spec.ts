@@ -47,10 +47,10 @@ it("the line of a request that is refused names the reason and the service's own
   const expired = await tokens.create('expired', -1_000);
   const revoked = await tokens.create('revoked');
   await tokens.revoke('revoked');
-  expect(await refuseToken(expired)).toEqual(
+  expect(await refuseToken(expired.secret)).toEqual(
     line(2001, /^expired at [\d-]+T[\d:.]+Z$/, { tokenId: 'token:2', tokenName: 'expired' }),
   );
-  expect(await refuseToken(revoked)).toEqual(
+  expect(await refuseToken(revoked.secret)).toEqual(
     line(2001, /^revoked at [\d-]+T[\d:.]+Z$/, { tokenId: 'token:3', tokenName: 'revoked' }),
   );
   expect(await refuseToken(createSecret())).toEqual(line(2001, /^unknown: not in the database$/));

@@ -29,7 +29,8 @@ function trail(): Promise<{ id: bigint; token: string; created_at: bigint }[]> {
 
 /** A client with its own token. @param lifetime milliseconds; without it the token never expires */
 async function clientOf(name: string, lifetime?: number): Promise<Client> {
-  return new Client(service.port, await service.tokens.create(name, lifetime));
+  const { secret } = await service.tokens.create(name, lifetime);
+  return new Client(service.port, secret);
 }
 
 describe('a plant', () => {

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { cli, fillWith, makeStores, source, target } from './backups.js';
 import { untilEnd } from '../support/cli.js';
+import { ENGINE } from '../support/engine.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 makeStores();
@@ -64,10 +65,29 @@ describe('output that does not fit', () => {
     // Of the secret 10 bytes fit.
     writeFileSync(join(target.folder, 'out'), 'x'.repeat(MIB - 10));
     expect(await redirect(target, 'token create nursery')).toEqual(CUT);
+    for (const line of ['token create nursery', 'token create nursery --json'])
+      await redirect(target, line, '| true');
     expect(await tokensOf(target)).toEqual([]);
     await cli(target, 'token create nursery');
     for (const end of ['>/dev/full', '| true'])
       await redirect(target, 'token rotate nursery --overlap 0s', end);
     expect(await tokensOf(target)).toEqual([['nursery', true]]);
+  });
+
+  it('names the command that revokes a token which could not be removed', async () => {
+    await target.execute(
+      ENGINE === 'sqlite'
+        ? "CREATE TRIGGER keep BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'kept'); END"
+        : `CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'kept'; END $$;
+           CREATE TRIGGER keep BEFORE DELETE ON tokens FOR EACH ROW EXECUTE FUNCTION keep()`,
+    );
+    const { code, stderr } = await redirect(target, 'token create nursery', '>/dev/full');
+    expect({ code, stderr }).toEqual({
+      code: 74,
+      stderr:
+        'warning: the token nursery (1), which was not printed, may still be active: kept; ' +
+        `run \`bin/plant-store token revoke 1\`\n${FULL.stderr}`,
+    });
+    expect(await cli(target, 'token revoke 1')).toMatchObject({ code: 0 });
   });
 });

@@ -222,8 +222,8 @@ describe('createTestingModule() and createNestApplication()', () => {
     prepare(testing);
     app = (await testing.compile()).createNestApplication(options);
     await app.init();
-    const token = await app.get(TokensService).create('test');
-    const authorization = `Bearer ${token}`;
+    const { secret } = await app.get(TokensService).create('test');
+    const authorization = `Bearer ${secret}`;
     return (body: string, headers: object = { authorization }) =>
       request(app.getHttpServer())
         .post('/plants')

@@ -41,7 +41,7 @@ describe('a store in trouble', () => {
 
   it.each(['plants', 'tokens'])('without its table of %s: 503 with 5001', async (table) => {
     // A new token, so that the service must look it up.
-    const secret = await service.tokens.create(`for-${table}`);
+    const { secret } = await service.tokens.create(`for-${table}`);
     const headers = { ...service.client.headers, authorization: `Bearer ${secret}` };
     await service.store.execute(`ALTER TABLE ${table} RENAME TO elsewhere`);
     const { status, body } = await service.client.post('{"id":2,"name":"oak"}', headers);

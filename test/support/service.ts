@@ -62,7 +62,7 @@ export class Service {
     const proxy = await startProxy(address.port);
     const port = proxy?.port ?? address.port;
     const tokens = app.get(TokensService);
-    const token = await tokens.create('test');
+    const { secret: token } = await tokens.create('test');
     return new Service(app, store, port, token, new Client(port, token), tokens, log, proxy);
   }
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
   const health = new StoreHealth(config, store.writer);
   lastUsed = new LastUsed(store.writer);
   verifier = new TokenVerifier(tokens, lastUsed, health, store.writer);
-  secret = await new TokensService(tokens).create('test');
+  ({ secret } = await new TokensService(tokens).create('test'));
 });
 afterEach(async () => {
   jest.restoreAllMocks();

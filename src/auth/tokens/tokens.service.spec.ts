@@ -13,8 +13,8 @@ import { createStore, ENGINE } from '../../../test/support/engine.js';
 import type { TemporaryStore } from '../../../test/support/temporary-store.js';
 import { readConfig } from '../../config/environment.js';
 import { openStore } from '../../database/store.js';
-import { Token } from './token.entity.js';
-import { TokensService } from './tokens.service.js';
+import { isActive, Token } from './token.entity.js';
+import { TokensService, type IssuedToken } from './tokens.service.js';
 
 const HOUR = 3_600_000;
 
@@ -59,9 +59,14 @@ describe('TokensService', () => {
 
   it('uses the name of an expired token again', async () => {
     await tokens.create('short', -1);
-    await expect(tokens.create('short')).resolves.toMatch(/^plant_/);
+    expect((await tokens.create('short')).secret).toMatch(/^plant_/);
   });
 });
+
+/** Does what the command does around its print. */
+async function rotate(name: string, overlap: number, lifetime?: number): Promise<void> {
+  await tokens.endReplaced(await tokens.rotate(name, lifetime), overlap);
+}
 
 const lifetimes = async () =>
   (await tokens.list()).map(({ createdAt, expiresAt }) =>
@@ -76,18 +81,52 @@ describe('a rotation', () => {
     ['as it is told, after one that never expires', undefined, 5 * HOUR, 5 * HOUR],
   ])('makes the new one last %s', async (_what, before, told, after) => {
     await tokens.create('ci', before);
-    await tokens.rotate('ci', HOUR, told);
+    await rotate('ci', HOUR, told);
     expect((await lifetimes())[1]).toBe(after);
     // The lifetime is that of the newest, not of the one that a rotation has ended.
-    await tokens.rotate('ci', 0);
+    await rotate('ci', 0);
     expect((await lifetimes())[2]).toBe(after);
   });
 
   it('never makes the old one last longer than it would have', async () => {
     await tokens.create('ci', HOUR);
-    await tokens.rotate('ci', 24 * HOUR);
+    await rotate('ci', 24 * HOUR);
     expect((await lifetimes())[0]).toBe(HOUR);
   });
+});
+
+describe('a rotation whose secret is not handed over', () => {
+  it('leaves the old tokens as they are, and nothing of the new one', async () => {
+    await tokens.create('ci', HOUR);
+    await tokens.rotate('ci', 24 * HOUR).then((token) => tokens.remove(token));
+    expect(await lifetimes()).toEqual([HOUR]);
+    await tokens.rotate('ci');
+    expect(await lifetimes()).toEqual([HOUR, HOUR]);
+  });
+
+  it.each<[string, (token: IssuedToken) => Promise<unknown>]>([
+    ['revoked', ({ id }) => tokens.revoke(String(id))],
+    ['removed', (token) => tokens.remove(token)],
+    ['expired', ({ id }) => store.getRepository(Token).update(id, { expiresAt: new Date() })],
+  ])('ends none if the new one was %s meanwhile', async (_how, end) => {
+    await tokens.create('ci');
+    const token = await tokens.rotate('ci');
+    await end(token);
+    await expect(tokens.endReplaced(token, 0)).rejects.toThrow(
+      `ci (${token.id}) was revoked or has expired meanwhile`,
+    );
+    expect((await tokens.list()).filter((token) => isActive(token))).toHaveLength(1);
+  });
+});
+
+it('a rotation ends none that another one has issued meanwhile', async () => {
+  await tokens.create('ci');
+  const [first, second] = [await tokens.rotate('ci'), await tokens.rotate('ci')];
+  await tokens.endReplaced(first, 0);
+  const active = async () => (await tokens.list()).filter((token) => isActive(token));
+  expect((await active()).map(({ id }) => id)).toEqual([first.id, second.id]);
+  await tokens.endReplaced(second, 0);
+  expect((await active()).map(({ id }) => id)).toEqual([second.id]);
 });
 
 it('a revocation of all revokes those that are not revoked, expired ones too, and returns them', async () => {
@@ -123,7 +162,7 @@ describe('by a clock that is 100 days ahead, a token that the service accepts', 
 
   it('is revoked by a rotation without an overlap', async () => {
     await tokens.create('ci');
-    await tokens.rotate('ci', 0);
+    await rotate('ci', 0);
     expect((await first())?.revokedAt).not.toBeNull();
     expect((await tokens.list()).filter((token) => token.revokedAt === null)).toHaveLength(1);
   });

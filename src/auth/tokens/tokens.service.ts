@@ -1,4 +1,4 @@
-import { IsNull, type Repository } from 'typeorm';
+import { In, IsNull, type Repository } from 'typeorm';
 import { getSystem } from '../../database/engine.js';
 import { createSecret, getExpiry, hashToken, isActive, Token } from './token.entity.js';
 
@@ -11,6 +11,12 @@ const LOCK_TOKENS = {
 
 type Tokens = Repository<Token>;
 
+/** A new token, its secret, which the store does not keep, and the ids of the tokens that it replaces. */
+export interface IssuedToken extends Token {
+  readonly secret: string;
+  readonly replaced: readonly number[];
+}
+
 /** A command on tokens is refused. The message is for the operator. */
 export class TokenError extends Error {}
 
@@ -18,8 +24,8 @@ export class TokenError extends Error {}
 export class TokensService {
   constructor(private readonly tokens: Tokens) {}
 
-  /** Returns the secret of a new token, which expires after `lifetime` ms. @throws TokenError if the name has an active one */
-  create(name: string, lifetime?: number): Promise<string> {
+  /** Creates a token, which expires after `lifetime` ms. @throws TokenError if the name has an active one */
+  create(name: string, lifetime?: number): Promise<IssuedToken> {
     return this.change(async (tokens) => {
       if ((await tokens.findBy({ name })).some((token) => isActive(token)))
         throw new TokenError(
@@ -29,8 +35,8 @@ export class TokensService {
     });
   }
 
-  /** Creates a token named `first` in a store that never had one, and returns its secret; undefined in any other store. */
-  createFirst(): Promise<string | undefined> {
+  /** Creates a token named `first` in a store that never had one; returns undefined in any other store. */
+  createFirst(): Promise<IssuedToken | undefined> {
     return this.change(async (tokens) =>
       (await tokens.count()) === 0 ? insert(tokens, 'first') : undefined,
     );
@@ -55,8 +61,11 @@ export class TokensService {
     return this.tokens.findOneBy({ hash: hashToken(secret) });
   }
 
-  /** Returns the secret of another token, as long-lived as the newest. Those before it end after `overlap` ms. @throws TokenError */
-  rotate(name: string, overlap: number, lifetime?: number): Promise<string> {
+  /**
+   * Creates another token of a name, as long-lived as the newest. Those that it replaces stay as they are until
+   * {@link endReplaced}: first the caller must hand the secret over. @throws TokenError if the name has no active one
+   */
+  rotate(name: string, lifetime?: number): Promise<IssuedToken> {
     return this.change(async (tokens) => {
       const all = await tokens.find({ where: { name }, order: { id: 'ASC' } });
       // Revoked or not: a rotation has cut the lifetime of those before it.
@@ -65,14 +74,32 @@ export class TokensService {
         throw new TokenError(`no token named ${name} is active: create one`);
 
       const previous = getExpiry(newest) - newest.createdAt.getTime();
+      const replaced = all.filter(({ revokedAt }) => revokedAt === null).map(({ id }) => id);
+      return insert(tokens, name, lifetime ?? previous, replaced);
+    });
+  }
+
+  /** Ends the tokens that a rotation has replaced after `overlap` ms. @throws TokenError unless the new one is active */
+  endReplaced({ id, name, hash, replaced }: IssuedToken, overlap: number): Promise<void> {
+    return this.change(async (tokens) => {
+      const successor = await tokens.findOneBy({ id, hash });
+      if (!successor || !isActive(successor))
+        throw new TokenError(
+          `${name} (${id}) was revoked or has expired meanwhile: the tokens that it replaces stay as they are`,
+        );
+
       const end = new Date(Date.now() + overlap);
       // Without an overlap no clock decides which ones end.
       const change = overlap > 0 ? { expiresAt: end } : { revokedAt: end };
-      const isEnded = (token: Token) => overlap === 0 || getExpiry(token) > end.getTime();
-      for (const token of all)
-        if (token.revokedAt === null && isEnded(token)) await tokens.update(token.id, change);
-      return insert(tokens, name, lifetime ?? previous);
+      const lastsLonger = (token: Token) => overlap === 0 || getExpiry(token) > end.getTime();
+      const old = await tokens.findBy({ id: In(replaced), revokedAt: IsNull() });
+      for (const token of old.filter(lastsLonger)) await tokens.update(token.id, change);
     });
+  }
+
+  /** Removes a token whose secret could not be handed over. */
+  async remove({ id, hash }: IssuedToken): Promise<void> {
+    await this.change((tokens) => tokens.delete({ id, hash }));
   }
 
   /** Revokes the tokens of a name or an id, within 5 s. Returns those it has revoked. @throws TokenError if none */
@@ -109,10 +136,18 @@ export class TokensService {
   }
 }
 
-async function insert(tokens: Tokens, name: string, lifetime = Infinity): Promise<string> {
+async function insert(
+  tokens: Tokens,
+  name: string,
+  lifetime = Infinity,
+  replaced: readonly number[] = [],
+): Promise<IssuedToken> {
   const secret = createSecret();
   const createdAt = new Date();
   const expiresAt = lifetime < Infinity ? new Date(createdAt.getTime() + lifetime) : null;
-  await tokens.insert({ name, hash: hashToken(secret), createdAt, expiresAt });
-  return secret;
+  const times = { createdAt, expiresAt, revokedAt: null, lastUsedAt: null };
+  const token = tokens.create({ name, hash: hashToken(secret), ...times });
+  // Gives it its id.
+  await tokens.insert(token);
+  return Object.assign(token, { secret, replaced });
 }
