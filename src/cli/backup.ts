@@ -30,7 +30,7 @@ async function copyStore(config: Config, backup: Config): Promise<void> {
   const digests = formatDigests(await digestTables(source, target));
   await target.query('CREATE TABLE digests (name text, digest text)');
   for (const row of digests) await target.query('INSERT INTO digests VALUES (?, ?)', row);
-  await target.commit();
+  await target.commit('the copy is whole');
   // Readers then make no log, so that they can read it in a read-only folder.
   await target.query('PRAGMA journal_mode = DELETE');
 }
@@ -49,7 +49,7 @@ export async function verifyBackup(file: string): Promise<Digests> {
   return await checkDigests(backup, file);
 }
 
-/** Fills a store in one transaction, and compares it before the commit. @throws Error if it was not empty */
+/** Fills a store in one transaction, and compares it before the commit. @throws Error if it was not empty, or may be filled */
 export async function restoreBackup(config: Config, file: string): Promise<Digests> {
   await using backup = await openBackup(file);
   const digests = await checkDigests(backup, file);
@@ -61,7 +61,11 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
   }
   await digestTables(backup, target);
   assertSame(await digestTables(target), formatDigests(digests));
-  await target.commit();
+  const counts = Object.entries(digests).map(([name, { count }]) => `${name}: ${count}`);
+  await target.commit(
+    `the store was filled: run \`${COMMAND} check\`; ` +
+      `if it prints ${counts.join(', ')}, it was; if it prints 0 of each, restore again`,
+  );
   return digests;
 }
 

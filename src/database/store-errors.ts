@@ -97,3 +97,17 @@ export function isUnavailableAtStart(error: unknown): boolean {
   if (!Error.isError(cause) || CONNECTION_LOST.test(cause.message)) return true;
   return isUnavailable(cause) && !FINAL_CODES.test(readCode(cause));
 }
+
+/** Codes with which a database refuses to commit, not those of a connection, a stop of the server, or a failed disk. */
+const REFUSED = /^(SQLITE_(?!IOERR)|(?!08|40003|57P|58)[\dFHP][\dA-Z]{4}$)/;
+
+/** Returns the error of a COMMIT as it is if the database has refused; otherwise adds what is unknown, and how to find out. */
+export function toCommitError(error: unknown, doubt: string): unknown {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  // A StoreUnavailableException may explain the database's error, which is its cause.
+  const codes = [cause, (cause as Error | undefined)?.cause].map(readCode);
+  if (codes.some((code) => REFUSED.test(code))) return error;
+  return new Error(`${describeError(error)}, and it is unknown whether ${doubt}`, {
+    cause: error,
+  });
+}

@@ -6,7 +6,7 @@ import { describeError } from '../errors/operator-message.js';
 import type { LinesQuery } from './engine.js';
 import { withStore, type Store } from './store.js';
 import { assertMigrated, OWN_TABLES } from './schema.js';
-import { DamageError } from './store-errors.js';
+import { DamageError, toCommitError } from './store-errors.js';
 import { listTables, loadEntities, type Table } from './tables.js';
 
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
@@ -81,12 +81,17 @@ export class StoreSession {
     return this.manager.query<Row[]>(sql, parameters);
   }
 
-  /** @throws Error if what was filled could be lost: the server's settings may have changed meanwhile */
-  async commit(): Promise<void> {
+  /**
+   * @param doubt what nobody knows if no response comes, and how to find out
+   * @throws Error if what was filled could be lost: the server's settings may have changed meanwhile
+   */
+  async commit(doubt: string): Promise<void> {
     const { manager, store } = this;
     const { engine } = store;
     await engine.assertUsable?.(manager, 'fill');
-    await this.query('COMMIT');
+    await this.query('COMMIT').catch((error: unknown) => {
+      throw toCommitError(error, doubt);
+    });
     await engine.assertUsable?.(manager, 'fill').catch((cause: unknown) => {
       throw new Error(`the store is filled, but ${describeError(cause)}`, { cause });
     });

@@ -134,6 +134,7 @@ describe('a failed sync ends the process without closing the store, and the next
     const disk = new FaultyDisk(store.folder, restored);
     const env = { ...disk.env, DATABASE_URL: `sqlite:${restored}` };
     const target = Object.assign(Object.create(store) as typeof store, { path: restored });
+    let last = '';
     // Each in turn: those of the file's id, then that of the plants.
     for (let sync = 1; ; sync++) {
       disk.arm(syncOf('log'), sync);
@@ -141,11 +142,28 @@ describe('a failed sync ends the process without closing the store, and the next
       if (code === 0) break;
       expect({ code, stdout }).toEqual({ code: EX_IOERR, stdout: '' });
       expect(stderr).toMatch(
-        /^error: (DATABASE_URL: the store cannot be opened: )?disk I\/O error\n$/m,
+        /^error: (DATABASE_URL: the store cannot be opened: disk I\/O error|disk I\/O error, and it is unknown whether the store was filled: .*)\n$/m,
       );
       expect(await target.count()).toBe(0);
+      last = stderr;
     }
+    expect(last).toContain('it is unknown whether the store was filled');
     expect(await target.count()).toBe(1);
+  });
+
+  it('of a new token: exit 74, nothing printed, and a line on stderr', async () => {
+    const cwd = store.folder;
+    await runCli(['migrate'], { cwd, env: { DATABASE_URL: store.url } });
+    const disk = new FaultyDisk(cwd, store.path);
+    disk.arm(syncOf('log'));
+    const env = { ...disk.env, DATABASE_URL: store.url };
+    expect(await runCli(['token', 'create', 'nursery'], { cwd, env })).toEqual({
+      code: EX_IOERR,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^error: disk I\/O error, and it is unknown whether a token was created: .*\n$/m,
+      ),
+    });
   });
 
   it('of one of two commits, while the store closes: no other succeeds, and the store stays open', async () => {

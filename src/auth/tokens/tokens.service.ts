@@ -1,5 +1,7 @@
 import { In, IsNull, type Repository } from 'typeorm';
+import { COMMAND } from '../../config/config.js';
 import { getSystem } from '../../database/engine.js';
+import { toCommitError } from '../../database/store-errors.js';
 import { createSecret, getExpiry, hashToken, isActive, Token } from './token.entity.js';
 
 /** Locks other changes of tokens and a restore out, but not their uses, until the end of the transaction. */
@@ -8,6 +10,10 @@ const LOCK_TOKENS = {
   sqlite: 'UPDATE tokens SET id = id WHERE false',
   postgresql: 'LOCK TABLE tokens IN SHARE UPDATE EXCLUSIVE MODE',
 };
+
+/** What nobody knows if a commit has no response, and how to find out. */
+const MAYBE_CHANGED = `the tokens were changed: see \`${COMMAND} token list\``;
+const MAYBE_ISSUED = `a token was created: if \`${COMMAND} token list\` shows a new one, revoke it by its number`;
 
 type Tokens = Repository<Token>;
 
@@ -32,7 +38,7 @@ export class TokensService {
           `a token named ${name} exists: rotate or revoke it, or choose another name`,
         );
       return insert(tokens, name, lifetime);
-    });
+    }, MAYBE_ISSUED);
   }
 
   /** Creates a token named `first` in a store that never had one; returns undefined in any other store. */
@@ -76,7 +82,7 @@ export class TokensService {
       const previous = getExpiry(newest) - newest.createdAt.getTime();
       const replaced = all.filter(({ revokedAt }) => revokedAt === null).map(({ id }) => id);
       return insert(tokens, name, lifetime ?? previous, replaced);
-    });
+    }, MAYBE_ISSUED);
   }
 
   /** Ends the tokens that a rotation has replaced after `overlap` ms. @throws TokenError unless the new one is active */
@@ -128,11 +134,22 @@ export class TokensService {
   }
 
   /** Changes tokens in a transaction. Changes take turns: each sees what the previous one has made. */
-  private change<Result>(work: (tokens: Tokens) => Promise<Result>): Promise<Result> {
-    return this.tokens.manager.transaction(async (manager) => {
-      await manager.query(LOCK_TOKENS[getSystem(manager)]);
-      return work(manager.getRepository(Token));
-    });
+  private async change<Result>(
+    work: (tokens: Tokens) => Promise<Result>,
+    doubt = MAYBE_CHANGED,
+  ): Promise<Result> {
+    const progress = { isDone: false };
+    try {
+      return await this.tokens.manager.transaction(async (manager) => {
+        await manager.query(LOCK_TOKENS[getSystem(manager)]);
+        const result = await work(manager.getRepository(Token));
+        progress.isDone = true;
+        return result;
+      });
+    } catch (error) {
+      // Once the work is done, only the commit can fail.
+      throw progress.isDone ? toCommitError(error, doubt) : error;
+    }
   }
 }
 
