@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { getSystem } from '../database/engine.js';
 import type { Table } from '../database/tables.js';
 import type { StoreSession } from '../database/store-session.js';
+import { describeError } from '../errors/operator-message.js';
 import { showProgress } from './terminal.js';
 
 /** Inserts rows, a JSON array of arrays, with their keys; PostgreSQL numbers the next row after them, as SQLite does. */
@@ -36,7 +37,8 @@ export type Digests = Readonly<Record<string, Digest>>;
 
 /**
  * Reads all of a store, and copies it to a target if there is one. Returns digests of what was read: of lines with a JSON
- * array of strings each, the same on every engine. @throws Error if the store has a table that it would leave out
+ * array of strings each, the same on every engine. @throws Error if the store has a table that it would leave out;
+ * DamageError
  */
 export async function digestTables(store: StoreSession, target?: StoreSession): Promise<Digests> {
   const unknown = await store.listUnknownTables();
@@ -53,6 +55,7 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
     const rows = { count: 0 };
     const verb = target ? 'copied' : 'read';
     using _progress = showProgress(() => `${table.name}: ${verb} ${rows.count}`);
+    await store.assertUnique(table);
     const lines = store.readLines({ table, columns: table.columns, form: 'array' });
     for await (const chunk of countLines(lines, rows)) {
       hash.update(chunk);
@@ -62,6 +65,11 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
     digests[table.name] = { ...rows, sha256: hash.digest('hex') };
   }
   return digests;
+}
+
+/** Warns of what is wrong with a store, though it can be read: rows may be lost or changed by now. */
+export function warnOfProblems({ problems }: StoreSession): void {
+  for (const problem of problems) process.stderr.write(`warning: ${describeError(problem)}\n`);
 }
 
 export function formatDigests(digests: Digests): ReadonlyMap<string, string> {

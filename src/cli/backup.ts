@@ -6,7 +6,7 @@ import { migrateStore, openStore } from '../database/store.js';
 import { SchemaError, type SchemaErrorKind } from '../database/store-errors.js';
 import { StoreSession } from '../database/store-session.js';
 import { describeError, describeReason } from '../errors/operator-message.js';
-import { digestTables, formatDigests, type Digests } from './backup-tables.js';
+import { digestTables, formatDigests, warnOfProblems, type Digests } from './backup-tables.js';
 import { makeFile } from './new-file.js';
 import { printResult } from './terminal.js';
 
@@ -25,6 +25,7 @@ export async function makeBackup(config: Config, file: string): Promise<Digests>
 /** Closes the source at its end: until then the log of SQLite grows, and PostgreSQL keeps dead rows. */
 async function copyStore(config: Config, backup: Config): Promise<void> {
   await using source = await StoreSession.open(config);
+  warnOfProblems(source);
   await migrateStore(backup);
   await using target = await StoreSession.open(backup, 'fill');
   const digests = formatDigests(await digestTables(source, target));
@@ -37,7 +38,7 @@ async function copyStore(config: Config, backup: Config): Promise<void> {
 
 /** The service has the time in its metrics: an alert tells of backups that fail. */
 async function recordBackup(config: Config): Promise<void> {
-  await using store = await openStore(config, [], 'write');
+  await using store = await openStore(config, [], 'backup');
   await store.query(
     `INSERT INTO backups (id, finished_at) VALUES (1, ${Date.now()})
      ON CONFLICT (id) DO UPDATE SET finished_at = excluded.finished_at`,

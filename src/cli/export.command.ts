@@ -13,13 +13,15 @@ export function addExportCommand(program: Command): void {
     .action(async (file: string) => {
       const { StoreSession } = await import('../database/store-session.js');
       const { COLUMNS } = await import('../plants/plant.entity.js');
-      const { countLines } = await import('./backup-tables.js');
+      const { countLines, warnOfProblems } = await import('./backup-tables.js');
       const { makeFile } = await import('./new-file.js');
       const config = readJobConfig();
       await using store = await StoreSession.open(config);
+      warnOfProblems(store);
       const columns = COLUMNS.filter(({ isAudit }) => !isAudit);
       const key = { name: 'id', type: 'bigint' } as const;
       const table = { name: 'plants', key };
+      await store.assertUnique(table);
       const rows = store.readLines({ table, columns, form: 'object' });
       const plants = { count: 0 };
       const lines = countLines(rows, plants);

@@ -24,9 +24,10 @@ export function addStatusCommand(program: Command): void {
       const service = await inspectService(config, store.name);
       const { url, state, reasons } = service;
       const isFailed = 'error' in store;
+      const problems = isFailed ? [store.error] : store.problems;
       const rows = [
         ['version', `${VERSION}, Node.js ${node}`],
-        ['store', isFailed ? `${store.name}; ${store.error}` : store.name],
+        ['store', [store.name, ...problems].join('; ')],
         ['plants', isFailed ? '-' : String(store.plants)],
         ['tokens', isFailed ? '-' : `${store.activeTokens} active`],
         ['next expiry (UTC)', isFailed ? '-' : formatMinute(store.nextExpiry)],
@@ -34,18 +35,22 @@ export function addStatusCommand(program: Command): void {
         ['service', `${[state, ...reasons].join('; ')}${url ? ` (${url})` : ''}`],
       ];
       await printResult(program, alignColumns(rows), { version: VERSION, node, store, service });
+      if (!isFailed)
+        for (const warning of store.warnings) process.stderr.write(`warning: ${warning}\n`);
       const isServed = state === 'not asked' || (state === 'ready' && reasons.length === 0);
-      if (isFailed || !isServed) process.exitCode = 1;
+      if (problems.length > 0 || !isServed) process.exitCode = 1;
     });
 }
 
 async function inspectStore(config: Config) {
   const name = describeDatabase(config.databaseUrl);
+  let problems: readonly string[] = [];
   try {
     const { StoreSession } = await import('../database/store-session.js');
     const { Token } = await import('../auth/tokens/token.entity.js');
     const { TokensService } = await import('../auth/tokens/tokens.service.js');
     await using store = await StoreSession.open(config);
+    problems = store.problems.map(describeError);
     const tokens = new TokensService(store.manager.getRepository(Token));
     const [row] = await store.query<Record<'plants' | 'tokens' | 'backup', unknown>>(`
       SELECT (SELECT COUNT(*) FROM plants) AS plants, (SELECT finished_at FROM backups) AS backup,
@@ -57,9 +62,12 @@ async function inspectStore(config: Config) {
       activeTokens: Number(row?.tokens),
       nextExpiry: (await tokens.findNextExpiry()) ?? null,
       lastBackup: row?.backup ? new Date(Number(row.backup)) : null,
+      problems,
+      warnings: await store.listWarnings(),
     };
   } catch (error) {
-    return { name, error: describeError(error) };
+    // What was found explains why rows cannot be read.
+    return { name, error: problems[0] ?? describeError(error) };
   }
 }
 

@@ -128,9 +128,9 @@ export async function revokeTokens(command: Command, which?: string): Promise<vo
 async function withTokens<Result>(
   config: Config,
   work: Work<Result>,
-  access: 'write' | 'read' = 'write',
+  access: 'token' | 'read' = 'token',
 ): Promise<Result> {
-  await using store = await openStore(config, [Token], access);
+  await using store = await openStore(config, [], access);
   return await work(new TokensService(store.getRepository(Token)));
 }
 

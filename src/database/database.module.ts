@@ -3,12 +3,12 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { Logger, Writer } from './engine.js';
-import { StoreHealth } from './health.js';
+import { StoreInspection } from './inspection.js';
 import { openStore, type Store } from './store.js';
 import { isUnavailableAtStart } from './store-errors.js';
 import { loadEntities } from './tables.js';
 
-/** Provides the opened store, its writer and its health. Tries again every 3 s while the database is unavailable. */
+/** Provides the opened store, its writer and its inspection. Tries again every 3 s while the database is unavailable. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -30,10 +30,10 @@ export class DatabaseModule {
         }),
       ],
       providers: [
-        StoreHealth,
+        StoreInspection,
         { provide: Writer, inject: [DataSource], useFactory: ({ writer }: Store) => writer },
       ],
-      exports: [Writer, StoreHealth],
+      exports: [Writer, StoreInspection],
     };
   }
 }

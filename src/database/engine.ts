@@ -6,17 +6,22 @@ import type { Config } from '../config/config.js';
 import type { DatabaseSystem } from '../config/database-url.js';
 import type { Column } from './column-types.js';
 import type { OwnTransactions } from './sqlite/own-transactions.js';
+import type { StoreProblem } from './store-errors.js';
 import type { Table } from './tables.js';
 
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
 export { Logger } from '@nestjs/common/services/logger.service.js';
 
-export function readCode(error: unknown): string {
-  return String((error as { code?: unknown } | undefined)?.code);
-}
-
-/** `serve` and `fill` lock the store; `read` changes nothing. */
-export type Access = 'serve' | 'create' | 'fill' | 'write' | 'read';
+/**
+ * What a store is opened for:
+ * - `serve`: the service. It migrates the store and has it for itself, as far as the engine allows.
+ * - `create`: `migrate`, and the new file of a backup. It makes a store, or migrates one beside a service.
+ * - `fill`: `restore`. It writes rows into empty tables, and has the store for itself.
+ * - `token`: `token create`, `rotate` and `revoke`, beside a service.
+ * - `backup`: `backup` records that it has finished, beside a service.
+ * - `read`: every other command. It changes nothing.
+ */
+export type Access = 'serve' | 'create' | 'fill' | 'token' | 'backup' | 'read';
 
 /** Whether a missing store is made, and an older one may be migrated. */
 export function mayCreate(access: Access): boolean {
@@ -48,8 +53,14 @@ export interface Engine {
     config: Config,
     onFailure: (error: unknown) => Promise<never> | undefined,
   ): OwnTransactions;
-  /** @throws Error if rows may be hidden, or unless it is to be read only, if a plant that is written could be lost */
-  assertUsable?(store: Pick<DataSource, 'query'>, access: Access): Promise<void>;
+  /** Finds what an opened store lacks of what it must be for this access, the gravest first. */
+  inspect(
+    store: DataSource,
+    access: Access,
+    manager: Pick<EntityManager, 'query'>,
+  ): Promise<readonly StoreProblem[]>;
+  /** SQL of what an operator has added to `plants` that can change or drop a plant: rows of `name`, such as `the trigger t`. */
+  readonly listMeddlers: string;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(store: DataSource): Disposable;
   /** @throws Error if another database has its name by now */
@@ -83,8 +94,6 @@ export abstract class Writer {
   abstract readonly concurrency: number;
   /** SQL of a condition, always true, that makes the commit wait for stable storage; '' if each commit does. */
   readonly commitLevel: string = '';
-  /** SQL of the last column of each statement that writes plants; '' if commits need no check. */
-  abstract readonly durabilityColumn: string;
 
   /**
    * Runs a statement as a transaction of its own. Resolves once it is durable to its rows, on SQLite if it returns none to
@@ -92,11 +101,11 @@ export abstract class Writer {
    */
   abstract query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
 
-  /** Commits as an insert does. @throws StoreUnavailableException if plants could be lost; QueryFailedError */
-  abstract probe(): Promise<void>;
+  /** Inspects the store, as it is now, for the service. @throws StoreProblem; the database's error */
+  abstract inspect(): Promise<void>;
 
-  /** @throws StoreUnavailableException if a lookup may not see every row */
-  async assertVisible(): Promise<void> {}
+  /** Commits as an insert does, but no row. @throws the database's error */
+  abstract commitNothing(): Promise<void>;
 
   /** Told of a statement that failed on another connection. Ends the process, and returns a promise that never settles, if it must. */
   endOnFailure?(error: unknown): Promise<never> | undefined;

@@ -100,7 +100,7 @@ describe('a further migration', () => {
     const older =
       'its schema is of an older version: run `bin/plant-store migrate`, or start the service with MIGRATE=on';
     await expect(openStore(off)).rejects.toThrow(older);
-    await expect(openStore(config, [], 'write')).rejects.toThrow(older);
+    await expect(openStore(config, [], 'token')).rejects.toThrow(older);
   });
 
   it('that this version does not know is of a newer one', async () => {

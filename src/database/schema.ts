@@ -3,10 +3,9 @@ import type { Engine } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { CreateBackups1795600000000 } from './migrations/1795600000000-create-backups.js';
 import { DamageError, SchemaError, type SchemaErrorKind } from './store-errors.js';
+import { MIGRATIONS_TABLE } from './tables.js';
 
 export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795600000000];
-
-export const MIGRATIONS_TABLE = 'plant_store_migrations';
 
 /** Tables without an entity: no backup needs them, but its own, with its digests. `migrations` is the list of 1.0.0 and 2.0.0. */
 export const OWN_TABLES: readonly string[] = [MIGRATIONS_TABLE, 'migrations', 'backups', 'digests'];

@@ -1,8 +1,7 @@
 import { QueryFailedError } from 'typeorm';
 import { COMMAND } from '../config/config.js';
-import { describeError } from '../errors/operator-message.js';
+import { describeError, readCode } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
-import { readCode } from './engine.js';
 
 export const TOO_LONG = 'the store took too long';
 
@@ -39,6 +38,23 @@ export class StoreUnusableError extends Error {
     super(`DATABASE_URL: the store cannot be opened: ${describeError(cause)}${advice}`, { cause });
     // TypeOrmModule would log it at each try. That of the cause says where it failed.
     delete this.stack;
+  }
+}
+
+/**
+ * What a problem of the store does: rows may be `hidden` from a reader; something is `missing` that a migration makes; the
+ * server is `read-only` for now; or it is `unsafe` to write, as plants could be lost, changed or refused.
+ */
+export type ProblemEffect = 'hidden' | 'missing' | 'read-only' | 'unsafe';
+
+/** What an inspection of the store has found, for the operator: the reason, and the remedy with its commands in backticks. */
+export class StoreProblem extends StoreUnavailableException {
+  constructor(
+    readonly effect: ProblemEffect,
+    readonly what: string,
+    readonly remedy: string,
+  ) {
+    super(`${what}: ${remedy}`);
   }
 }
 
@@ -91,6 +107,7 @@ export function toStoreUnavailable(error: unknown): StoreUnavailableException {
 /** Whether to retry a start that failed with this error. */
 export function isUnavailableAtStart(error: unknown): boolean {
   const reason = toStoreError(error);
+  if (reason instanceof StoreProblem) return reason.effect === 'read-only';
   if (!(reason instanceof StoreUnavailableException)) return false;
   const { cause } = reason;
   // Without a cause it is a warning that a commit did not wait.

@@ -6,7 +6,7 @@ import { describeError } from '../errors/operator-message.js';
 import type { LinesQuery } from './engine.js';
 import { withStore, type Store } from './store.js';
 import { assertMigrated, OWN_TABLES } from './schema.js';
-import { DamageError, toCommitError } from './store-errors.js';
+import { DamageError, toCommitError, type StoreProblem } from './store-errors.js';
 import { listTables, loadEntities, type Table } from './tables.js';
 
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
@@ -19,6 +19,8 @@ export class StoreSession {
     /** Those that the entities of all modules describe. */
     readonly tables: readonly Table[],
     private readonly runner: QueryRunner,
+    /** What an inspection has found that keeps nobody from reading. */
+    readonly problems: readonly StoreProblem[],
   ) {}
 
   /** Begins one on an existing store. @param allowsOlder whether an older one that has every column will do @throws StoreUnusableError */
@@ -35,8 +37,9 @@ export class StoreSession {
       const runner = store.createQueryRunner();
       await assertMigrated(runner, store.engine, [], allowsOlder ? columns : undefined);
       if (access === 'fill') await store.engine.recover?.(store);
+      const problems = await store.assertSound();
       await store.engine.beginSnapshot(runner, config.databaseTimeout, access, tables);
-      return new StoreSession(store, tables, runner);
+      return new StoreSession(store, tables, runner, problems);
     });
   }
 
@@ -47,6 +50,15 @@ export class StoreSession {
     for (const name of [...OWN_TABLES, ...this.tables.map((table) => table.name)])
       names.delete(name);
     return [...names];
+  }
+
+  /** To be called before rows are read in the order of their key, if that may be lost. @throws DamageError naming an id that is there twice */
+  async assertUnique({ name, key }: LinesQuery['table']): Promise<void> {
+    if (this.problems.length === 0) return;
+    const [row] = await this.query<{ id: unknown }>(
+      `SELECT "${key.name}" AS id FROM "${name}" GROUP BY "${key.name}" HAVING COUNT(*) > 1 ORDER BY 1 LIMIT 1`,
+    );
+    if (row) throw new DamageError(`${name}: ${key.name} ${String(row.id)} is there twice`);
   }
 
   /** Reads whole lines in chunks; memory grows with neither the table nor a slow reader. @throws DamageError */
@@ -68,6 +80,11 @@ export class StoreSession {
     if (length > 0) yield checkText(Buffer.concat(chunks), query);
   }
 
+  /** Lists what an operator has added that can change or drop a plant. */
+  listWarnings(): Promise<readonly string[]> {
+    return this.store.listWarnings(this.manager);
+  }
+
   async check(): Promise<void> {
     await this.store.engine.checkFiles?.(this.runner);
   }
@@ -87,12 +104,11 @@ export class StoreSession {
    */
   async commit(doubt: string): Promise<void> {
     const { manager, store } = this;
-    const { engine } = store;
-    await engine.assertUsable?.(manager, 'fill');
+    await store.assertSound([], manager);
     await this.query('COMMIT').catch((error: unknown) => {
       throw toCommitError(error, doubt);
     });
-    await engine.assertUsable?.(manager, 'fill').catch((cause: unknown) => {
+    await store.assertSound([], manager).catch((cause: unknown) => {
       throw new Error(`the store is filled, but ${describeError(cause)}`, { cause });
     });
   }

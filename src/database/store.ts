@@ -1,15 +1,17 @@
 import {
   DataSource,
   type DataSourceOptions,
+  type EntityManager,
   type QueryRunner,
   type ReplicationMode,
 } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { Logger, mayCreate, type Access, type Engine, type Writer } from './engine.js';
-import { migrateOrAssert, MIGRATIONS_TABLE, MIGRATIONS } from './schema.js';
+import { migrateOrAssert, MIGRATIONS } from './schema.js';
 import type { OwnTransactions } from './sqlite/own-transactions.js';
-import { StoreUnusableError } from './store-errors.js';
+import { StoreUnusableError, type ProblemEffect, type StoreProblem } from './store-errors.js';
+import { loadEntities, MIGRATIONS_TABLE } from './tables.js';
 
 type Entities = DataSourceOptions['entities'];
 
@@ -63,8 +65,30 @@ export class Store extends DataSource {
     await this.openedWriter?.close();
     if (this.isInitialized) await super.destroy();
     this.lock?.[Symbol.dispose]();
-    if (this.access === 'fill' || this.access === 'write')
+    if (!mayCreate(this.access) && this.access !== 'read')
       this.engine.assertInPlace?.(this, this.config);
+  }
+
+  /**
+   * Inspects the store as it is now. Returns the problems that do no harm to this access: a command that only reads is harmed
+   * by hidden rows alone. @param ignored problems that the caller expects @throws StoreProblem
+   */
+  async assertSound(
+    ignored: readonly ProblemEffect[] = [],
+    manager: EntityManager = this.manager,
+  ): Promise<readonly StoreProblem[]> {
+    const problems = await this.engine.inspect(this, this.access, manager);
+    const isHarmful = ({ effect }: StoreProblem) =>
+      this.access === 'read' ? effect === 'hidden' : !ignored.includes(effect);
+    const harmful = problems.find(isHarmful);
+    if (harmful) throw harmful;
+    return problems;
+  }
+
+  /** Lists what an operator has added that can change or drop a plant. */
+  async listWarnings(manager: EntityManager = this.manager): Promise<readonly string[]> {
+    const meddlers = await manager.query<{ name: string }[]>(this.engine.listMeddlers);
+    return meddlers.map(({ name }) => `${name} can change or drop a plant that gets 200`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -72,7 +96,10 @@ export class Store extends DataSource {
   }
 }
 
-/** Opens the store, its schema up to date; for the service also locks and recovers it. @throws StoreUnusableError */
+/**
+ * Opens the store, its schema up to date; for the service also locks, recovers and inspects it.
+ * @param entities those that no file of src has @throws StoreUnusableError
+ */
 export function openStore(
   config: Config,
   entities?: Entities,
@@ -80,9 +107,11 @@ export function openStore(
 ): Promise<Store> {
   return withStore(config, access, entities, async (store) => {
     const ran = await migrateOrAssert(store, store.engine, config.migrate && mayCreate(access));
+    if (access === 'serve') await store.engine.recover?.(store);
+    await store.assertSound();
     if (access !== 'serve') return store;
     if (ran.length > 0) new Logger('Store').log(`made or upgraded: ${ran.join(', ')}`);
-    await store.engine.recover?.(store);
+    for (const warning of await store.listWarnings()) new Logger('Store').warn(warning);
     return store;
   });
 }
@@ -91,12 +120,13 @@ export function openStore(
 export function migrateStore(config: Config): Promise<string[]> {
   return withStore(config, 'create', [], async (store) => {
     const ran = await migrateOrAssert(store, store.engine, true);
+    await store.assertSound();
     await store.destroy();
     return ran;
   });
 }
 
-/** Opens a store and works with it; closes it if that fails. @throws StoreUnusableError */
+/** Opens a store, inspects it, and works with it; closes it if that fails. @throws StoreUnusableError */
 export async function withStore<Result>(
   config: Config,
   access: Access,
@@ -106,9 +136,11 @@ export async function withStore<Result>(
   const engine = await loadEngine(config.databaseUrl);
   let store: Store | undefined;
   try {
-    store = new Store(engine, config, access, entities);
+    const all = new Set([...(await loadEntities()), ...Object.values(entities ?? [])]);
+    store = new Store(engine, config, access, [...all]);
     await store.initialize();
-    await engine.assertUsable?.(store, access);
+    // What is missing is told by the migrations.
+    await store.assertSound(['missing']);
     return await work(store);
   } catch (error) {
     // The caller decides by the first error whether to try again.

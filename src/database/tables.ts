@@ -21,6 +21,71 @@ function isClass(value: unknown): value is Entity {
   return typeof value === 'function';
 }
 
+export const MIGRATIONS_TABLE = 'plant_store_migrations';
+
+/** What the migrations make beside the tables of entities, with the types of its columns. */
+const TABLES_WITHOUT_ENTITY = [
+  {
+    name: 'backups',
+    types: { id: 'integer', finished_at: 'bigint' },
+    key: 'id',
+    isGenerated: false,
+  },
+  {
+    name: MIGRATIONS_TABLE,
+    types: { id: 'integer', timestamp: 'bigint', name: 'varchar' },
+    key: 'id',
+    isGenerated: true,
+  },
+] as const;
+
+/** A table as an inspection must find it. */
+export interface TableShape {
+  readonly name: string;
+  readonly columns: readonly {
+    readonly name: string;
+    /** As the database names it: `character varying(9)`. */
+    readonly type: string;
+    readonly isNullable: boolean;
+  }[];
+  /** The column of the primary key; null if it has several. */
+  readonly key: string | null;
+  /** Whether the database generates the key. */
+  readonly isGenerated: boolean;
+}
+
+/** Describes every table of a store: those of the entities of all modules, and those without an entity. */
+export async function describeTables({
+  driver,
+  entityMetadatas,
+}: DataSource): Promise<readonly TableShape[]> {
+  const entities: readonly unknown[] = await loadEntities();
+  const listed = entityMetadatas.filter(
+    ({ target, tableType }) => entities.includes(target) && !/view|child/.test(tableType),
+  );
+  const toType = (column: Parameters<DataSource['driver']['normalizeType']>[0]) =>
+    driver.normalizeType(column) + (column.length ? `(${column.length})` : '');
+  const shapes = listed.map(({ tableName, columns, primaryColumns, generatedColumns }) => ({
+    name: tableName,
+    columns: columns.map((column) => ({
+      name: column.databaseName,
+      type: toType(column),
+      isNullable: column.isNullable,
+    })),
+    key: primaryColumns.length === 1 ? (primaryColumns[0]?.databaseName ?? null) : null,
+    isGenerated: generatedColumns.length > 0,
+  }));
+  const own = TABLES_WITHOUT_ENTITY.map(({ types, ...table }) => ({
+    ...table,
+    columns: Object.entries(types).map(([name, type]) => ({
+      name,
+      type: toType({ type }),
+      isNullable: false,
+    })),
+  }));
+  return [...shapes, ...own];
+}
+
 /** A table of a store with all of its columns, as its entity has them. */
 export interface Table {
   readonly name: string;

@@ -26,6 +26,11 @@ const NO_RIGHT = '42501';
 const GRANTABLE = /^permission denied for /;
 const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
 
+/** The code of an error of Node.js or of a database; 'undefined' if it has none. */
+export function readCode(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code);
+}
+
 /** The message of an error, in one line, with what to do if the store is damaged or a right is missing. */
 export function describeError(error: unknown): string {
   // A host with several addresses has an error for each.

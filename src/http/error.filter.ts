@@ -10,7 +10,7 @@ import {
 import { BaseExceptionFilter } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
-import { StoreHealth } from '../database/health.js';
+import { StoreInspection } from '../database/inspection.js';
 import { formatStack } from '../errors/operator-message.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import {
@@ -57,7 +57,7 @@ export class ErrorFilter extends BaseExceptionFilter {
   private readonly logged = new WeakSet<Error>();
 
   constructor(
-    private readonly health: StoreHealth,
+    private readonly inspection: StoreInspection,
     private readonly routes: Routes,
   ) {
     super();
@@ -92,7 +92,7 @@ export class ErrorFilter extends BaseExceptionFilter {
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
     const isOfStore =
       error instanceof QueryFailedError || error instanceof StoreUnavailableException;
-    return isOfStore ? this.health.recordFailure(error) : error;
+    return isOfStore ? this.inspection.recordFailure(error) : error;
   }
 
   /** RFC 9110, section 15.5.6: a 405 has `Allow`. */

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { TokensService } from '../auth/tokens/tokens.service.js';
 import { Config, VERSION } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
-import { StoreHealth } from '../database/health.js';
+import { StoreInspection } from '../database/inspection.js';
 import { describeError } from '../errors/operator-message.js';
 import { Drain } from '../http/drain.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
@@ -51,7 +51,7 @@ export class ServiceState implements GaugeSource {
       if (!this.app) throw new Error('not open yet');
       // It may be closed already: a probe would log that as an outage.
       if (this.findPhase() === 'stopping') throw new Error('not checked: the service stops');
-      await this.app.get(StoreHealth).assertAvailable();
+      await this.app.get(StoreInspection).assertAvailable();
       return { status: 'up' };
     } catch (error) {
       return { message: describeError(error), status: 'down' };

@@ -2,7 +2,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Writer } from '../database/engine.js';
-import { StoreHealth } from '../database/health.js';
+import { StoreInspection } from '../database/inspection.js';
 import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 import { CONTENT, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
@@ -46,7 +46,7 @@ export class GroupCommit implements OnApplicationShutdown {
 
   constructor(
     private readonly plants: PlantsRepository,
-    private readonly health: StoreHealth,
+    private readonly inspection: StoreInspection,
     private readonly writer: Writer,
   ) {}
 
@@ -72,11 +72,8 @@ export class GroupCommit implements OnApplicationShutdown {
     const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.toString().length ?? 0), 0);
     const stored: QueuedPlant['stored'] = Promise.withResolvers();
     const queued: QueuedPlant = { plant, length, stored, isOver: false };
-    this.queue.push(queued);
-    if (this.queue.length === MAX_QUEUED) this.batchWindow?.resolve();
-    if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
     try {
-      await this.health.awaitInTime(queued.stored.promise);
+      await this.inspection.awaitInTime(() => this.enqueue(queued));
     } catch (error) {
       queued.isOver = true;
       // A plant that still waits is not stored; one whose group is being committed may be all the same.
@@ -84,6 +81,13 @@ export class GroupCommit implements OnApplicationShutdown {
       if (at >= 0) this.queue.splice(at, 1);
       throw error;
     }
+  }
+
+  private enqueue(queued: QueuedPlant): Promise<void> {
+    this.queue.push(queued);
+    if (this.queue.length === MAX_QUEUED) this.batchWindow?.resolve();
+    if (!this.batchWindow && this.committers < this.writer.concurrency) void this.commitGroups();
+    return queued.stored.promise;
   }
 
   /** A client that has left may have left a plant in the queue. */
@@ -135,14 +139,16 @@ export class GroupCommit implements OnApplicationShutdown {
     const plants = group.map(({ plant }) => plant);
     const insert = () => this.plants.insertOrCompare(plants);
     try {
+      // A problem may have been found since these plants began to wait.
+      this.inspection.assertSound();
       const commit = { plants, startedAt: performance.now() };
-      const { conflicts } = await commits.tracePromise(insert, commit);
-      this.health.markAvailable();
+      const { inserted, conflicts } = await commits.tracePromise(insert, commit);
+      if (inserted > 0) this.inspection.recordCommit();
       for (const { plant, stored } of group)
         if (conflicts.has(plant)) stored.reject(new ApiException(ERRORS.ID_TAKEN));
         else stored.resolve();
     } catch (cause) {
-      const error = this.health.recordFailure(cause);
+      const error = await this.inspection.explainFailure(cause);
       if (group.length === 1 || error instanceof StoreUnavailableException) {
         for (const { stored } of group) stored.reject(error);
         return;

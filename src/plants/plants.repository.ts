@@ -29,33 +29,33 @@ const isSame = (collation: string) =>
 interface Statements {
   /** Inserts the rows whose id is free. Its rows' counts add up to how many. */
   readonly insert: string;
-  /** Returns for each row whose id is stored durably, in their order, whether it has the same content. */
+  /** Returns the place in the JSON text of each row whose id is stored durably, and whether it has the same content. */
   readonly compare: string;
 }
 
-type CommitSql = Pick<Writer, 'commitLevel' | 'durabilityColumn'>;
-
-const STATEMENTS: Readonly<Record<DatabaseSystem, (sql: CommitSql) => Statements>> = {
+const STATEMENTS: Readonly<
+  Record<DatabaseSystem, (writer: Pick<Writer, 'commitLevel'>) => Statements>
+> = {
   sqlite: () => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
       ON CONFLICT (id) DO NOTHING`,
     compare: `
-      SELECT ${isSame('BINARY')} AS same FROM jsonb_each(?) AS sent JOIN plants ON ${hasSameId} ORDER BY sent.key`,
+      SELECT sent.key AS place, ${isSame('BINARY')} AS same FROM jsonb_each(?) AS sent JOIN plants ON ${hasSameId}`,
   }),
 
-  // Sorted by id, so that concurrent inserts cannot deadlock. `coordinator` sets the commit's level once, not for each row.
-  // A comparison writes to the log, so that its commit waits for the standby: a row that has not reached it must not pass
-  // for stored.
-  postgresql: ({ commitLevel, durabilityColumn }) => ({
+  // Sorted by id, so that concurrent inserts cannot deadlock. The level of the commit is set once, not for each row: by
+  // set_level, and on workers of Citus by RETURNING, which runs there. A comparison writes to the log, so that its commit
+  // waits for the standby: a row that has not reached it must not pass for stored.
+  postgresql: ({ commitLevel }) => ({
     insert: `
       INSERT INTO plants (${names}) SELECT ${values}
-      FROM jsonb_array_elements($1::jsonb), (SELECT ${commitLevel}) AS coordinator ORDER BY id
-      ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, ${durabilityColumn}`,
+      FROM jsonb_array_elements($1::jsonb), (SELECT ${commitLevel}) AS set_level ORDER BY id
+      ON CONFLICT (id) DO NOTHING RETURNING 1 AS count, (SELECT ${commitLevel}) AS level`,
     compare: `
-      SELECT ${isSame('"C"')} AS same, pg_logical_emit_message(true, 'plant-store', ''), ${durabilityColumn}
-      FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sent (value, key) JOIN plants ON ${hasSameId}
-      ORDER BY sent.key`,
+      SELECT (sent.key - 1)::integer AS place, ${isSame('"C"')} AS same,
+        pg_logical_emit_message(true, 'plant-store', ''), (SELECT ${commitLevel}) AS level
+      FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sent (value, key) JOIN plants ON ${hasSameId}`,
   }),
 };
 
@@ -96,10 +96,14 @@ export class PlantsRepository extends Repository<Plant> {
     const inserted = await this.insertRows(rows);
     if (inserted === plants.length) return { inserted, conflicts: new Set<Plant>() };
     const { compare } = this.statements;
-    const found = await this.writer.query<{ same: unknown }>(compare, [rows]);
+    const found = await this.writer.query<{ place: number; same: unknown }>(compare, [rows]);
+    const stored = new Set(found.map(({ place }) => plants[place]));
     // The service deletes no plants.
-    if (found.length < plants.length) throw new StoreUnavailableException(KEPT_OUT);
-    return { inserted, conflicts: new Set(plants.filter((_, i) => !found[i]?.same)) };
+    if (plants.some((plant) => !stored.has(plant))) throw new StoreUnavailableException(KEPT_OUT);
+    return {
+      inserted,
+      conflicts: new Set(found.filter(({ same }) => !same).map(({ place }) => plants[place])),
+    };
   }
 
   /** Inserts rows, a JSON array of arrays in the order of {@link COLUMNS}. Resolves to how many were new. */

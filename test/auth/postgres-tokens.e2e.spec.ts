@@ -15,6 +15,11 @@ import { countInFlight, Service } from '../support/service.js';
 startService();
 afterEach(() => void jest.restoreAllMocks());
 
+/** Waits until the service has noticed that its store is whole again. */
+async function untilServed(): Promise<void> {
+  while ((await service.client.create({ id: 100n, name: 'oak' })).status !== 200) await sleep(20);
+}
+
 it('a revoke during a rotation revokes the new token too', async () => {
   const { tokens } = service;
   for (let i = 0; i < 10; i++) {
@@ -47,30 +52,40 @@ it('a sequence that is behind, as after logical replication, is named with what 
   const { code, stdout, stderr } = await runCli(['token', 'create', 'next'], options);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   const [, sql = ''] =
-    /: the sequence of tokens.id is behind, as after logical replication: run `(.*)`\n$/.exec(
+    /: the sequence of tokens.id is behind its rows, as after logical replication: run `(.*)`\n$/.exec(
       stderr,
     ) ?? [];
   expect(sql).toContain('setval');
   await store.execute(sql);
   expect((await runCli(['token', 'create', 'next'], options)).code).toBe(0);
+  await untilServed();
 });
 
 it('a lookup that fails for many requests is in the log once', async () => {
-  const { client, log, store } = service;
+  const { client, log, store, tokens } = service;
+  const headers = {
+    ...client.headers,
+    authorization: `Bearer ${(await tokens.create('many')).secret}`,
+  };
   const inFlight = countInFlight();
   await store.execute('BEGIN; ALTER TABLE tokens RENAME hash TO digest');
-  const plants = Array.from({ length: 10 }, (_, id) => ({ id: BigInt(id), name: 'oak' }));
-  const responses = Promise.all(plants.map((plant) => client.create(plant)));
-  while (inFlight.count < plants.length) await sleep(5);
+  const bodies = Array.from({ length: 10 }, (_, id) => `{"id":${id},"name":"oak"}`);
+  const responses = Promise.all(bodies.map((body) => client.post(body, headers)));
+  while (inFlight.count < bodies.length) await sleep(5);
   await store.execute('COMMIT');
-  expect((await responses).map(({ status }) => status)).toEqual(plants.map(() => 500));
+  expect((await responses).map(({ status }) => status)).toEqual(bodies.map(() => 503));
   await store.execute('ALTER TABLE tokens RENAME digest TO hash');
-  expect(log.text.split('column Token.hash does not exist')).toHaveLength(2);
+  expect(log.text.split('the column hash of tokens is missing')).toHaveLength(2);
+  await untilServed();
 });
 
 it('what a lookup has found is as old as its query: the result of a slow one is not accepted', async () => {
   const { client, store, tokens } = service;
-  const create = async () => (await client.create({ id: 1n, name: 'oak' })).status;
+  const headers = {
+    ...client.headers,
+    authorization: `Bearer ${(await tokens.create('slow')).secret}`,
+  };
+  const create = async () => (await client.post('{"id":1,"name":"oak"}', headers)).status;
   await store.execute('BEGIN; LOCK TABLE tokens');
   const waiting = create();
   await (store as PostgresStore).untilLocked('tokens');
@@ -80,7 +95,7 @@ it('what a lookup has found is as old as its query: the result of a slow one is 
   await store.execute('COMMIT');
   // The token may have been revoked since the query began.
   expect(await waiting).toBe(503);
-  await tokens.revoke('test');
+  await tokens.revoke('slow');
   expect(await create()).toBe(401);
 });
 

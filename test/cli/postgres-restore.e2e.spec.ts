@@ -82,7 +82,7 @@ it('a plant that is sent during a restore waits for its end, and is kept', async
 it('a token that is created during a restore has no name of a restored one', async () => {
   await backUp();
   const config = readConfig({ DATABASE_URL: target.url, DATABASE_TIMEOUT: '60s' });
-  await using store = await openStore(config, [Token], 'write');
+  await using store = await openStore(config, [Token], 'token');
   const tokens = new TokensService(store.getRepository(Token));
   const restored = await startRestore();
   await expect(tokens.create('nursery')).rejects.toThrow('a token named nursery exists');
@@ -97,7 +97,7 @@ it('a role that may not lock the tables is told so', async () => {
     `CREATE ROLE ${role} LOGIN; GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO ${role}`,
   );
   const url = target.url.replace('postgres@', `${role}@`);
-  const stderr = `${NOT_OPENED}permission denied for table plants: grant it (docs/operating.md#roles)\n`;
+  const stderr = `${NOT_OPENED}the role ${role} lacks UPDATE on columns of plants: run \`GRANT UPDATE ON plants TO ${role}\` (docs/operating.md#roles)\n`;
   const restricted = Object.create(target, { url: { value: url } }) as typeof target;
   expect(await cli(restricted, `restore ${file}`)).toEqual({ code: 1, stdout: '', stderr });
   await target.execute(`DROP OWNED BY ${role}; DROP ROLE ${role}`);

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
 import { describeDatabase } from '../../src/config/database-url.js';
 import { runCli, runHere } from '../support/cli.js';
-import { createStore } from '../support/engine.js';
+import { createStore, ENGINE } from '../support/engine.js';
 import { listen } from '../support/local-server.js';
 import { makeStore, store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -59,11 +59,34 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   expect(json).toEqual({
     version: VERSION,
     node: process.versions.node,
-    store: { name, plants: 1, activeTokens: 4, nextExpiry, lastBackup },
+    store: { name, plants: 1, activeTokens: 4, nextExpiry, lastBackup, problems: [], warnings: [] },
     service: { url, state: 'ready', version: VERSION, store: name, reasons: [] },
   });
   expect(elsewhere.code).toBe(1);
   expect(rowsOf(elsewhere.stdout).service).toBe(`ready; another store: ${name} (${url})`);
+});
+
+it('status says what the store is not, and, as a start does, what can change or drop a plant', async () => {
+  await run('migrate');
+  await store.execute(
+    ENGINE === 'sqlite'
+      ? `CREATE TRIGGER skip BEFORE INSERT ON plants WHEN NEW.id = 0 BEGIN SELECT RAISE(IGNORE); END`
+      : `CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+         CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.id = 0) EXECUTE FUNCTION skip()`,
+  );
+  const warning = 'the trigger skip of plants can change or drop a plant that gets 200';
+  expect((await run('status')).stderr).toBe(`warning: ${warning}\n`);
+  const service = await ServiceProcess.start({ store });
+  expect(service.output).toContain(warning);
+  await service.stop();
+  await store.execute("ALTER TABLE plants ADD COLUMN soil text NOT NULL DEFAULT ''");
+  expect(rowsOf((await run('status')).stdout).store).toBe(describeDatabase(store.url));
+  await store.execute('ALTER TABLE backups RENAME COLUMN finished_at TO ended_at');
+  const { code, stdout } = await run('status');
+  expect(code).toBe(1);
+  expect(rowsOf(stdout).store).toMatch(
+    /the column (finished_at of backups|backups.finished_at) is missing/,
+  );
 });
 
 it('status asks the service past the proxy of the environment', async () => {

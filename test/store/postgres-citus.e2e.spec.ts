@@ -1,12 +1,13 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 import { readConfig } from '../../src/config/environment.js';
-import { COMMIT_COLUMN } from '../../src/database/postgres/safety.js';
+import { SET_LEVEL } from '../../src/database/postgres/writer.js';
 import { migrateStore } from '../../src/database/store.js';
 import { StoreSession } from '../../src/database/store-session.js';
 import { cli, makeStore, store } from '../support/own.js';
+import { ServiceProcess } from '../support/service-process.js';
 
 makeStore();
 beforeEach(async () => {
@@ -86,9 +87,41 @@ it('on a worker the level of a commit is that of the session: COMMIT PREPARED is
   const worker = new Client({ connectionString: store.url, application_name: name });
   await worker.connect();
   await worker.query('SET synchronous_commit = off');
-  // Each row may come from another server, with another table of plants.
-  expect((await worker.query(`SELECT ${COMMIT_COLUMN}`)).rows).toEqual([{ hazard: null }]);
+  expect((await worker.query(`SELECT ${SET_LEVEL} AS level`)).rows).toEqual([{ level: true }]);
   const { rows } = await worker.query('SHOW synchronous_commit');
   expect(rows).toEqual([{ synchronous_commit: 'on' }]);
   await worker.end();
+});
+
+describe('the workers of a service', () => {
+  it('are inspected: one whose settings may lose a plant is a problem, one that is away a warning', async () => {
+    // A substitute for Citus: its workers are the rows of a table, where an empty result is that of this server.
+    await store.execute(`
+      CREATE TABLE workers (nodename text, success boolean, result text);
+      INSERT INTO workers VALUES ('w1', true, NULL), ('w2', true, NULL);
+      DO $do$ BEGIN EXECUTE $sql$
+        CREATE FUNCTION run_command_on_workers(command text, OUT nodename text, OUT nodeport int, OUT success boolean, OUT result text)
+        RETURNS SETOF record LANGUAGE plpgsql AS $$ DECLARE found text; BEGIN
+          EXECUTE command INTO found;
+          RETURN QUERY SELECT workers.nodename, 5432, workers.success, coalesce(workers.result, found) FROM workers;
+        END $$ $sql$; END $do$`);
+    await store.execute('DELETE FROM prepared');
+    const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
+    const create = async (id: bigint) =>
+      (await service.client().create({ id, name: 'oak' })).status;
+    expect(await create(1n)).toBe(200);
+    await store.execute(
+      `UPDATE workers SET result = '["fsync is off, so that a plant could be lost", "set it to on"]' WHERE nodename = 'w2'`,
+    );
+    const { details } = await service.monitor.until(503, 'store');
+    expect(details.store?.message).toBe(
+      'on the worker w2:5432 fsync is off, so that a plant could be lost: set it to on',
+    );
+    expect(await create(2n)).toBe(503);
+    await store.execute(`UPDATE workers SET success = nodename <> 'w2', result = NULL`);
+    await service.monitor.until(200);
+    expect(await create(2n)).toBe(200);
+    while (!service.output.includes('a worker of Citus is unavailable: w2:5432')) await sleep(20);
+    await service.kill();
+  });
 });

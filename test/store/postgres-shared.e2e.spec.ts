@@ -82,17 +82,22 @@ describe('roles with the rights of docs/operating.md alone', () => {
   });
 
   it('the table to which a right lacks is named', async () => {
-    const denied = (table: string) =>
-      `permission denied for table ${table}: grant it (docs/operating.md#roles)`;
+    const lacking = (role: string, right: string, table: string) =>
+      `the role ${role}${suffix} lacks ${right} on columns of ${table}: ` +
+      `run \`GRANT ${right} ON ${table} TO ${role}${suffix}\` (docs/operating.md#roles)\n`;
     expect((await cli('token list', urlOf('plants_service'))).code).toBe(0);
     expect((await cli('token create t', urlOf('plants_service'))).stderr).toContain(
-      denied('tokens'),
+      lacking('plants_service', 'INSERT', 'tokens'),
     );
     await store.execute(`REVOKE ALL ON plants, plant_store_migrations FROM plants_backup${suffix}`);
-    for (const command of ['migrate', 'export', 'check', 'backup b.sqlite', 'status']) {
+    expect((await cli('migrate', urlOf('plants_backup'))).stderr).toContain(
+      lacking('plants_backup', 'SELECT', 'plant_store_migrations'),
+    );
+    for (const command of ['export', 'check', 'backup b.sqlite', 'status']) {
       const { stdout, stderr } = await cli(command, urlOf('plants_backup'));
       expect(stdout + stderr).toContain(
-        `the store cannot be opened: ${denied('plant_store_migrations')}\n`,
+        'the store cannot be opened: permission denied for table plant_store_migrations: ' +
+          'grant it (docs/operating.md#roles)\n',
       );
     }
   });

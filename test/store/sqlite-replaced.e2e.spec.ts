@@ -1,8 +1,20 @@
 /** @engine sqlite */
-import { copyFileSync, cpSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { execSync as sh } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
+import { listCommands } from '../support/remedy.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 let service: ServiceProcess;
@@ -78,20 +90,17 @@ describe('the log of a file is not played back into another one', () => {
         copyFileSync(`${store.folder}/backup.sqlite`, store.path);
       },
     ],
-    [
-      'a new file, as it was removed',
-      async () => {
-        await service.kill();
-        renameSync(store.path, old());
-      },
-    ],
   ])('%s: refused until the operator decides', async (_what, end) => {
     await end();
-    const [log, index] = [`${store.path}-wal`, `${store.path}-shm`];
+    const log = `${store.path}-wal`;
     const logged = readFileSync(log);
+    const [keepNew, isCopy] = ['-wal', '-id'].map(
+      (suffix) => `mv '${store.path}${suffix}' '${store.path}${suffix}.old'`,
+    );
     const refusal =
-      `${log} belongs to another file than ${store.path}: stop the service, then keep the new file by rm '${log}' ` +
-      `'${index}', or the old one by mv OLD '${store.path}'; if file and log were copied together, rm '${store.path}-id'\n`;
+      `${log} belongs to another file than ${store.path}: stop the service; to have what was acknowledged, put the file ` +
+      `back that was here, with this log beside it; to keep the file that is here now, \`${keepNew}\`; ` +
+      `if file and log were copied together, \`${isCopy}\`\n`;
     const failed = { code: 1, stderr: expect.stringContaining(refusal) };
     expect(await cli('migrate')).toMatchObject({ ...failed, stdout: '' });
     const found = readFileSync(store.path);
@@ -102,12 +111,57 @@ describe('the log of a file is not played back into another one', () => {
     expect(readFileSync(log).equals(logged)).toBe(true);
 
     const restore = keepFolder();
-    for (const path of [log, index]) rmSync(path, { force: true });
+    sh(String(keepNew));
     expect((await cli('migrate')).code).toBe(0);
-    expect(await ids()).toEqual(found.length > 0 ? [BEFORE] : []);
+    expect(await ids()).toEqual([BEFORE]);
 
     restore();
     renameSync(old(), store.path);
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER]);
+  });
+});
+
+describe('no store is made where the file is missing, and what belongs to it is there', () => {
+  const STARTS = ['migrate', 'token create a', 'export'];
+
+  it.each(['-wal', '-id', '-journal'])(
+    'its %s: refused by a start and each command',
+    async (suffix) => {
+      await service.stop();
+      rmSync(dirname(store.path), { recursive: true });
+      mkdirSync(dirname(store.path));
+      writeFileSync(store.path + suffix, '');
+      const reason =
+        `there is no file ${store.path}, but ${store.path}${suffix}, which belongs to it: put it back, or restore a backup ` +
+        `as in docs/operating.md#restore, which moves the rest away\n`;
+      const failed = { code: 1, stderr: expect.stringContaining(reason) };
+      for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
+      expect(await runMain(store, {})).toMatchObject(failed);
+      expect(existsSync(store.path)).toBe(false);
+    },
+  );
+
+  it('by a link that leads to it', async () => {
+    await service.kill();
+    renameSync(store.path, old());
+    const link = `${store.folder}/link.sqlite`;
+    symlinkSync(store.path, link);
+    const reason = `there is no file ${store.path}, but ${store.path}-wal, `;
+    const stderr = expect.stringContaining(reason);
+    expect(await cli('migrate', `sqlite:${link}`)).toMatchObject({ code: 1, stderr });
+    renameSync(old(), store.path);
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER]);
+  });
+
+  it('and a process that still has it open is named, with the command that puts it back', async () => {
+    rmSync(store.path);
+    const { stderr } = await cli('migrate');
+    const [, command = ''] = /before that stops, put it back by `(.*)`\n$/.exec(stderr) ?? [];
+    expect(command).toMatch(/^cp -p \/proc\/\d+\/fd\/\d+ '/);
+    sh(command);
+    await service.stop();
     await start();
     expect(await ids()).toEqual([BEFORE, AFTER]);
   });
@@ -126,6 +180,16 @@ describe('a killed service starts again', () => {
     rmSync(`${store.path}-id`);
     await start();
     expect(await ids()).toEqual([BEFORE, AFTER]);
+  });
+
+  it('as a copy of the file and its log in the place of another store, as the message says', async () => {
+    await service.kill();
+    writeFileSync(`${store.path}-id`, '7');
+    const { stderr } = await cli('export');
+    sh(listCommands(stderr).at(-1) ?? '');
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER]);
+    expect(readFileSync(`${store.path}-id.old`, 'utf8')).toBe('7');
   });
 
   it('after a start that a reader kept from the checkpoint', async () => {

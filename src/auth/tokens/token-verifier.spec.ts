@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createStore } from '../../../test/support/engine.js';
 import type { TemporaryStore } from '../../../test/support/temporary-store.js';
 import { readConfig } from '../../config/environment.js';
-import { StoreHealth } from '../../database/health.js';
+import { StoreInspection } from '../../database/inspection.js';
 import { openStore, type Store } from '../../database/store.js';
 import { ApiException, ERRORS } from '../../errors/error-codes.js';
 import { LastUsed } from './last-used.js';
@@ -16,19 +17,22 @@ let store: Store;
 let lastUsed: LastUsed;
 let verifier: TokenVerifier;
 let secret: string;
+let inspection: StoreInspection;
 beforeEach(async () => {
   temporary = await createStore();
   const config = readConfig({ DATABASE_URL: temporary.url });
   store = await openStore(config, [Token]);
   const tokens = store.getRepository(Token);
-  const health = new StoreHealth(config, store.writer);
+  inspection = new StoreInspection(config, store.writer);
+  inspection.onModuleInit();
   lastUsed = new LastUsed(store.writer);
-  verifier = new TokenVerifier(tokens, lastUsed, health, store.writer);
+  verifier = new TokenVerifier(tokens, lastUsed, inspection, store.writer);
   ({ secret } = await new TokensService(tokens).create('test'));
 });
 afterEach(async () => {
   jest.restoreAllMocks();
   await lastUsed.onApplicationShutdown();
+  await inspection.onApplicationShutdown();
   await store.destroy();
   await temporary.remove();
 });
@@ -79,7 +83,8 @@ it('a known token works without the database until it must be looked up again', 
   elapse();
   expect(await verifyAll([secret])).toEqual([expect.any(Error)]);
   await temporary.execute('ALTER TABLE tokens RENAME digest TO hash');
-  expect(await verifyAll([secret])).toEqual(['test']);
+  // The next inspection finds that the store is whole again.
+  while ((await verifyAll([secret]))[0] !== 'test') await sleep(20);
 });
 
 it('a token is not accepted by the result of a query that took too long: it may have been revoked since', async () => {

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import type { QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { readCode } from '../../errors/operator-message.js';
 import type { Column } from '../column-types.js';
-import { Logger, readCode, type Access, type Engine } from '../engine.js';
+import { Logger, type Access, type Engine } from '../engine.js';
 import type { Table } from '../tables.js';
-import { CheckedPool } from './pool.js';
-import { selectReason, SET_LEVEL } from './safety.js';
-import { PostgresWriter } from './writer.js';
+import { CheckedPool, type CheckedPoolConfig } from './pool.js';
+import { LIST_MEDDLERS } from './inspection.js';
+import { PostgresInspector } from './inspector.js';
+import { PostgresWriter, SET_LEVEL } from './writer.js';
 
 /** Null on servers without Citus. */
 const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
@@ -67,16 +69,20 @@ export const postgres: Engine = {
         // Reading a whole store takes as long as it takes.
         statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
         keepAlive: true,
-      },
+        inspector: new PostgresInspector(access),
+      } satisfies CheckedPoolConfig,
     };
   },
 
-  openWriter: (store) => new PostgresWriter(store.manager),
-
-  async assertUsable(store, access) {
-    const [row] = await store.query<{ reason: string | null }[]>(selectReason(access));
-    if (typeof row?.reason === 'string') throw new Error(row.reason);
+  openWriter(store) {
+    const inspector = getInspector(store);
+    inspector.keepIdentity();
+    return new PostgresWriter(store, inspector);
   },
+
+  inspect: (store, _access, manager) => getInspector(store).inspect(store, manager),
+
+  listMeddlers: LIST_MEDDLERS,
 
   async beginSnapshot(runner, timeoutMs, access, tables) {
     await awaitPrepared(runner, timeoutMs);
@@ -99,6 +105,10 @@ export const postgres: Engine = {
     ) as AsyncIterable<Buffer>;
   },
 };
+
+function getInspector({ options }: DataSource): PostgresInspector {
+  return (options.extra as CheckedPoolConfig).inspector;
+}
 
 function toText({ name, type }: Column): string {
   return type === 'boolean' ? `"${name}"::int::text` : `"${name}"::text`;

@@ -1,116 +1,26 @@
-import {
-  DatabaseError,
-  Pool,
-  type PoolClient,
-  type PoolConfig,
-  type QueryResult,
-  type Submittable,
-} from 'pg';
+import { Pool, type PoolClient, type PoolConfig, type QueryResult } from 'pg';
+import type { EntityManager } from 'typeorm';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { readCode } from '../engine.js';
-import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
-import { cancelStatement } from './cancel.js';
-import { OUT_OF_ORDER, SessionClient } from './client.js';
-import { explain, HazardFinder } from './safety.js';
+import { readCode } from '../../errors/operator-message.js';
+import { toStoreUnavailable } from '../store-errors.js';
+import { SessionClient } from './client.js';
+import type { PostgresInspector } from './inspector.js';
+import { Session } from './session.js';
 
 /** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
 const MAX_SESSIONS = 10;
-/** How long a session may hang while others commit, in timeouts of a statement: its connection may be dead. */
+/** How long a session may hang while others work, in timeouts of a statement: its connection may be dead. */
 const MAX_HANG_IN_TIMEOUTS = 10;
 /** too_many_connections (postgresql.org/docs/current/errcodes-appendix.html). */
 const TOO_MANY = '53300';
 const TOO_MANY_RETRY_MS = 50;
 
-/**
- * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once, and the session hangs
- * until the server has cancelled it. A failed statement closes it: a new login may find the primary, or other settings.
- */
-class Session {
-  readonly on: PoolClient['on'];
-  readonly removeListener: PoolClient['removeListener'];
-  /** Set while the session is lent. */
-  returnToPool: ((close: boolean) => void) | undefined;
-  /** Why the commit of the statement in flight could be lost, or may not see every row. */
-  private warning: string | undefined;
-  private hasFailed = false;
-  private isBusy = false;
-  private isHanging = false;
+type Lend = (error?: Error, session?: Session, release?: Session['release']) => void;
 
-  constructor(
-    private readonly client: PoolClient,
-    private readonly pool: CheckedPool,
-  ) {
-    this.on = client.on.bind(client);
-    this.removeListener = client.removeListener.bind(client);
-    client.on('notice', ({ routine, message }) => {
-      // A commit that did not wait for the standby succeeds, and warns. Citus passes on the text alone.
-      if (routine === 'SyncRepWaitForLSN' || message?.includes('synchronous replication'))
-        this.warning ??= message;
-    });
-  }
-
-  /** A COPY is neither checked nor limited. @throws StoreUnavailableException if the commit could be lost; DatabaseError */
-  query(query: string | Submittable, values: unknown[] = []): unknown {
-    if (typeof query !== 'string') return this.client.query(query);
-    // The server rolls the transaction of the cancelled statement back.
-    if (this.isHanging) return Promise.reject(new StoreUnavailableException(TOO_LONG));
-    const { timeoutMs } = this.pool;
-    this.isBusy = true;
-    return new Promise((resolve, reject) => {
-      const timer = timeoutMs && setTimeout(() => reject(this.cancel()), timeoutMs);
-      // With a callback it costs three promises less.
-      this.client.query(query, values, (error: Error | null, result) => {
-        clearTimeout(timer);
-        this.isBusy = false;
-        const failure = this.findFailure(error, result, values.length > 0);
-        this.hasFailed ||= failure !== undefined;
-        if (this.isHanging) this.close();
-        else if (failure) reject(failure);
-        else resolve(result);
-      });
-    });
-  }
-
-  readonly release = (error?: unknown): void => {
-    if (!this.isHanging) this.returnToPoolOnce(this.hasFailed || this.isBusy || Boolean(error));
-  };
-
-  /** Closes the session, and breaks its connection if a statement is in flight. */
-  close(): void {
-    this.pool.hanging.delete(this);
-    this.returnToPoolOnce(true);
-  }
-
-  /** Clears it first: releasing may lend this session again synchronously. */
-  private returnToPoolOnce(destroy: boolean): void {
-    const { returnToPool } = this;
-    this.returnToPool = undefined;
-    returnToPool?.(destroy);
-  }
-
-  private findFailure(
-    error: Error | null,
-    result: QueryResult,
-    isSingle: boolean,
-  ): Error | undefined {
-    if (!error && (Array.isArray(result) ? isSingle : !result.command))
-      return new StoreUnavailableException(OUT_OF_ORDER);
-    const reported = error ? undefined : this.pool.hazards.find(result);
-    this.warning ??= reported?.reason;
-    if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
-    if (error instanceof DatabaseError) return explain(error, this.client.user);
-    if (error) return toStoreUnavailable(error);
-    if (reported) this.pool.recordCommit();
-    return undefined;
-  }
-
-  /** A server that does not take the request is given up. */
-  private cancel(): Error {
-    this.isHanging = true;
-    this.pool.hanging.set(this, performance.now());
-    cancelStatement(this.client).catch(() => this.close());
-    return new StoreUnavailableException(TOO_LONG);
-  }
+export interface CheckedPoolConfig {
+  readonly statementTimeoutMs: number | undefined;
+  readonly keepAlive: boolean;
+  readonly inspector: PostgresInspector;
 }
 
 /** The pool, with what TypeORM uses of it. */
@@ -119,12 +29,13 @@ export class CheckedPool {
   readonly hanging = new Map<Session, number>();
   /** How long a statement may take; forever if left out. */
   readonly timeoutMs: number | undefined;
-  readonly hazards = new HazardFinder();
   private readonly pool: Pool;
   private readonly sessions = new WeakMap<PoolClient, Session>();
+  private readonly inspector: PostgresInspector;
 
-  constructor(config: PoolConfig & { readonly statementTimeoutMs?: number | undefined }) {
+  constructor({ inspector, ...config }: PoolConfig & CheckedPoolConfig) {
     this.pool = new Pool({ ...config, max: MAX_SESSIONS, Client: SessionClient });
+    this.inspector = inspector;
     this.timeoutMs = config.statementTimeoutMs;
   }
 
@@ -136,10 +47,7 @@ export class CheckedPool {
    * Fails at once if all sessions hang. Without one the database is unavailable, whatever the reason. If the role or the server
    * may have no more, waits for half a timeout: one of ours may become idle.
    */
-  connect(
-    lend: (error?: Error, session?: Session, release?: Session['release']) => void,
-    until = performance.now() + (this.timeoutMs ?? 0) / 2,
-  ): void {
+  connect(lend: Lend, until = performance.now() + (this.timeoutMs ?? 0) / 2): void {
     if (this.hanging.size >= MAX_SESSIONS) {
       const reason = 'no session available: the server has not closed the old ones';
       lend(new StoreUnavailableException(reason));
@@ -150,15 +58,45 @@ export class CheckedPool {
         const session = this.sessions.get(client) ?? new Session(client, this);
         this.sessions.set(client, session);
         session.returnToPool = release;
-        lend(undefined, session, session.release);
+        this.admit(session, lend, until);
       } else if (readCode(error) === TOO_MANY && performance.now() < until)
         setTimeout(() => this.connect(lend, until), TOO_MANY_RETRY_MS);
       else lend(toStoreUnavailable(error));
     });
   }
 
-  /** Closes sessions that hang for long: the server commits in another one. */
-  recordCommit(): void {
+  /**
+   * Lends a session. While a service runs, a new one is inspected first, as settings of a role show only after a login, and
+   * one from before the latest problem is replaced.
+   */
+  private admit(session: Session, lend: Lend, until: number): void {
+    const { generation, isServing } = this.inspector;
+    if (!isServing || session.inspected === generation) lend(undefined, session, session.release);
+    else if (session.inspected === undefined)
+      this.inspect(session).then(
+        () => lend(undefined, session, session.release),
+        (error: unknown) => {
+          session.close();
+          lend(error as Error);
+        },
+      );
+    else {
+      session.close();
+      this.connect(lend, until);
+    }
+  }
+
+  /** @throws StoreProblem; the database's error */
+  private async inspect(session: Session): Promise<void> {
+    const query = async (sql: string, values?: unknown[]): Promise<unknown> =>
+      ((await session.query(sql, values)) as QueryResult).rows;
+    const [problem] = await this.inspector.find({ query } as Pick<EntityManager, 'query'>);
+    if (problem) throw problem;
+    session.inspected = this.inspector.generation;
+  }
+
+  /** Closes sessions that hang for long: the server responds in another one. */
+  closeLongHanging(): void {
     const longest = MAX_HANG_IN_TIMEOUTS * (this.timeoutMs ?? Infinity);
     for (const [session, since] of this.hanging)
       if (performance.now() - since > longest) session.close();

@@ -3,24 +3,30 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
-import type { Config } from '../../config/config.js';
+import { COMMAND, type Config } from '../../config/config.js';
 import { mayCreate, type Access, type Engine } from '../engine.js';
-import { judgeSchema, appliedMigrationsSql } from '../schema.js';
-import { DamageError, SchemaError } from '../store-errors.js';
+import { appliedMigrationsSql, judgeSchema, MIGRATIONS } from '../schema.js';
+import { DamageError, SchemaError, StoreProblem } from '../store-errors.js';
+import { describeTables, MIGRATIONS_TABLE } from '../tables.js';
 import { ExactDatabase } from './exact-database.js';
 import {
   assertInPlace,
   assertWritable,
   findFile,
   getPath,
-  findAlias,
   identifyCompanions,
-  identifyFile,
   lockFile,
-  type OpenedFile,
 } from './files.js';
+import {
+  inspectBySql,
+  inspectLogMode,
+  type Expected,
+  type Finding,
+  type ListRows,
+} from './inspection.js';
 import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
+import { findAlias, identifyFile, quote, type OpenedFile } from './place.js';
 import { readLines } from './read-lines.js';
 import { SqliteWriter } from './writer.js';
 
@@ -55,7 +61,7 @@ export const sqlite: Engine = {
     const isReader = access === 'read';
     const alias = findAlias(file);
     // A backup has no log: it may be a hard link of another one.
-    if (alias && !(isReader && !usesLog(file))) throw new Error(alias);
+    if (alias && !(isReader && !usesLog(file))) throw toProblem(alias);
     if (!isReader) {
       for (const path of [dirname(file), file]) assertWritable(path);
       adoptFile(file);
@@ -77,16 +83,37 @@ export const sqlite: Engine = {
 
   openWriter(store, config) {
     const opened = getOpened(store);
-    const driver = store.driver as BetterSqlite3Driver;
-    return new SqliteWriter(store, {
+    const options = {
       file: opened.path,
-      descriptor: (driver.databaseConnection as ExactDatabase).descriptor,
+      descriptor: getDatabase(store).descriptor,
       ids: readIds(opened.path),
       opened: [...listNames(opened, config), ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
       pragmas: [...PRAGMAS, CACHE],
-    });
+    };
+    return new SqliteWriter(options, () => describeStore(store));
   },
+
+  // On the one connection of the store, in whatever transaction it is. The end of a command looks at the names: assertInPlace.
+  async inspect(store, access) {
+    const database = getDatabase(store);
+    const list: ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) =>
+      database.prepare<unknown[], Row>(sql).all(...parameters);
+    const alias = access === 'read' ? undefined : findAlias(getOpened(store).path);
+    const found = [
+      ...(alias ? [alias] : []),
+      ...(access === 'read' ? [] : inspectLogMode(list)),
+      ...inspectBySql(list, await describeStore(store)),
+    ];
+    const columns = list<{ name: string }>(LIST_COLUMNS).map(({ name }) => name);
+    const ran = list<{ name: string }>(appliedMigrationsSql(columns)).map(({ name }) => name);
+    // What an older store lacks is told of where it is migrated.
+    const isOwn = ['same', 'newer'].includes(judgeSchema(columns, ran));
+    return found.filter(({ effect }) => isOwn || effect !== 'missing').map(toProblem);
+  },
+
+  listMeddlers: `
+    SELECT 'the trigger ' || name || ' of plants' AS name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'plants' COLLATE NOCASE`,
 
   shareConnection({ driver }, { waitTimeoutMs }, onFailure) {
     return new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
@@ -119,7 +146,7 @@ export const sqlite: Engine = {
     const [row] = await manager.query<Row[]>('PRAGMA integrity_check(1)');
     const found = row?.integrity_check.replace('*** in database main ***\n', '') ?? '';
     if (found === 'ok') return;
-    // Of a damaged tree SQLite says only which page is its first.
+    // SQLite says only which page of a damaged tree is its first.
     const root = /^Tree (\d+)/.exec(found)?.[1] ?? -1;
     const sql = `SELECT type || ' ' || name || ': ' AS name FROM sqlite_schema WHERE rootpage = ${root}`;
     const [tree] = await manager.query<{ name: string }[]>(sql);
@@ -132,6 +159,29 @@ export const sqlite: Engine = {
 /** The file before SQLite opened it: a link in DATABASE_URL may lead elsewhere by now. */
 function getOpened({ options }: DataSource): OpenedFile {
   return options.extra as OpenedFile;
+}
+
+function getDatabase({ driver }: DataSource): ExactDatabase {
+  return (driver as BetterSqlite3Driver).databaseConnection as ExactDatabase;
+}
+
+/** Describes what an inspection must find. */
+async function describeStore(store: DataSource): Promise<Expected> {
+  const { path } = getOpened(store);
+  const name = (suffix: string) => quote(path + suffix);
+  const replace = (suffix: string) =>
+    `mv ${name('')} ${name('.old')} && mv ${name(suffix)} ${name('')}`;
+  return {
+    tables: await describeTables(store),
+    migrationsTable: MIGRATIONS_TABLE,
+    migrations: MIGRATIONS.map(({ name }) => name),
+    putBackup: `\`${COMMAND} backup ${name('.new')} && ${replace('.new')}\``,
+    convertToUtf8: `\`sqlite3 ${name('')} .dump | sqlite3 ${name('.utf-8')} && ${replace('.utf-8')}\``,
+  };
+}
+
+function toProblem({ effect, what, remedy }: Finding): StoreProblem {
+  return new StoreProblem(effect, what, remedy);
 }
 
 function listNames(opened: OpenedFile, config: Config): OpenedFile[] {

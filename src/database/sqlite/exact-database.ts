@@ -2,9 +2,9 @@ import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
-import { readCode } from '../engine.js';
 import { assertWritable } from './files.js';
 import { assertOwnLog } from './log-owner.js';
+import { readCode } from '../../errors/operator-message.js';
 
 /**
  * The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. Checks whose log it
@@ -12,7 +12,7 @@ import { assertOwnLog } from './log-owner.js';
  */
 export class ExactDatabase extends Database {
   private openedDescriptor: number | undefined;
-  /** By their SQL: TypeORM's own are those of one operation. */
+  /** Prepared statements by their SQL: TypeORM keeps its own for one operation. */
   private readonly statements = new LRUCache<string, Database.Statement>({ max: 100 });
 
   /**
@@ -72,7 +72,7 @@ export class ExactDatabase extends Database {
 
 /** Makes numbers of bigints where a double is exact. */
 function narrowIntegers<Row>(row: Row): Row {
-  // That of pluck() is a value.
+  // With pluck() a row is a value.
   if (typeof row !== 'object' || row === null) return row;
   const cells = row as Record<string, unknown>;
   for (const [name, value] of Object.entries(cells))

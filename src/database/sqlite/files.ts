@@ -4,7 +4,6 @@ import {
   constants,
   existsSync,
   mkdirSync,
-  readFileSync,
   realpathSync,
   statSync,
   writeFileSync,
@@ -13,35 +12,25 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { describeUser, type Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
-import { describeReason } from '../../errors/operator-message.js';
-import { readCode } from '../engine.js';
+import { describeReason, readCode } from '../../errors/operator-message.js';
 import { SchemaError } from '../store-errors.js';
+import { findRemoved, identifyFile, isInPlace, quote, readLink, type OpenedFile } from './place.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 const LOG_SUFFIXES = ['-wal', '-journal'];
 const LOCK_SUFFIX = '-lock';
-/** Of the ids of the file that the log belongs to: log-owner.ts. */
+/** The suffix of the ids of the file that the log belongs to: log-owner.ts. */
 export const IDS_SUFFIX = '-id';
-/** Of all files of a store. `-shm` is the index of the write-ahead log. */
-export const STORE_SUFFIXES = ['', ...LOG_SUFFIXES, '-shm', LOCK_SUFFIX, IDS_SUFFIX];
-
-export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
 
 export function findLog(file: string): string | undefined {
   return LOG_SUFFIXES.map((suffix) => file + suffix).find((path) => existsSync(path));
 }
 
-export function identifyFile(path: string): OpenedFile {
-  const { dev, ino } = statSync(path, { bigint: true });
-  return { path, dev, ino };
-}
-
 /** @throws Error if what was written to the file has lost its name */
-export function assertInPlace({ path, dev, ino }: OpenedFile): void {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  if (found?.ino === ino && found.dev === dev) return;
+export function assertInPlace(file: OpenedFile): void {
+  if (isInPlace(file)) return;
   throw new Error(
-    `${path} was removed or replaced meanwhile, with all that was written: run this again`,
+    `${file.path} was removed or replaced meanwhile, with all that was written: run this again`,
   );
 }
 
@@ -65,6 +54,7 @@ export function findFile(config: Config, makes = false): string {
   const path = getPath(config);
   // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
   if (!statSync(path, { throwIfNoEntry: false })) {
+    assertNoRemains(path);
     if (!makes) throw new SchemaError('foreign', `there is no file ${path}`);
     // Not recursive: mkdir -p under /proc loops forever.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
@@ -75,6 +65,23 @@ export function findFile(config: Config, makes = false): string {
   return realpathSync(path);
 }
 
+/**
+ * A file whose log is there was removed or moved away: an empty one in its place would be taken for the store.
+ * @throws Error
+ */
+function assertNoRemains(path: string): void {
+  const file = resolve(dirname(path), readLink(path) ?? path);
+  const left = [...LOG_SUFFIXES, IDS_SUFFIX]
+    .map((suffix) => file + suffix)
+    .find((one) => existsSync(one));
+  if (left === undefined) return;
+  const removed = findRemoved(file);
+  const back = removed
+    ? `it is still open in a process: before that stops, put it back by \`cp -p ${removed} ${quote(file)}\``
+    : 'put it back, or restore a backup as in docs/operating.md#restore, which moves the rest away';
+  throw new Error(`there is no file ${file}, but ${left}, which belongs to it: ${back}`);
+}
+
 /** @throws Error naming the path and the user of this process */
 export function assertWritable(path: string): void {
   try {
@@ -83,32 +90,6 @@ export function assertWritable(path: string): void {
     const user = describeUser();
     throw new Error(`user ${user} cannot write to ${path} (${readCode(cause)})`, { cause });
   }
-}
-
-/**
- * Finds why a file, or one of those beside it, has a second name: SQLite's log and the lock are found by the name, and those
- * of another name would be others. @param file no link
- */
-export function findAlias(file: string): string | undefined {
-  if (statSync(file).nlink > 1)
-    return `${file} is a hard link: remove its other names, or give it a copy of its own`;
-  return describeMount(STORE_SUFFIXES.map((suffix) => file + suffix));
-}
-
-/** Says which of these paths is a mount, and what to do; undefined if none is, or without /proc, as on macOS. */
-export function describeMount(paths: readonly string[]): string | undefined {
-  const list = '/proc/self/mountinfo';
-  if (!existsSync(list)) return undefined;
-  const mounts = readFileSync(list, 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4]);
-  const mount = paths.find((path) => mounts.includes(path.replace(/[ \t\n\\]/g, escapeOctal)));
-  return mount && `${mount} is itself a mount: mount its folder, with all files of the store`;
-}
-
-/** As in proc_pid_mountinfo(5). */
-function escapeOctal(character: string): string {
-  return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 }
 
 /** Gives a new file beside a store to the store's owner, as SQLite does with `-wal`: root must not lock a service out. */

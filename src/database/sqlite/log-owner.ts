@@ -1,5 +1,13 @@
-// SQLite plays a log back into whatever file has its name. So each start gives the file a new id, and keeps it beside the file
-// too: a restored backup, or a copy from before that start, has another.
+/**
+ * Whose log lies beside a file: SQLite plays a log back into whatever file has its name.
+ *
+ * 1. Each start gives the file a new id, in its header, and keeps that beside the file, in `-id`. A restored backup, or a copy
+ *    from before that start, has another one. While it is written, either may be in the header: both are kept.
+ * 2. Who opens a file with a log that is not empty first compares its header with `-id`. If they differ, nobody opens it
+ *    until the operator has decided: the log may have the latest plants of another file.
+ * 3. A file that has no log, or an empty one, may replace another: it becomes the owner of the log to come, unless a
+ *    service still runs on the other.
+ */
 import {
   closeSync,
   existsSync,
@@ -10,11 +18,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { ID_OFFSET } from './content.js';
 import { giveToOwner, IDS_SUFFIX, lockFile } from './files.js';
+import { moveAside } from './place.js';
 
-/** The place of `application_id` in a file, in bytes (sqlite.org/fileformat2.html#database_header). */
-const ID_OFFSET = 68;
-/** The place of the version that is needed to write: 2 of a file that uses a write-ahead log. */
+/** The place of the version in a header that is needed to write: 2 of a file that uses a write-ahead log. */
 const VERSION_OFFSET = 18;
 
 /** Keeps the ids that the file may have. If they are lost, any is allowed. */
@@ -36,9 +44,11 @@ export function readIds(file: string): number[] {
 export function assertOwnLog(file: string): void {
   if (!hasLogged(file) || isKnown(file)) return;
   const log = `${file}-wal`;
+  const back = `to have what was acknowledged, put the file back that was here, with this log beside it`;
+  const keepNew = `to keep the file that is here now, \`${moveAside(log, 'old')}\``;
+  const copied = `if file and log were copied together, \`${moveAside(file + IDS_SUFFIX, 'old')}\``;
   throw new Error(
-    `${log} belongs to another file than ${file}: stop the service, then keep the new file by rm '${log}' '${file}-shm', ` +
-      `or the old one by mv OLD '${file}'; if file and log were copied together, rm '${file}${IDS_SUFFIX}'`,
+    `${log} belongs to another file than ${file}: stop the service; ${back}; ${keepNew}; ${copied}`,
   );
 }
 

@@ -1,13 +1,14 @@
 import { Worker } from 'node:worker_threads';
 import { describeError } from '../../errors/operator-message.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import type { OpenedFile } from './files.js';
+import type { Expected } from './inspection.js';
+import type { OpenedFile } from './place.js';
 
 export interface SqliteThreadOptions {
   readonly file: string;
-  /** Of the file, open for longer than the thread: exact-database.ts. */
+  /** A descriptor of the file, which is open for longer than the thread: exact-database.ts. */
   readonly descriptor: number;
-  /** That the file may have: log-owner.ts. Any, if there are none. */
+  /** The ids that the file may have: log-owner.ts. Any, if there are none. */
   readonly ids: readonly number[];
   readonly opened: readonly OpenedFile[];
   /** For waiting until another connection releases the lock. */
@@ -17,14 +18,17 @@ export interface SqliteThreadOptions {
   readonly abandoned: Int32Array;
 }
 
-/** A statement and its parameters; null asks the thread to end. */
-export type SqliteThreadTask = readonly [sql: string, ...parameters: unknown[]] | null;
+/** A statement and its parameters, an inspection, whose rows are findings, or a checkpoint; null asks the thread to end. */
+export type SqliteThreadTask =
+  | readonly [sql: string, ...parameters: unknown[]]
+  | Readonly<{ inspect: Expected }>
+  | 'checkpoint'
+  | null;
 
-/** Reads the size of the write-ahead log in pages, and how many of them are in the file too (sqlite.org/pragma.html). */
-export const READ_LOG_SIZE = 'PRAGMA wal_checkpoint(NOOP)';
+/** The size of the write-ahead log in pages, and how many of them are in the file too; -1 while another process writes. */
 export type LogSize = Readonly<{ log: number; checkpointed: number }>;
 
-/** Of a statement that returns no rows, a row with the `count` of those that it changed. */
+/** A statement that returns no rows has a row with the `count` of those that it changed. */
 export type SqliteThreadResult = Readonly<{ rows: readonly unknown[]; log: LogSize }>;
 
 export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
@@ -39,10 +43,9 @@ export class SqliteThread {
   constructor(private readonly options: SqliteThreadOptions) {}
 
   /** @throws Error with SQLite's code; StoreUnavailableException if the thread ended */
-  run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteThreadResult> {
+  run(task: NonNullable<SqliteThreadTask>): Promise<SqliteThreadResult> {
     if (this.isClosed) return Promise.reject(new StoreUnavailableException('the store is closed'));
     this.worker ??= this.start();
-    const task: SqliteThreadTask = [sql, ...parameters];
     this.worker.postMessage(task);
     const outcome: PromiseWithResolvers<SqliteThreadResult> = Promise.withResolvers();
     this.pending.push(outcome);
@@ -59,7 +62,7 @@ export class SqliteThread {
   }
 
   private start(): Worker {
-    // Of the same kind as this file: TypeScript under Jest.
+    // The thread is a file of the same kind as this one: TypeScript under Jest.
     const url = new URL(import.meta.url.replace('writer-thread', 'writer.worker'));
     const worker = new Worker(url, {
       workerData: this.options,

@@ -23,8 +23,9 @@ import { COLUMNS, Plant } from '../../plants/plant.entity.js';
 import { PlantsRepository } from '../../plants/plants.repository.js';
 import { openStore, type Store } from '../store.js';
 import { toStoreError } from '../store-errors.js';
-import { identifyCompanions, identifyFile } from './files.js';
-import { READ_LOG_SIZE, SqliteThread, type LogSize } from './writer-thread.js';
+import { identifyCompanions } from './files.js';
+import { identifyFile } from './place.js';
+import { SqliteThread, type LogSize } from './writer-thread.js';
 
 /** Inserts a plant if its id is free, and returns how many were inserted. */
 function insert(id: string, name = 'oak'): Promise<number> {
@@ -46,12 +47,6 @@ afterEach(async () => {
   if (store.isInitialized) await store.destroy();
   await file.remove();
 });
-
-/** Waits until the writer of a store has begun so many more looks at its log. */
-async function awaitLooks(opened: Store, count: number): Promise<void> {
-  const { calls } = jest.spyOn(opened, 'query').mock;
-  while (calls.filter(([sql]) => sql === READ_LOG_SIZE).length < count) await sleep(5);
-}
 
 /** A store that is closed, without a log, as a backup is: opening it to write changes it. */
 async function makeOther(): Promise<SqliteStore> {
@@ -96,21 +91,22 @@ describe('SqliteWriter', () => {
     let next = 150;
     // A part of the log is behind the reader.
     for (let left = 0; left < 5_000; await write(next, ++next)) {
-      const [size] = await store.query<LogSize[]>(READ_LOG_SIZE);
+      const [size] = await store.query<LogSize[]>('PRAGMA wal_checkpoint(NOOP)');
       left = (size?.log ?? 0) - (size?.checkpointed ?? 0);
     }
     const reader = new Database(file.path);
     reader.exec('BEGIN');
     reader.prepare('SELECT 1 FROM plants').get();
     const { calls } = jest.spyOn(SqliteThread.prototype, 'run').mock;
-    const began = performance.now();
     expect(await write(next, (next += 200))).toBeGreaterThan(200 * MB);
-    // Each has a part on both threads, every 32 MB, and after a look each second.
-    const parts = calls.filter(([sql]) => sql.includes('wal_checkpoint')).length;
-    expect(parts).toBeLessThanOrEqual(2 * (200 / 32 + (performance.now() - began) / 1_000 + 2));
+    // Each has a part on both threads, every 32 MB.
+    const parts = calls.filter(([task]) => task === 'checkpoint').length;
+    expect(parts).toBeLessThanOrEqual(2 * (200 / 32 + 2));
     const warning = /^the log has grown to 1[2-9]\d MB, as a reader, /;
     expect(logged).toEqual([expect.stringMatching(warning)]);
     reader.close();
+    // An inspection finds that the reader has ended.
+    await store.writer.inspect();
     while ((await write(next, ++next)) > 100 * MB);
     expect(await file.count()).toBe(next);
   });
@@ -138,30 +134,18 @@ describe('SqliteWriter', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('does without a look at the log while a transaction keeps the connection for long', async () => {
-    const config = readConfig({ DATABASE_URL: file.url, DATABASE_TIMEOUT: '1s' });
-    await using busy = await openStore(config, [Plant]);
-    expect(busy.writer.system).toBe('sqlite');
-    await busy.transaction(async () => {
-      await awaitLooks(busy, 1);
-      // It waits behind that look, which fails first.
-      await expect(busy.query('SELECT 1')).rejects.toMatchObject({
-        reason: expect.stringContaining('a transaction takes too long'),
-      });
+  it('inspects the store while a transaction keeps the connection of repositories', async () => {
+    await store.transaction(async () => {
+      await store.writer.inspect();
     });
   });
 
-  it('warns of a hard link that is made while it is open, once', async () => {
-    const logged: string[] = [];
-    const warn = (line: string) => void logged.push(line);
-    Logger.overrideLogger({ log: warn, error: warn, warn });
+  it('finds a hard link that is made while it is open, until that is gone', async () => {
     linkSync(file.path, `${file.path}.link`);
-    while (logged.length === 0) await sleep(20);
-    await awaitLooks(store, 2);
-    const advice = 'remove its other names, or give it a copy of its own';
-    expect(logged).toEqual([
-      `${file.path} is a hard link: ${advice}; the next start would refuse it`,
-    ]);
+    const reason = `${file.path} is a hard link: remove its other names, or give it a copy of its own`;
+    await expect(store.writer.inspect()).rejects.toMatchObject({ effect: 'unsafe', reason });
+    unlinkSync(`${file.path}.link`);
+    await store.writer.inspect();
     expect(await insert('1')).toBe(1);
   });
 
@@ -193,6 +177,8 @@ describe('SqliteWriter', () => {
     const name = 'x'.repeat(2 ** 20);
     expect(store.writer.system).toBe('sqlite');
     for (let id = 0; id < 40; id++) await plants.insert({ id: BigInt(id), name });
+    // It starts a checkpoint, which goes on behind it.
+    await store.writer.inspect();
     while (statSync(file.path).size < 32 * 2 ** 20) await sleep(20);
     expect(await file.count()).toBe(40);
   });
@@ -260,7 +246,7 @@ describe('SqliteWriter', () => {
       abandoned,
     };
     const thread = new SqliteThread(options);
-    const insert = thread.run("INSERT INTO plants (id, name) VALUES (1, 'oak')");
+    const insert = thread.run(["INSERT INTO plants (id, name) VALUES (1, 'oak')"]);
     while (countDescriptors(file.path) === before) await sleep(5);
     renameSync(file.path, `${file.path}.elsewhere`);
     await unlock();

@@ -1,44 +1,45 @@
-import { QueryFailedError, type DataSource } from 'typeorm';
-import { describeError } from '../../errors/operator-message.js';
-import { Logger, readCode, Writer } from '../engine.js';
-import { findAlias } from './files.js';
-import {
-  READ_LOG_SIZE,
-  SqliteThread,
-  type LogSize,
-  type SqliteThreadOptions,
-} from './writer-thread.js';
+/**
+ * The write path of SQLite, whose driver is synchronous: all that waits for the disk is on two threads.
+ *
+ * 1. The committer runs a statement as a commit of its own, and syncs the log. It inspects the store, too.
+ * 2. Once the log has some pages, a checkpoint copies it into the file: the checkpointer most of it, while commits go on, then
+ *    the committer the rest, between two commits. SQLite's own would make commits wait for all of it, and ignores errors.
+ * 3. Other connections write as well, such as that of TypeORM's repositories, and start no checkpoint: the size of the log
+ *    that each inspection returns starts one.
+ * 4. After a failed sync it is unknown what is on the disk, and a second one would succeed without the pages. So the process
+ *    ends, without closing the store: SQLite copies the log as its last connection closes. The next start recovers from it.
+ *    So does a stop of a store whose files were overwritten: the log belongs to no file there.
+ * 5. Who waits for something that ends the process never learns an outcome: neither a 200 nor a failure would be known to be
+ *    right.
+ */
+import { QueryFailedError } from 'typeorm';
+import { describeError, readCode } from '../../errors/operator-message.js';
+import { Logger, Writer } from '../engine.js';
+import { StoreProblem } from '../store-errors.js';
+import type { Expected, Finding } from './inspection.js';
+import { SqliteThread, type LogSize, type SqliteThreadOptions } from './writer-thread.js';
 
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
-/** Waits for no readers or writers. */
-const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
-
 /** Pages of the log that are not in the file yet, after which a checkpoint runs: 32 MB. */
 const CHECKPOINT_AFTER_PAGES = 8_000;
-/** Between two looks at what other connections have written. */
-const LOOK_INTERVAL_MS = 1_000;
 const PAGE_BYTES = 4_096;
 /** Pages in the log from which a warning tells of it: 128 MB. Another one follows each time that they have doubled. */
 const WARN_FROM_PAGES = 2 ** 15;
 
 /** Linux drops the unwritten pages, and the next sync succeeds without them (wiki.postgresql.org/wiki/Fsync_Errors). */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
-/** Of writer.worker.ts. */
+/** The code that the thread throws when somebody else has written to the files: nothing may be copied into them. */
 const OVERWRITTEN = 'SQLITE_READONLY_OVERWRITTEN';
 /** A checkpoint writes many parts and syncs once: an error in any part makes that sync useless. */
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
-/**
- * Writes on a thread, as the driver is synchronous. The checkpointer copies most of the log while commits go on, then the
- * committer the rest between two commits: SQLite's own checkpoint makes commits wait for all of it, and ignores errors.
- */
+/** Writes on the threads. */
 export class SqliteWriter extends Writer {
   readonly system = 'sqlite';
   /** A second group would only wait for the first one's lock. */
   readonly concurrency = 1;
-  readonly durabilityColumn = '';
   private readonly logger = new Logger('Store');
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   private readonly committer: SqliteThread;
@@ -46,16 +47,16 @@ export class SqliteWriter extends Writer {
   /** Pages that the latest checkpoint has left in the log, because of a reader. */
   private leftPages = 0;
   private checkpoint: Promise<void> | undefined;
-  private readonly timer = setInterval(() => void this.lookAtLog(), LOOK_INTERVAL_MS).unref();
   private warnAtPages = WARN_FROM_PAGES;
-  private alias: string | undefined;
+  private expected: Expected | undefined;
   private isClosed = false;
   /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
   private ending: Promise<never> | undefined;
 
+  /** @param describe tells what an inspection is to find */
   constructor(
-    private readonly store: DataSource,
-    private readonly options: Omit<SqliteThreadOptions, 'abandoned'>,
+    options: Omit<SqliteThreadOptions, 'abandoned'>,
+    private readonly describe: () => Promise<Expected>,
   ) {
     super();
     this.committer = new SqliteThread({ ...options, abandoned: this.abandoned });
@@ -64,7 +65,7 @@ export class SqliteWriter extends Writer {
 
   override async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     try {
-      const { rows, log } = await this.committer.run(sql, parameters);
+      const { rows, log } = await this.committer.run([sql, ...parameters]);
       await this.ending;
       this.limitLog(log);
       return rows as Row[];
@@ -74,7 +75,18 @@ export class SqliteWriter extends Writer {
     }
   }
 
-  override async probe(): Promise<void> {
+  override async inspect(): Promise<void> {
+    this.expected ??= await this.describe();
+    const { rows, log } = await this.committer.run({ inspect: this.expected });
+    await this.ending;
+    // The reader may have ended.
+    this.leftPages = 0;
+    this.limitLog(log);
+    const [found] = rows as readonly Finding[];
+    if (found) throw new StoreProblem(found.effect, found.what, found.remedy);
+  }
+
+  override async commitNothing(): Promise<void> {
     await this.query(COMMIT_A_PAGE);
   }
 
@@ -84,20 +96,20 @@ export class SqliteWriter extends Writer {
   }
 
   override async abort(): Promise<void> {
-    clearInterval(this.timer);
     Atomics.store(this.abandoned, 0, 1);
     await this.checkpointer.close();
     await this.committer.close();
   }
 
   override async close(): Promise<void> {
-    clearInterval(this.timer);
     this.isClosed = true;
     await this.checkpoint;
-    // Closing the store would copy the log into a file that was overwritten.
-    await this.committer.run('SELECT 1').catch((error: unknown) => {
-      if (readCode(error) === OVERWRITTEN)
+    // Closing the store copies the log, too, and must not into a file that was overwritten.
+    await this.committer.run('checkpoint').catch((error: unknown) => {
+      const code = readCode(error);
+      if (code === OVERWRITTEN)
         void this.end(`${describeError(error)}; the process ends, and leaves the log as it is`);
+      else if (CHECKPOINT_FAILED.test(code)) void this.endUnsynced('a checkpoint', error);
     });
     await this.checkpointer.close();
     await this.committer.close();
@@ -105,25 +117,15 @@ export class SqliteWriter extends Writer {
     await this.ending;
   }
 
-  /** Other connections write too, such as that of TypeORM's repositories. Commits report a failure. */
-  private async lookAtLog(): Promise<void> {
-    const [log] = await this.store.query<LogSize[]>(READ_LOG_SIZE).catch(() => []);
-    if (!log || this.isClosed) return;
-    // The reader may have ended.
-    this.leftPages = 0;
-    this.limitLog(log);
-    this.warnOfAlias();
-  }
-
   private limitLog({ log, checkpointed }: LogSize): void {
-    if (log - checkpointed >= this.leftPages + CHECKPOINT_AFTER_PAGES)
+    if (!this.isClosed && log - checkpointed >= this.leftPages + CHECKPOINT_AFTER_PAGES)
       this.checkpoint ??= this.runCheckpoint();
   }
 
   private async runCheckpoint(): Promise<void> {
     try {
-      await this.checkpointer.run(CHECKPOINT);
-      const { log } = await this.committer.run(CHECKPOINT);
+      await this.checkpointer.run('checkpoint');
+      const { log } = await this.committer.run('checkpoint');
       this.leftPages = log.log - log.checkpointed;
       this.warnOfReader(log.log);
     } catch (error) {
@@ -131,16 +133,6 @@ export class SqliteWriter extends Writer {
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);
     }
     this.checkpoint = undefined;
-  }
-
-  private warnOfAlias(): void {
-    try {
-      const alias = findAlias(this.options.file);
-      if (alias && !this.alias) this.logger.warn(`${alias}; the next start would refuse it`);
-      this.alias = alias;
-    } catch {
-      // Commits report a file that was removed, or cannot be reached.
-    }
   }
 
   /** A log starts over only when no transaction reads it: a forgotten one lets it fill the disk. */

@@ -1,8 +1,23 @@
-// The thread of writer-thread.ts. Under Jest, which compiles nothing that a thread loads, Node.js strips the types.
-import { fstatSync, openSync, readSync, statSync } from 'node:fs';
+/**
+ * The thread of writer-thread.ts: it has a connection of its own, and runs one task after the other.
+ *
+ * 1. It opens the file while each name leads to what the main thread has opened, and looks before and behind that: closing
+ *    another file would play our log back into it.
+ * 2. A statement is a commit of its own. Behind it the names are looked at again, as SQLite goes on writing to a file that was
+ *    removed. Once one has lost its file, nothing more is written until it is back: a copy that somebody makes stays whole.
+ *    Nothing is written to files that were overwritten, either.
+ * 3. An inspection reads all that inspection.ts says of a store.
+ * 4. A checkpoint copies the log into the file: only if both are the store's own, and in their places.
+ *
+ * Under Jest, which compiles nothing that a thread loads, Node.js strips the types, and finds no other file by the name that
+ * it is compiled to: so other files are loaded by the kind of this one.
+ */
+import { openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
-import type { OpenedFile } from './files.js';
+import type * as ContentModule from './content.js';
+import type * as Inspection from './inspection.js';
+import type * as Place from './place.js';
 import type {
   LogSize,
   SqliteThreadOptions,
@@ -10,47 +25,63 @@ import type {
   SqliteThreadTask,
 } from './writer-thread.js';
 
+const load = <Module>(name: string) =>
+  import(import.meta.url.replace('writer.worker', name)) as Promise<Module>;
+const { Content, describeOverwritten } = await load<typeof ContentModule>('content');
+const { inspectBySql, inspectId, inspectLogMode, readIndexes } =
+  await load<typeof Inspection>('inspection');
+const { findMisplaced, isInPlace, moveAside } = await load<typeof Place>('place');
+
 /** SQLite's own wait for a lock cannot be aborted, and a process that exits meanwhile aborts. */
 const LOCK_WAIT_MS = 100;
-
-/** Another process may start the log over between two reads of it: a mismatch that stays is no such race. */
-const MAX_LOG_READS = 100;
+/** Waits for no readers or writers. */
+const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
+/** Reads the size of the log (sqlite.org/pragma.html). */
+const READ_LOG_SIZE = 'PRAGMA wal_checkpoint(NOOP)';
 
 const { file, descriptor, ids, opened, timeoutMs, pragmas, abandoned } =
   workerData as SqliteThreadOptions;
-const KEEP_IT = `to keep what is there now, stop the service, and remove ${file}-wal and ${file}-shm`;
-// Checked before it is opened, and again before SQLite reads it: closing another file would play our log back into it.
-assertOpened();
+/** The log is opened last. */
+const place: Place.OpenStore = { file, opened, descriptor };
+let isMisplaced = false;
+
+assertInPlace();
 const database = new Database(file, { timeout: LOCK_WAIT_MS, fileMustExist: true });
-assertOpened();
+assertInPlace();
 for (const pragma of pragmas) database.pragma(pragma);
-assertOpened();
+assertInPlace();
 
 const statements = new Map<string, Statement>();
-// READ_LOG_SIZE of writer-thread.ts.
-const readLogSize = database.prepare('PRAGMA wal_checkpoint(NOOP)');
-
+const readLogSize = database.prepare<[], LogSize>(READ_LOG_SIZE);
 const log = openSync(`${file}-wal`, 'r');
+place.log = log;
 const pageSize = database.pragma('page_size', { simple: true }) as number;
-/** Of the file, at the latest check. */
-let known = { size: 0, schemaVersion: 0 };
-let overwritten: Error | undefined;
+const content = new Content({ descriptor, log, pageSize, ids, awaitLogSize });
+// What is cut from now on shows.
+content.findOverwritten();
+const list = <Row>(sql: string, ...parameters: readonly unknown[]) =>
+  prepare(sql).all(...parameters) as Row[];
 
 parentPort?.on('message', (task: SqliteThreadTask) => {
-  if (task) return parentPort?.postMessage(runTask(...task));
+  if (task) return parentPort?.postMessage(runTask(task));
   database.close();
   parentPort?.close();
 });
 
-/** Runs a statement, and waits while another connection holds the lock. */
-function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
+/** Runs a task, and waits while another connection holds the lock. */
+function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
   const until = performance.now() + timeoutMs;
   for (;;) {
     try {
-      checkContent();
+      if (typeof task === 'object' && 'inspect' in task)
+        return { rows: inspect(task.inspect), log: awaitLogSize() };
+      const isCheckpoint = task === 'checkpoint';
+      if (isCheckpoint || content.isOverwritten) assertOwnContent();
+      if (isCheckpoint || isMisplaced) assertInPlace();
+      const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
       const rows = runStatement(sql, parameters);
-      assertOpened();
-      return { rows, log: checkContent() };
+      assertInPlace();
+      return { rows, log: readLogSize.get() ?? { log: 0, checkpointed: 0 } };
     } catch (error) {
       const { code } = Object(error) as { code?: unknown };
       const isOver = performance.now() >= until || Atomics.load(abandoned, 0) === 1;
@@ -61,100 +92,71 @@ function runTask(sql: string, ...parameters: unknown[]): SqliteThreadResponse {
 }
 
 function runStatement(sql: string, parameters: readonly unknown[]): readonly unknown[] {
-  const statement = statements.get(sql) ?? database.prepare(sql);
-  statements.set(sql, statement);
+  const statement = prepare(sql);
   if (statement.reader) return statement.all(...parameters);
   return [{ count: statement.run(...parameters).changes }];
 }
 
-/** Around each commit: SQLite does not notice what others write to its files. @throws Error with a code like SQLite's */
-function checkContent(): LogSize {
-  if (overwritten) throw overwritten;
-  if (!isOwnFile()) throw (overwritten = makeError(file, `restore a backup, or ${KEEP_IT}`));
-  for (let reads = 0; reads < MAX_LOG_READS; reads++) {
-    const size = awaitLogSize();
-    if (isOwnLog(size)) return size;
-  }
-  throw (overwritten = makeError(`${file}-wal`, 'restart the service'));
+function prepare(sql: string): Statement {
+  const statement = statements.get(sql) ?? database.prepare(sql);
+  statements.set(sql, statement);
+  return statement;
 }
 
-/** After each commit: SQLite goes on writing to a file that was removed. @throws Error with SQLite's code */
-function assertOpened(): void {
-  const moved = opened.find((file) => !isInPlace(file));
-  if (!moved) return;
-  const advice = moved.path === file ? KEEP_IT : 'restart the service';
-  const message = `${moved.path} was removed or replaced while the service runs: put it back, or ${advice}`;
-  throw Object.assign(new Error(message), { code: 'SQLITE_READONLY_DBMOVED' });
+/** Finds what the store lacks. What others have written to its files comes first: SQLite could make no sense of them. */
+function inspect(expected: Inspection.Expected): readonly Inspection.Finding[] {
+  const overwritten = findOverwritten();
+  if (overwritten) return [overwritten];
+  const misplaced = findMisplaced(place);
+  isMisplaced = misplaced !== undefined;
+  readIndexes(list, expected);
+  return [
+    ...(misplaced ? [misplaced] : []),
+    ...inspectId(list, file, ids),
+    ...inspectLogMode(list),
+    ...inspectBySql(list, expected),
+  ];
 }
 
-/** @throws Error if it cannot be told, such as of a folder that can no longer be entered */
-function isInPlace({ path, dev, ino }: OpenedFile): boolean {
+function findOverwritten() {
+  const suffix = content.findOverwritten();
+  return suffix === undefined
+    ? undefined
+    : describeOverwritten(file, suffix, moveAside(`${file}-wal`, 'old'));
+}
+
+/** @throws Error with a code that is no one of SQLite's, but starts as that of a file that was moved */
+function assertOwnContent(): void {
+  const found = findOverwritten();
+  if (found) throw makeError(found, 'SQLITE_READONLY_OVERWRITTEN');
+}
+
+/** @throws Error with SQLite's code */
+function assertInPlace(): void {
   try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found?.ino === ino && found.dev === dev;
-  } catch (cause) {
-    const message = `${(cause as Error).message}: let the service's user reach it again`;
-    throw Object.assign(new Error(message, { cause }), { code: 'SQLITE_CANTOPEN' });
+    isMisplaced = !opened.every(isInPlace);
+  } catch {
+    // The reason is found below.
+    isMisplaced = true;
   }
-}
-
-/** Whether the file has the store's id, and its end. */
-function isOwnFile(): boolean {
-  const before = readHeader();
-  const { size } = fstatSync(descriptor);
-  // A VACUUM changes the schema's version, and a checkpoint writes the header before it cuts the file.
-  const isCut = size < known.size && readHeader().schemaVersion === known.schemaVersion;
-  if (!before.isOwn || isCut) return false;
-  known = { ...before, size: Math.min(before.size, size) };
-  return true;
-}
-
-/** As it is in the file: the log may have a newer one (sqlite.org/fileformat2.html#database_header). */
-function readHeader() {
-  const header = readAt(descriptor, 0, 100);
-  const isDatabase = header.toString('latin1', 0, 15) === 'SQLite format 3';
-  const isOwn = isDatabase && (ids.length === 0 || ids.includes(header.readInt32BE(68)));
-  // With auto_vacuum, which is not the default, each commit may cut the file.
-  const pages = header.readUInt32BE(52) === 0 ? header.readUInt32BE(28) : 0;
-  return { isOwn, size: pages * pageSize, schemaVersion: header.readUInt32BE(40) };
-}
-
-/** Whether the log has as many frames as its index says, and the last one belongs to its header (…#walformat). */
-function isOwnLog({ log: frames }: LogSize): boolean {
-  if (frames === 0) return true;
-  const end = 32 + frames * (24 + pageSize);
-  const header = readAt(log, 0, 32);
-  const frame = readAt(log, end - pageSize - 24, 24);
-  const isLog = header.readUInt32BE(0) >>> 1 === 0x377f0682 >>> 1;
-  const isSame = header.subarray(16, 24).equals(frame.subarray(8, 16));
-  return isLog && isSame && fstatSync(log).size >= end;
+  if (!isMisplaced) return;
+  const found = findMisplaced(place);
+  // It may be back by now.
+  if (found) throw makeError(found, 'SQLITE_READONLY_DBMOVED');
 }
 
 /** @throws Error with SQLite's code if another process does not end writing to the log's index */
 function awaitLogSize(): LogSize {
   const until = performance.now() + timeoutMs;
   for (;;) {
-    const size = readLogSize.get() as LogSize;
+    const size = readLogSize.get();
     // -1 meanwhile.
-    if (size.log >= 0) return size;
+    if (size && size.log >= 0) return size;
     if (Atomics.wait(abandoned, 0, 0, 1) === 'not-equal' || performance.now() >= until)
       throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
   }
 }
 
-/** Reads bytes, which are 0 past the end. @throws Error with SQLite's code */
-function readAt(from: number, position: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  try {
-    readSync(from, bytes, 0, length, position);
-    return bytes;
-  } catch (cause) {
-    throw Object.assign(new Error(String(cause), { cause }), { code: 'SQLITE_IOERR_READ' });
-  }
-}
-
-/** The code is no one of SQLite's, but starts as that of a file that was moved. */
-function makeError(path: string, advice: string): Error {
-  const message = `${path} was overwritten while the service runs: acknowledged plants may be lost; ${advice}`;
-  return Object.assign(new Error(message), { code: 'SQLITE_READONLY_OVERWRITTEN' });
+function makeError({ what, remedy }: Inspection.Finding, code: string): Error {
+  return Object.assign(new Error(`${what}: ${remedy}`), { code });
 }

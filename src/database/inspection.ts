@@ -1,0 +1,162 @@
+/**
+ * The state of the store, which everybody asks here: creates, lookups of tokens, /readyz, the metric.
+ *
+ * 1. Once a second the engine inspects the store: postgres/inspection.ts and sqlite/inspection.ts say what a store is. Without
+ *    it, an operator's change would be noticed only by those plants that it harms.
+ * 2. What it finds is a {@link StoreProblem}. From then on nothing begins to wait for the store: {@link StoreInspection.awaitInTime}
+ *    refuses with 503 at once, until an inspection finds nothing any more.
+ * 3. An inspection reads. A full disk, or a standby that is away, shows only when something is committed: so it commits
+ *    nothing, as a create commits, if a monitor has asked or a request has failed, unless a create has committed by itself.
+ * 4. An inspection may fail or be late because the service is busy. That is a problem only if no create has committed since it
+ *    began: load must not end the service.
+ * 5. A create may fail before the next inspection begins. Then one begins at once, and its problem is the reason of the 503.
+ */
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { AvailabilityLog } from '../errors/availability-log.js';
+import { ApiException, StoreUnavailableException } from '../errors/error-codes.js';
+import { Logger, Writer } from './engine.js';
+import { StoreProblem, TOO_LONG, toStoreError, toStoreUnavailable } from './store-errors.js';
+
+const INTERVAL_MS = 1_000;
+/** Clients of health checks have short timeouts themselves. */
+const MAX_CHECK_MS = 2_000;
+/** The longest time without a failed request that ends an outage in the log. */
+const MAX_STEADY_MS = 5_000;
+
+/** Inspects the store every second, and has the latest result. */
+@Injectable()
+export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
+  private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store');
+  private readonly timeoutMs: number;
+  private timer: NodeJS.Timeout | undefined;
+  private current: Promise<void> | undefined;
+  private problem: StoreUnavailableException | undefined;
+  /** Whether the next inspection is to commit, too. */
+  private mustCommit = false;
+  /** When a create was last committed, and when it was last tried to commit anything, by performance.now(). */
+  private committedAt = -Infinity;
+  private triedAt = -Infinity;
+  private failedAt = -Infinity;
+
+  constructor(
+    { waitTimeoutMs }: Config,
+    @Inject(Writer) private readonly writer: Pick<Writer, 'inspect' | 'commitNothing'>,
+  ) {
+    this.timeoutMs = waitTimeoutMs;
+  }
+
+  onModuleInit(): void {
+    this.timer = setInterval(() => void this.inspect(), INTERVAL_MS).unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.current;
+  }
+
+  /**
+   * Begins to work with the store unless it has a problem, and waits for at most `waitTimeoutMs`.
+   * @throws StoreUnavailableException; what the work throws
+   */
+  async awaitInTime<Value>(begin: () => Promise<Value>): Promise<Value> {
+    this.assertSound();
+    try {
+      return await withTimeout(begin(), this.timeoutMs);
+    } catch (error) {
+      throw await this.explainFailure(error);
+    }
+  }
+
+  /** @throws StoreUnavailableException while the latest inspection has found a problem */
+  assertSound(): void {
+    if (this.problem) throw this.problem;
+  }
+
+  /** Returns what {@link toStoreError} makes of an error. If the store is unavailable, logs it and has a commit tried. */
+  recordFailure(error: unknown): unknown {
+    const reason = toStoreError(error);
+    if (reason instanceof StoreUnavailableException && reason !== this.problem) {
+      this.failedAt = performance.now();
+      this.mustCommit = true;
+      this.availability.markUnavailable(reason);
+    }
+    return reason;
+  }
+
+  /** As {@link recordFailure}; returns the problem that an inspection finds behind any other error. */
+  async explainFailure(error: unknown): Promise<unknown> {
+    const reason = this.recordFailure(error);
+    if (reason instanceof ApiException) return reason;
+    // The one in progress may have begun before the failure.
+    await this.current;
+    await this.inspect();
+    return this.problem ?? reason;
+  }
+
+  recordCommit(): void {
+    this.committedAt = performance.now();
+  }
+
+  /** Waits for an inspection that has tried to commit within the last second. @throws why the store takes no writes */
+  async assertAvailable(): Promise<void> {
+    const isRecent = () =>
+      performance.now() - Math.max(this.committedAt, this.triedAt) < INTERVAL_MS;
+    const check = async () => {
+      // The inspection in progress may be past its commit, so a second one may follow.
+      for (let tries = 0; tries < 2 && !isRecent(); tries++) {
+        this.mustCommit = true;
+        await this.inspect();
+      }
+    };
+    await withTimeout(check(), Math.min(this.timeoutMs, MAX_CHECK_MS));
+    this.assertSound();
+  }
+
+  /** Joins the inspection in progress, or begins one. */
+  private inspect(): Promise<void> {
+    this.current ??= this.inspectOnce().finally(() => (this.current = undefined));
+    return this.current;
+  }
+
+  private async inspectOnce(): Promise<void> {
+    const began = performance.now();
+    try {
+      await withTimeout(this.inspectAndCommit(began), this.timeoutMs);
+      this.report(undefined);
+    } catch (error) {
+      if (error instanceof StoreProblem || this.committedAt < began)
+        // Any error is one: a store whose rights were revoked takes no plant either.
+        this.report(toStoreUnavailable(toStoreError(error)));
+    }
+  }
+
+  private async inspectAndCommit(began: number): Promise<void> {
+    await this.writer.inspect();
+    if (!this.mustCommit) return;
+    this.triedAt = performance.now();
+    if (this.committedAt < began - INTERVAL_MS) await this.writer.commitNothing();
+    this.mustCommit = false;
+  }
+
+  private report(problem: StoreUnavailableException | undefined): void {
+    this.problem = problem;
+    if (problem) {
+      // A commit may have been what failed.
+      this.mustCommit = true;
+      this.triedAt = performance.now();
+      this.availability.markUnavailable(problem);
+    } else if (performance.now() - this.failedAt >= Math.min(this.timeoutMs, MAX_STEADY_MS))
+      this.availability.markAvailable();
+  }
+}
+
+/** @throws StoreUnavailableException if the promise is not settled in time */
+function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const expire = () => reject(new StoreUnavailableException(TOO_LONG));
+    // In an immediate: a result that has arrived wins over the timeout.
+    const timer = setTimeout(() => setImmediate(expire), timeoutMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

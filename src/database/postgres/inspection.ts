@@ -1,0 +1,198 @@
+/**
+ * What a store on PostgreSQL is, as SQL; inspector.ts runs it.
+ *
+ * One statement reads the catalog, and returns what is not so, each with its reason and remedy:
+ * 1. The server keeps what it reports as written, and the session writes and reads as requests need it.
+ * 2. The store is in the first schema of search_path, and the role sees no other one: else a start would make a second, empty
+ *    store, or a command would read one.
+ * 3. Each table is an ordinary, permanent one, or partitioned into such, and has no children: else a crash could empty it, or
+ *    rows of another table would count as its own.
+ * 4. Each column has its type, and what operators have added may be left out: else texts could be changed, or plants refused.
+ * 5. An index of its own makes the key unique: else an id could be stored twice.
+ * 6. No row is hidden from the role, which has the rights that its work needs.
+ *
+ * What needs the rows themselves follows only where the catalog is as it must be: no migration is missing, and sequences are
+ * ahead of their columns. Triggers, rules and further constraints are the operator's; LIST_MEDDLERS lists what may change or
+ * drop a plant.
+ */
+import { MIGRATIONS_TABLE } from '../tables.js';
+import { listWeaknesses, SESSION, SETTINGS, UNSET } from './settings.js';
+
+/** The columns of plants of every version, by which a store is told from another program's tables. */
+const COLUMNS_OF_PLANTS = ['id', 'name', 'tag', 'created_by', 'created_at'];
+const names = COLUMNS_OF_PLANTS.map((name) => `'${name}'`).join();
+
+/** The remedy for a search_path that leads to no store, or not to that which is there. */
+const CHOOSE_SCHEMA = `
+  format(
+    CASE (SELECT source FROM pg_settings WHERE name = 'search_path')
+      WHEN 'client' THEN 'set search_path to %3$I where the client sets it, in DATABASE_URL or PGOPTIONS'
+      ELSE 'run \`ALTER ROLE %1$I IN DATABASE %2$I SET search_path = %3$I\`' END,
+    current_user, current_database(), coalesce(other, 'public'))`;
+
+/**
+ * Finds what a store is not, in a row: `problems`, the gravest first, and what identifies the `server`, the `database` and the
+ * `tables`. Parameters: the tables with the rights that are needed, as JSON; whether a store is expected; whether the role is
+ * to write; whether the store is being opened. @param server SQL of the server's identity
+ */
+export const findProblems = (server: string): string => `
+WITH wanted AS (
+  SELECT * FROM jsonb_to_recordset($1::jsonb)
+    AS wanted (name text, key text, "isGenerated" boolean, columns jsonb, rights text[])
+),
+stores AS (
+  SELECT nspname AS name FROM pg_class AS plants JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE relname = 'plants' AND has_schema_privilege(pg_namespace.oid, 'USAGE')
+    AND ${COLUMNS_OF_PLANTS.length} = (
+      SELECT count(*) FROM pg_attribute
+      WHERE attrelid = plants.oid AND attname IN (${names}) AND NOT attisdropped)
+    AND EXISTS (
+      SELECT FROM pg_class AS list WHERE list.relnamespace = plants.relnamespace
+        AND list.relname IN ('${MIGRATIONS_TABLE}', 'migrations'))
+),
+-- A schema without a store is not judged: its tables are another program's.
+place AS (
+  SELECT current_schema() AS first, (SELECT min(name) FROM stores) AS other,
+    current_schema() IN (SELECT name FROM stores) AS has_store
+),
+found AS (
+  SELECT wanted.*, oid, relkind, quote_ident(name) AS ident
+  FROM place JOIN wanted ON has_store OR $2
+  LEFT JOIN pg_class ON relname = name AND relnamespace = to_regnamespace(quote_ident(first))
+),
+parts AS (
+  SELECT found.ident AS whole, part.oid, part.oid::regclass::text AS ident, part.relkind, part.relpersistence
+  FROM found JOIN pg_class AS part ON part.oid = found.oid
+    OR found.relkind = 'p' AND part.oid IN (SELECT relid FROM pg_partition_tree(found.oid))
+),
+named AS (
+  SELECT found.ident, found.oid, found.rights, named.*
+  FROM found, jsonb_to_recordset(columns) AS named (name text, type text, "isNullable" boolean)
+  WHERE found.oid IS NOT NULL
+),
+cols AS (
+  SELECT coalesce(found.ident, named.ident) AS ident, found.rights, coalesce(attname, named.name) AS name, named.type, "isNullable",
+    format_type(atttypid, atttypmod) AS has_type, attnum, attrelid,
+    attnotnull OR coalesce((SELECT typnotnull FROM pg_type WHERE oid = atttypid), false) AS is_required,
+    attgenerated <> '' AS is_generated, atthasdef OR attidentity <> '' AS has_value
+  FROM found
+  -- OFFSET keeps the planner from reading the columns of all tables.
+  CROSS JOIN LATERAL (SELECT * FROM pg_attribute WHERE attrelid = found.oid AND attnum > 0 AND NOT attisdropped OFFSET 0) AS held
+  FULL JOIN named ON named.oid = attrelid AND named.name = attname
+),
+problems (rank, effect, what, remedy) AS (
+  ${listWeaknesses([...SETTINGS, ...SESSION])}
+  UNION ALL ${listWeaknesses(UNSET, '$4')}
+  UNION ALL
+  SELECT 1, 'read-only', 'the server is read-only, as a standby is, or by default_transaction_read_only',
+    'let DATABASE_URL lead to the primary, or set default_transaction_read_only to off'
+  WHERE $3 AND (pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on')
+  UNION ALL
+  SELECT 0, 'hidden', format('the role %I may use no schema of its search_path, %s', current_user, current_setting('search_path')),
+    coalesce((
+      SELECT format('run \`GRANT USAGE ON SCHEMA %I TO %I\`', nspname, current_user)
+      FROM regexp_matches(current_setting('search_path'), '"([^"]+)"|([^\\s",]+)', 'g') AS item
+        JOIN pg_namespace ON nspname = coalesce(item[1], item[2])
+      LIMIT 1), ${CHOOSE_SCHEMA})
+  FROM place WHERE first IS NULL
+  UNION ALL
+  SELECT 0, 'hidden', format('the store is in the schema %I, and the first schema of search_path is %I', other, first), ${CHOOSE_SCHEMA}
+  FROM place WHERE other IS NOT NULL AND NOT has_store
+  UNION ALL
+  SELECT 0, 'hidden',
+    format('there are stores in the schemas %s', (SELECT string_agg(quote_ident(name), ' and ' ORDER BY name) FROM stores)),
+    format('compare the rows of their tables plants, and rename that of the one that is not to be used, such as by '
+      '\`ALTER TABLE %I.plants RENAME TO plants_unused\`, which loses nothing',
+      coalesce((SELECT max(name) FROM stores WHERE name <> first), first))
+  FROM place WHERE 1 < (SELECT count(*) FROM stores)
+  UNION ALL
+  SELECT 0, 'missing', format('the schema %I has no plant store', first), 'put its tables back, or restore a backup (docs/operating.md#restore)'
+  FROM place WHERE first IS NOT NULL AND other IS NULL AND NOT $2
+  UNION ALL
+  SELECT 2, 'missing', format('the table %s is missing', ident), 'put it back, or restore a backup (docs/operating.md#restore)'
+  FROM found WHERE oid IS NULL
+  UNION ALL
+  SELECT 2, 'hidden', format('row-level security may hide rows of %s from the role %I', ident, current_user),
+    format('as a superuser run \`ALTER ROLE %I BYPASSRLS\`, or \`ALTER TABLE %s DISABLE ROW LEVEL SECURITY\`', current_user, ident)
+  FROM found WHERE row_security_active(oid)
+  UNION ALL
+  SELECT 3, 'unsafe', format('%s is no ordinary table, but %s', ident,
+      CASE relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' WHEN 'f' THEN 'a foreign table' ELSE 'something else' END),
+    'give its name to the table that has the rows'
+  FROM found WHERE relkind NOT IN ('r', 'p')
+  UNION ALL
+  SELECT 3, 'unsafe', format('the partition %s of %s is no ordinary table', ident, whole), 'put an ordinary one with its rows in its place'
+  FROM parts WHERE ident <> whole AND relkind NOT IN ('r', 'p')
+  UNION ALL
+  SELECT 3, 'unsafe', format('the table %s is unlogged, so that a crash would empty it', ident),
+    format('run \`ALTER TABLE %s SET LOGGED\`', ident)
+  FROM parts WHERE relpersistence = 'u' AND relkind = 'r'
+  UNION ALL
+  SELECT 3, 'unsafe', format('a temporary table has the name of %s', ident), 'drop it'
+  FROM found WHERE oid IS NOT NULL AND to_regclass(ident) <> oid
+  UNION ALL
+  SELECT 3, 'unsafe', format('the rows of %s count as rows of %s, which it inherits from', inhrelid::regclass, ident),
+    format('run \`ALTER TABLE %s NO INHERIT %s\`', inhrelid::regclass, ident)
+  FROM found JOIN pg_inherits ON inhparent = oid WHERE relkind <> 'p'
+  UNION ALL
+  SELECT 3, 'missing', format('the column %I of %s is missing', name, ident), 'put it back, or restore a backup (docs/operating.md#restore)'
+  FROM cols WHERE attnum IS NULL
+  UNION ALL
+  SELECT 4, 'unsafe', format('the column %I of %s is of type %s, not %s, so that a value could be changed or refused', name, ident, has_type, type),
+    format('run \`ALTER TABLE %s ALTER %I TYPE %s\`', ident, name, type)
+  FROM cols WHERE has_type <> type
+  UNION ALL
+  SELECT 4, 'unsafe', format('the column %I of %s is generated', name, ident), format('run \`ALTER TABLE %s ALTER %I DROP EXPRESSION\`', ident, name)
+  FROM cols WHERE type IS NOT NULL AND is_generated
+  UNION ALL
+  SELECT 4, 'unsafe', format('the column %I of %s must have a value, which this version does not write', name, ident),
+    format('run \`ALTER TABLE %s ALTER %I DROP NOT NULL\`', ident, name)
+  FROM cols WHERE is_required AND NOT is_generated AND CASE WHEN type IS NULL THEN NOT has_value ELSE "isNullable" END
+  UNION ALL
+  SELECT 6, 'unsafe', format('no valid unique index of %s has its key, %I, alone, so that an id could be stored twice', ident, key),
+    format('run \`CREATE UNIQUE INDEX ON %s (%I)\`; if that names an id that is there twice, keep one of the two first', ident, key)
+  FROM found WHERE key IS NOT NULL AND relkind IN ('r', 'p') AND NOT EXISTS (
+    SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+    WHERE indrelid = found.oid AND attname = key AND indnkeyatts = 1 AND indpred IS NULL
+      AND indisunique AND indisvalid AND indimmediate)
+  UNION ALL
+  SELECT 5, 'unsafe', format('the key of %s is deferrable, so that no repeat could be told from it', ident),
+    format('run \`ALTER TABLE %s DROP CONSTRAINT %I\`', ident, conname)
+  FROM found JOIN pg_index ON indrelid = found.oid AND indnkeyatts = 1 AND NOT indimmediate
+    JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] AND attname = key JOIN pg_constraint ON conindid = indexrelid
+  UNION ALL
+  SELECT 7, 'unsafe', format('the role %I lacks %s on columns of %s', current_user, privilege, ident),
+    format('run \`GRANT %s ON %s TO %I\` (docs/operating.md#roles)', privilege, ident, current_user)
+  FROM cols, unnest(rights) AS privilege WHERE type IS NOT NULL AND attnum IS NOT NULL
+  GROUP BY ident, privilege HAVING NOT bool_and(has_column_privilege(attrelid, attnum, privilege))
+)
+SELECT (SELECT json_agg(problems ORDER BY rank) FROM problems) AS problems,
+  (SELECT json_agg(json_build_object('name', name, 'key', key)) FROM found
+    WHERE "isGenerated" AND has_table_privilege(oid, 'SELECT')
+      AND has_sequence_privilege(pg_get_serial_sequence(ident, key), 'SELECT, USAGE')) AS numbered,
+  to_regproc('run_command_on_workers') IS NOT NULL AS has_workers, ${server} AS server,
+  (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,
+  (SELECT json_object_agg(ident, oid::text) FROM found WHERE oid IS NOT NULL) AS tables`;
+
+/** SQL of what identifies a server, for a role that may read it; a promoted standby has the same. */
+export const SERVER = '(SELECT system_identifier::text FROM pg_control_system())';
+export const MAY_READ_SERVER = `SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS may`;
+
+/** Selects the table if the sequence of its generated key is behind it. */
+export function selectSequence(table: string, key: string): string {
+  const sequence = `pg_get_serial_sequence('"${table}"', '${key}')`;
+  return `
+    SELECT '${table}' AS "table", '${key}' AS key FROM pg_sequences
+    WHERE format('%I.%I', schemaname, sequencename) = ${sequence}
+      AND coalesce(last_value, 0) < (SELECT max("${key}") FROM "${table}")`;
+}
+
+/** Triggers on the row before it is written, and rules, of `plants` or a partition of it. */
+export const LIST_MEDDLERS = `
+  WITH parts AS (SELECT to_regclass('plants')::oid AS oid UNION SELECT relid FROM pg_partition_tree(to_regclass('plants')))
+  SELECT format('the trigger %I of %s', tgname, tgrelid::regclass) AS name FROM pg_trigger JOIN parts ON tgrelid = parts.oid
+  -- Bits of tgtype: 1 for each row, 2 before it, 4 on INSERT (pg_trigger.h).
+  WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 7 = 7
+  UNION ALL
+  SELECT format('the rule %I of %s', rulename, ev_class::regclass) FROM pg_rewrite JOIN parts ON ev_class = parts.oid
+  WHERE ev_type = '3' AND ev_enabled <> 'D'`;

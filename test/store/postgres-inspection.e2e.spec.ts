@@ -1,0 +1,310 @@
+/** @engine postgres */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runHere } from '../support/cli.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresStore } from '../support/postgres-store.js';
+import { Proxy } from '../support/proxy.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
+
+const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
+
+let server: PostgresServer;
+let store: PostgresStore;
+let service: ServiceProcess;
+let next = 1n;
+const acknowledged: bigint[] = [];
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  store = await PostgresStore.create(server.url());
+  // The role owns the tables, and row-level security and rights hold for it.
+  await store.execute('CREATE ROLE plants LOGIN; GRANT ALL ON SCHEMA public TO plants');
+  service = await ServiceProcess.start({ store, env: { ...env(), MANAGEMENT_PORT: '0' } });
+});
+afterAll(async () => {
+  await service.remove();
+  await server.remove();
+});
+
+const env = () => ({ DATABASE_URL: store.url.replace('postgres@', 'plants@') });
+
+/** Waits until the service is not ready for this reason, and returns its whole message. */
+async function awaitProblem(reason: string): Promise<string> {
+  for (;;) {
+    const { details } = await service.monitor.until(503, 'store');
+    const message = String(details.store?.message);
+    if (message.includes(reason)) return message;
+  }
+}
+
+/** Does what the service says until it is ready, as an operator does. */
+async function followAdvice(): Promise<void> {
+  for (let { status, details } = await service.monitor.ready(); status !== 200;) {
+    await store.execute(readRemedy(String(details.store?.message))).catch(() => undefined);
+    ({ status, details } = await service.monitor.ready());
+  }
+}
+
+/** The SQL between backticks of a message, but for those that are alternatives to the first. */
+const readRemedy = (message: string) => /`([^`]+)`/.exec(message)?.[1] ?? '';
+
+const RESET_SEARCH_PATH = `
+  DO $$ BEGIN EXECUTE format('ALTER ROLE plants IN DATABASE %I RESET search_path', current_database()); END $$`;
+
+const DROP_KEYS = `
+  DO $$ DECLARE key regclass; BEGIN
+    FOR key IN SELECT indexrelid FROM pg_index WHERE indrelid = 'plants'::regclass AND indisunique LOOP
+      EXECUTE 'DROP INDEX ' || key;
+    END LOOP;
+  END $$`;
+
+/** What is not so, how an operator makes it, the reason, and what undoes it: by default what the message says. */
+const STATES: readonly [
+  what: string,
+  make: string,
+  reason: string,
+  undo?: string | undefined,
+  clear?: string,
+][] = [
+  [
+    'a table that inherits from plants',
+    'CREATE TABLE child () INHERITS (plants); INSERT INTO child (id, name) VALUES (1000, $$elm$$)',
+    'the rows of child count as rows of plants, which it inherits from: run `ALTER TABLE child NO INHERIT plants`',
+    undefined,
+    'DROP TABLE child',
+  ],
+  [
+    'a view in the place of plants',
+    'ALTER TABLE plants RENAME TO base; CREATE VIEW plants AS SELECT * FROM base',
+    'plants is no ordinary table, but a view: give its name to the table that has the rows',
+    'DROP VIEW plants; ALTER TABLE base RENAME TO plants',
+  ],
+  [
+    'an unlogged table',
+    'ALTER TABLE plants SET UNLOGGED',
+    'the table plants is unlogged, so that a crash would empty it: run `ALTER TABLE plants SET LOGGED`',
+  ],
+  [
+    'an unlogged table of tokens',
+    'ALTER TABLE tokens SET UNLOGGED',
+    'the table tokens is unlogged, so that a crash would empty it: run `ALTER TABLE tokens SET LOGGED`',
+  ],
+  [
+    'a lost key',
+    'ALTER TABLE plants DROP CONSTRAINT "PK_7056d6b283b48ee2bb0e53bee60"',
+    'no valid unique index of plants has its key, id, alone, so that an id could be stored twice: run `CREATE UNIQUE INDEX ON plants (id)`',
+  ],
+  [
+    'a deferrable key',
+    `${DROP_KEYS}; ALTER TABLE plants ADD UNIQUE (id) DEFERRABLE`,
+    'the key of plants is deferrable, so that no repeat could be told from it: run `ALTER TABLE plants DROP CONSTRAINT plants_id_key`',
+  ],
+  [
+    'a key of some rows alone',
+    `${DROP_KEYS}; CREATE UNIQUE INDEX ON plants (id) WHERE id > 0`,
+    'no valid unique index of plants has its key, id, alone',
+    'CREATE UNIQUE INDEX ON plants (id)',
+  ],
+  [
+    'another type',
+    'ALTER TABLE plants ALTER name TYPE varchar(20)',
+    'the column name of plants is of type character varying(20), not text, so that a value could be changed or refused: ' +
+      'run `ALTER TABLE plants ALTER name TYPE text`',
+  ],
+  [
+    'another type of the key of tokens',
+    'ALTER TABLE tokens ALTER id TYPE bigint',
+    'the column id of tokens is of type bigint, not integer',
+  ],
+  [
+    'a further column that must have a value',
+    "ALTER TABLE plants ADD soil text NOT NULL DEFAULT ''; ALTER TABLE plants ALTER soil DROP DEFAULT",
+    'the column soil of plants must have a value, which this version does not write: run `ALTER TABLE plants ALTER soil DROP NOT NULL`',
+    undefined,
+    'ALTER TABLE plants DROP soil',
+  ],
+  [
+    'a column of ours that must have a value',
+    'ALTER TABLE plants ALTER created_by SET NOT NULL',
+    'the column created_by of plants must have a value',
+  ],
+  [
+    'a renamed column',
+    'ALTER TABLE plants RENAME tag TO label',
+    'the column tag of plants is missing: put it back',
+    'ALTER TABLE plants RENAME label TO tag',
+  ],
+  [
+    'a renamed table of backups',
+    'ALTER TABLE backups RENAME TO former',
+    'the table backups is missing: put it back',
+    'ALTER TABLE former RENAME TO backups',
+  ],
+  [
+    'a missing migration',
+    "UPDATE plant_store_migrations SET name = 'X' || name WHERE name LIKE 'CreateBackups%'",
+    'the migration CreateBackups1795600000000 is missing',
+    "UPDATE plant_store_migrations SET name = 'CreateBackups1795600000000' WHERE name LIKE 'XCreateBackups%'",
+  ],
+  [
+    'a sequence behind its rows',
+    "SELECT setval('tokens_id_seq', 1, false)",
+    'the sequence of tokens.id is behind its rows, as after logical replication: run `SELECT setval(',
+  ],
+  [
+    'hidden rows',
+    'ALTER TABLE backups ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY',
+    'row-level security may hide rows of backups from the role plants: as a superuser run `ALTER ROLE plants BYPASSRLS`',
+    'ALTER TABLE backups DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
+  ],
+  [
+    'a lacking right',
+    'REVOKE INSERT ON plants FROM plants; GRANT INSERT (id) ON plants TO plants',
+    'the role plants lacks INSERT on columns of plants: run `GRANT INSERT ON plants TO plants`',
+  ],
+  [
+    'another table in the place of plants',
+    'ALTER TABLE plants RENAME TO former; CREATE TABLE plants (LIKE former INCLUDING ALL); ALTER TABLE plants OWNER TO plants',
+    'the table plants was replaced while the service runs: put the former one back, or restart the service',
+    'DROP TABLE plants; ALTER TABLE former RENAME TO plants',
+  ],
+  [
+    'a schema that comes first',
+    'CREATE SCHEMA AUTHORIZATION plants',
+    'the store is in the schema public, and the first schema of search_path is plants: run `ALTER ROLE plants IN DATABASE ',
+    undefined,
+    `DROP SCHEMA plants; ${RESET_SEARCH_PATH}`,
+  ],
+  [
+    'a search_path that names no schema',
+    "DO $$ BEGIN EXECUTE format('ALTER ROLE plants IN DATABASE %I SET search_path = %L', current_database(), 'app, public'); END $$;" +
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'",
+    'the role plants may use no schema of its search_path, "app, public": run `ALTER ROLE plants IN DATABASE ',
+    undefined,
+    RESET_SEARCH_PATH,
+  ],
+  [
+    'a second store',
+    `CREATE SCHEMA app; GRANT USAGE ON SCHEMA app TO plants; CREATE TABLE app.plants (LIKE plants);
+     CREATE TABLE app.plant_store_migrations (LIKE plant_store_migrations)`,
+    'there are stores in the schemas app and public: compare the rows of their tables plants',
+    undefined,
+    'DROP SCHEMA app CASCADE',
+  ],
+];
+
+it.each(STATES)('%s: 503, not ready, and served again once it is undone', async (...state) => {
+  const [, make, reason, undo, clear] = state;
+  const client = service.client();
+  const known = { id: next++, name: 'oak' };
+  const fresh = { id: next++, name: 'oak' };
+  expect((await client.create(known)).status).toBe(200);
+  await store.execute(make);
+  const message = await awaitProblem(reason);
+  for (const plant of [known, fresh, { ...known, name: 'elm' }])
+    expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
+  expect(service.output).toContain(`the store is unavailable: ${message}`);
+  if (undo !== undefined) await store.execute(undo);
+  await followAdvice();
+  for (const plant of [known, fresh]) expect((await client.create(plant)).status).toBe(200);
+  acknowledged.push(known.id, fresh.id);
+  expect(await client.create({ ...known, name: 'elm' })).toMatchObject({ body: { error: 1004 } });
+  if (clear !== undefined) await store.execute(clear);
+  expect((await store.plants()).map(({ id }) => id)).toEqual(acknowledged);
+});
+
+it('what a store may have beside its own is no problem', async () => {
+  await store.execute(`
+    ALTER TABLE plants ADD soil text, ADD height int NOT NULL DEFAULT 1, ADD grown boolean GENERATED ALWAYS AS (id > 0) STORED;
+    ALTER TABLE plants ADD CHECK (id <> -13), ALTER tag TYPE text COLLATE "C";
+    CREATE INDEX ON plants (name); CREATE UNIQUE INDEX ON plants (id, name);
+    CREATE SCHEMA elsewhere; GRANT USAGE ON SCHEMA elsewhere TO plants; CREATE TABLE elsewhere.plants (LIKE plants);
+    CREATE TABLE elsewhere.tokens (id uuid); CREATE VIEW seen AS SELECT * FROM plants`);
+  await store.execute('VACUUM FULL plants');
+  const client = service.client();
+  const until = performance.now() + 2_500;
+  while (performance.now() < until) {
+    expect(await service.monitor.ready()).toMatchObject({ status: 200 });
+    expect((await client.create({ id: next++, name: 'oak' })).status).toBe(200);
+  }
+  await store.execute(`
+    DROP VIEW seen; DROP SCHEMA elsewhere CASCADE;
+    ALTER TABLE plants DROP soil, DROP height, DROP grown`);
+});
+
+it('a start is refused for what it finds, in the same words, and makes no second store', async () => {
+  await store.execute('CREATE SCHEMA AUTHORIZATION plants');
+  const refusal =
+    'DATABASE_URL: the store cannot be opened: the store is in the schema public, and the first schema of search_path is plants: ';
+  const failed = { code: 1, stderr: expect.stringContaining(refusal) };
+  expect(await runMain(store, env())).toMatchObject(failed);
+  for (const line of [
+    'migrate',
+    'token create other',
+    'token list',
+    'export',
+    'check',
+    'backup b.sqlite',
+  ])
+    expect(await runHere(line.split(' '), { cwd: store.folder, env: env() })).toMatchObject(failed);
+  expect(await store.rows("SELECT FROM pg_tables WHERE schemaname = 'plants'")).toEqual([]);
+  await store.execute('DROP SCHEMA plants');
+});
+
+describe('a partitioned table of plants', () => {
+  it('may have ordinary, permanent partitions alone', async () => {
+    const own = await PostgresStore.create(server.url());
+    const migrate = () => runHere(['migrate'], { cwd: own.folder, env: { DATABASE_URL: own.url } });
+    expect((await migrate()).code).toBe(0);
+    await own.execute(`
+      ALTER TABLE plants RENAME TO former;
+      CREATE TABLE plants (LIKE former INCLUDING DEFAULTS, PRIMARY KEY (id)) PARTITION BY RANGE (id);
+      CREATE TABLE half PARTITION OF plants FOR VALUES FROM (0) TO (MAXVALUE);
+      DROP TABLE former`);
+    const started = await ServiceProcess.start({ store: own, env: { MANAGEMENT_PORT: '0' } });
+    expect((await started.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+    await own.execute('CREATE UNLOGGED TABLE rest PARTITION OF plants DEFAULT');
+    const { details } = await started.monitor.until(503, 'store');
+    expect(details.store?.message).toBe(
+      'the table rest is unlogged, so that a crash would empty it: run `ALTER TABLE rest SET LOGGED`',
+    );
+    expect(await started.client().create({ id: -1n, name: 'oak' })).toMatchObject(UNAVAILABLE);
+    await own.execute(readRemedy(String(details.store?.message)));
+    await started.monitor.until(200);
+    expect((await started.client().create({ id: -1n, name: 'oak' })).status).toBe(200);
+    await started.remove();
+  });
+});
+
+it('another server at the address: 503, until it is led back', async () => {
+  const other = await PostgresServer.start();
+  // Both are new: the OID of the database and of its tables may be the same.
+  const [first, second] = [
+    new PostgresStore(server.url('postgres'), 'postgres'),
+    new PostgresStore(other.url(), 'postgres'),
+  ];
+  for (const each of [first, second])
+    await runHere(['migrate'], { cwd: store.folder, env: { DATABASE_URL: each.url } });
+  const proxy = await Proxy.start(server.port);
+  const url = first.url.replace(String(server.port), String(proxy.port));
+  const moved = Object.create(first, { url: { value: url } }) as PostgresStore;
+  const started = await ServiceProcess.start({ store: moved, env: { MANAGEMENT_PORT: '0' } });
+  expect((await started.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+  const [token] = await first.rows<Record<string, unknown>>(
+    'SELECT name, hash, created_at FROM tokens',
+  );
+  await second.execute(
+    `INSERT INTO tokens (name, hash, created_at) VALUES ('${String(token?.name)}', '${String(token?.hash)}', ${String(token?.created_at)})`,
+  );
+  proxy.pointAt(other.port);
+  for (let message = ''; !message.includes('DATABASE_URL leads to another server');) {
+    const { details } = await started.monitor.until(503, 'store');
+    message = String(details.store?.message);
+  }
+  expect(await started.client().create({ id: 1n, name: 'elm' })).toMatchObject(UNAVAILABLE);
+  proxy.pointAt(server.port);
+  await started.monitor.until(200);
+  expect((await started.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+  await started.kill();
+  await proxy.stop();
+  await other.remove();
+});

@@ -1,0 +1,236 @@
+/** @engine sqlite */
+import { execFileSync } from 'node:child_process';
+import { linkSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readConfig } from '../../src/config/environment.js';
+import { openStore } from '../../src/database/store.js';
+import { listCommands } from '../support/remedy.js';
+import { ServiceProcess } from '../support/service-process.js';
+import type { SqliteStore } from '../support/sqlite-store.js';
+
+let service: ServiceProcess;
+let store: SqliteStore;
+beforeAll(async () => {
+  service = await ServiceProcess.start({ env: { MANAGEMENT_PORT: '0' } });
+  store = service.store as SqliteStore;
+});
+afterAll(() => service.remove());
+
+let lastId = 0n;
+const acknowledged: bigint[] = [];
+async function create(): Promise<number> {
+  const id = ++lastId;
+  const { status } = await service.client().create({ id, name: 'oak' });
+  if (status === 200) acknowledged.push(id);
+  return status;
+}
+
+/** Waits for a problem, and checks that it is the reason of 503. Returns it. */
+async function findProblem(): Promise<string> {
+  const { details } = await service.monitor.until(503, 'store');
+  expect(await create()).toBe(503);
+  return String(details.store?.message);
+}
+
+/** Checks that the service takes plants again, and that it has every acknowledged one. */
+async function expectSound(): Promise<void> {
+  await service.monitor.until(200);
+  expect(await create()).toBe(200);
+  expect((await store.plants()).map(({ id }) => id)).toEqual(acknowledged);
+}
+
+/** Stops the service, runs a command of the shell as its operator, and starts it again. */
+async function restartBehind(command: string): Promise<void> {
+  await service.stop();
+  const env = { PATH: process.env.PATH, DATABASE_URL: store.url };
+  execFileSync('sh', ['-c', command], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  service = await ServiceProcess.start({
+    store,
+    token: service.token,
+    env: { MANAGEMENT_PORT: '0' },
+  });
+}
+
+/** Makes the table of plants again with other columns, and their rows. */
+const remake = (columns: string) => `
+  ALTER TABLE plants RENAME TO old; CREATE TABLE plants (${columns});
+  INSERT INTO plants (id, name, created_by, created_at) SELECT id, name, created_by, created_at FROM old`;
+const UNDO = 'DROP TABLE plants; ALTER TABLE old RENAME TO plants';
+const COLUMNS =
+  'id bigint NOT NULL, name text NOT NULL, tag text, created_by text, created_at bigint';
+const KEPT = COLUMNS.replace('bigint NOT', 'bigint PRIMARY KEY NOT');
+const AUDIT = 'created_by text, created_at bigint';
+const VIEW = 'ALTER TABLE plants RENAME TO old; CREATE VIEW plants AS SELECT * FROM old';
+const NO_KEY =
+  'no unique index of plants has its key, id, alone, so that an id could be stored twice';
+const MIGRATION = 'CreateBackups1795600000000';
+
+describe('a store that is no longer what its migrations made: 503 with the reason, until it is so again', () => {
+  it.each<[what: string, make: string, reason: string, undo: string]>([
+    ['the key is lost', remake(COLUMNS), NO_KEY, UNDO],
+    [
+      'the key is that of some rows',
+      `${remake(COLUMNS)}; CREATE UNIQUE INDEX i ON plants (id) WHERE tag IS NULL`,
+      NO_KEY,
+      UNDO,
+    ],
+    [
+      'the key has another column',
+      `${remake(COLUMNS)}; CREATE UNIQUE INDEX i ON plants (id, name)`,
+      NO_KEY,
+      UNDO,
+    ],
+    ['the index is not unique', `${remake(COLUMNS)}; CREATE INDEX i ON plants (id)`, NO_KEY, UNDO],
+    [
+      'the table is made of a query',
+      'ALTER TABLE plants RENAME TO old; CREATE TABLE plants AS SELECT * FROM old',
+      'the column id of plants is of type INT, not bigint',
+      UNDO,
+    ],
+    [
+      'a type is another',
+      remake(KEPT.replace('name text', 'name varchar(3)')),
+      'the column name of plants is of type varchar(3), not text',
+      UNDO,
+    ],
+    [
+      'a tag must not be null',
+      `ALTER TABLE plants RENAME TO old; CREATE TABLE plants (${KEPT.replace('tag text', "tag text NOT NULL DEFAULT ''")})`,
+      'the column tag of plants must have a value, which a plant may lack',
+      UNDO,
+    ],
+    [
+      'a column is generated',
+      `ALTER TABLE plants RENAME TO old; CREATE TABLE plants (id bigint PRIMARY KEY NOT NULL, name text AS ('elm') NOT NULL, tag text, ${AUDIT})`,
+      'the column name of plants is generated',
+      UNDO,
+    ],
+    [
+      'a further column must not be null',
+      `ALTER TABLE plants RENAME TO old; CREATE TABLE plants (${KEPT}, height integer NOT NULL)`,
+      'the column height of plants must have a value, which this version does not write',
+      UNDO,
+    ],
+    [
+      'a view has the name',
+      VIEW,
+      'plants is no ordinary table, but a view',
+      'DROP VIEW plants; ALTER TABLE old RENAME TO plants',
+    ],
+    [
+      'a virtual table has the name',
+      'ALTER TABLE plants RENAME TO old; CREATE VIRTUAL TABLE plants USING fts5(id, name, tag, created_by, created_at)',
+      'plants is no ordinary table, but a virtual',
+      UNDO,
+    ],
+    [
+      'a table is renamed',
+      'ALTER TABLE plants RENAME TO old',
+      'the table plants is missing',
+      'ALTER TABLE old RENAME TO plants',
+    ],
+    [
+      'a table without an entity is renamed',
+      'ALTER TABLE backups RENAME TO old',
+      'the table backups is missing',
+      'ALTER TABLE old RENAME TO backups',
+    ],
+    [
+      'a column is renamed',
+      'ALTER TABLE plants RENAME COLUMN tag TO label',
+      'the column tag of plants is missing',
+      'ALTER TABLE plants RENAME COLUMN label TO tag',
+    ],
+    [
+      'a migration is not listed',
+      `DELETE FROM plant_store_migrations WHERE name = '${MIGRATION}'`,
+      `plant_store_migrations has lost the row of ${MIGRATION}`,
+      `INSERT INTO plant_store_migrations (timestamp, name) VALUES (1795600000000, '${MIGRATION}')`,
+    ],
+    [
+      'ids of tokens are not generated',
+      `ALTER TABLE tokens RENAME TO old; CREATE TABLE tokens AS SELECT * FROM old WHERE false;
+       DROP TABLE tokens; CREATE TABLE tokens (id integer UNIQUE NOT NULL, name text, hash text, created_at bigint,
+         expires_at bigint, revoked_at bigint, last_used_at bigint); INSERT INTO tokens SELECT * FROM old`,
+      'no unique index of tokens has its key, id, alone, so that an id could be stored twice',
+      'DROP TABLE tokens; ALTER TABLE old RENAME TO tokens',
+    ],
+  ])('%s', async (_what, make, reason, undo) => {
+    await store.execute(make);
+    expect(await findProblem()).toContain(`${reason}: `);
+    expect(service.output).toContain(`the store is unavailable: ${reason}: `);
+    await store.execute(undo);
+    await expectSound();
+  });
+
+  it('the file has a second name', async () => {
+    linkSync(store.path, `${store.path}.link`);
+    expect(await findProblem()).toBe(
+      `${store.path} is a hard link: remove its other names, or give it a copy of its own`,
+    );
+    rmSync(`${store.path}.link`);
+    await expectSound();
+  });
+});
+
+describe('what the message says makes it right, and every plant is kept', () => {
+  it.each<[what: string, make: string]>([
+    ['a lost key', remake(COLUMNS)],
+    [
+      'a table of a query',
+      'ALTER TABLE plants RENAME TO p; CREATE TABLE plants AS SELECT * FROM p; DROP TABLE p',
+    ],
+    ['a type', remake(KEPT.replace('name text', 'name varchar(3)'))],
+    ['a migration', `DELETE FROM plant_store_migrations WHERE name = '${MIGRATION}'`],
+    [
+      'the key of tokens',
+      `ALTER TABLE tokens RENAME TO t; CREATE TABLE tokens (id integer UNIQUE NOT NULL, name text, hash text, created_at bigint,
+         expires_at bigint, revoked_at bigint, last_used_at bigint); INSERT INTO tokens SELECT * FROM t; DROP TABLE t`,
+    ],
+    [
+      'a further column',
+      `ALTER TABLE plants RENAME TO p; CREATE TABLE plants (${KEPT}, height integer NOT NULL);
+       INSERT INTO plants SELECT *, 1 FROM p; DROP TABLE p`,
+    ],
+  ])('%s', async (_what, make) => {
+    await store.execute(`${make}; DROP TABLE IF EXISTS old`);
+    const problem = await findProblem();
+    const [command = ''] = listCommands(problem);
+    if (problem.includes('stop the service, then')) await restartBehind(command);
+    else await store.execute(command);
+    await expectSound();
+  });
+});
+
+it.each([
+  ['a further column', 'ALTER TABLE plants ADD COLUMN width integer NOT NULL DEFAULT 3'],
+  [
+    'an index, a further table, and a trigger',
+    `CREATE INDEX by_name ON plants (name); CREATE TABLE other (id integer REFERENCES plants (id));
+     CREATE TRIGGER t AFTER INSERT ON plants BEGIN INSERT INTO other VALUES (NEW.id); END`,
+  ],
+  ['its file made anew', 'VACUUM'],
+  [
+    'types in capitals',
+    `DROP TRIGGER t; DROP TABLE other; ${remake(KEPT.replace(/bigint|text/g, (type) => type.toUpperCase()))}; DROP TABLE old`,
+  ],
+  [
+    'a migration of a newer version',
+    "INSERT INTO plant_store_migrations (timestamp, name) VALUES (2000000000000, 'AddNote2000000000000')",
+  ],
+])('a store with %s is one', async (_what, sql) => {
+  await store.execute(sql);
+  await using opened = await openStore(readConfig({ DATABASE_URL: store.url }), [], 'token');
+  await opened.writer.inspect();
+  await expectSound();
+});
+
+it('a start warns of a trigger, which may change or drop a plant', async () => {
+  const warned = await ServiceProcess.start();
+  await warned.stop();
+  const own = warned.store as SqliteStore;
+  await own.execute('CREATE TRIGGER t BEFORE INSERT ON plants BEGIN SELECT RAISE(IGNORE); END');
+  const next = await ServiceProcess.start({ store: own, token: warned.token });
+  expect(next.output).toContain('the trigger t of plants can change or drop a plant that gets 200');
+  await next.remove();
+});
