@@ -121,13 +121,18 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
 
   private async inspectOnce(): Promise<void> {
     const began = performance.now();
+    const work = this.inspectAndCommit(began);
     try {
-      await withTimeout(this.inspectAndCommit(began), this.timeoutMs);
+      await withTimeout(work, this.timeoutMs);
       this.report(undefined);
     } catch (error) {
-      if (error instanceof StoreProblem || this.committedAt < began)
-        // Any error is one: a store whose rights were revoked takes no plant either.
-        this.report(toStoreUnavailable(toStoreError(error)));
+      if (!(error instanceof StoreProblem) && this.committedAt >= began) return;
+      // Any error is one: a store whose rights were revoked takes no plant either.
+      const problem = toStoreUnavailable(toStoreError(error));
+      this.report(problem);
+      const endProblem = () => this.problem === problem && this.report(undefined);
+      // A late inspection that finds nothing after all ends its own problem.
+      work.then(endProblem, () => undefined);
     }
   }
 
